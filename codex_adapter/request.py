@@ -1,0 +1,59 @@
+"""What a run is asked for (`RunRequest`) and how its backend is set up (`CodexConfig`).
+
+Both are plain data. They are checked when a run is opened, all of it before any process is started (Q1 to Q5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+__all__ = ["CodexConfig", "RunRequest"]
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run of the agent; the same five fields in Python and in JSON (Q).
+
+    `prompt` goes to the agent exactly as given. `working_dir` is a directory, relative to the process's own.
+    `timeout` bounds the whole run, in seconds of wall clock. `env` is added to the agent's environment and wins.
+    `extensions` has a JSON value under each namespaced key; the keys are in `Q3`.
+    """
+
+    prompt: str
+    working_dir: str | None = None
+    timeout: float | None = None
+    env: Mapping[str, str] = _EMPTY
+    extensions: Mapping[str, Any] = _EMPTY
+
+
+class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a backend runs the Codex CLI; a request's own fields win over the defaults here.
+
+    `binary` is a path or a name on PATH; None looks for one (S6). `codex_home` sets `CODEX_HOME`; None inherits it.
+    `model`, `default_timeout` (seconds) and `default_working_dir` serve requests that do not say. `env` is merged
+    below the request's (S5). `mask` names further variables of the run's environment whose values are secrets (X5).
+
+    Limits, in seconds: `idle_timeout` without progress (K2); `tool_timeout` for one open tool call (K2);
+    `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
+    `exit_grace` for an agent that closed its output (F8) or finished its turn (K6) to exit by itself.
+    `max_line_bytes` bounds one line of the agent (L2).
+    """
+
+    binary: str | None = None
+    codex_home: str | None = None
+    model: str | None = None
+    default_timeout: float | None = None
+    default_working_dir: str | None = None
+    env: Mapping[str, str] = _EMPTY
+    mask: tuple[str, ...] = ()
+    idle_timeout: float | None = None
+    tool_timeout: float | None = None
+    stop_timeout: float = 5.0
+    descendant_grace: float = 2.0
+    exit_grace: float = 10.0
+    max_line_bytes: int = 16 * 1024 * 1024
