@@ -1,0 +1,57 @@
+"""Checked options to what the operating system is given: the argv and the merged environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codex_adapter.core.extensions import ExecOptions, SessionSelector
+from codex_adapter.request import CodexConfig
+
+__all__ = ["build_argv", "merge_environment"]
+
+
+def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None) -> list[str]:
+    """The argv of a run, the prompt being read from stdin (S1, S2).
+
+    `schema_file` is where `options.output_schema` has been written, None when there is none. The options are taken as
+    `read_extensions` gives them: paths absolute, ids without a leading dash.
+    """
+    argv = [binary]
+    if options.approval_policy is not None:
+        argv += ["--ask-for-approval", options.approval_policy]
+    argv += ["exec", "--color", "never", "--json"]
+    # --image takes every word up to the next flag, so it can stand neither before `-` nor before a subcommand
+    for image in options.images:
+        argv += ["--image", image]
+    argv += ["--skip-git-repo-check", "--sandbox", options.sandbox_mode]
+    if options.model is not None:
+        argv += ["--model", options.model]
+    for directory in options.add_dirs:
+        argv += ["--add-dir", directory]
+    if schema_file is not None:
+        argv += ["--output-schema", schema_file]
+    # last, because these subcommands refuse or drop most of the flags above
+    if options.resume is not None:
+        argv += ["resume", _selector(options.resume)]
+    elif options.fork is not None:
+        argv += ["fork", _selector(options.fork)]
+    argv.append("-")
+    return argv
+
+
+def merge_environment(parent: Mapping[str, str], config: CodexConfig, request_env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a run, later wins: parent, `CODEX_HOME`, `RUST_LOG`, the configured and the request's (S5).
+
+    `RUST_LOG=error` holds only where nothing sets it. The result is new; `parent` is left as it is.
+    """
+    merged = dict(parent)
+    if config.codex_home is not None:
+        merged["CODEX_HOME"] = config.codex_home
+    merged.setdefault("RUST_LOG", "error")
+    merged.update(config.env)
+    merged.update(request_env)
+    return merged
+
+
+def _selector(session: SessionSelector) -> str:
+    return "--last" if session.id is None else session.id

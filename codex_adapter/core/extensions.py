@@ -1,0 +1,221 @@
+"""The extension keys of a request: one table of key, check and effect.
+
+A key's value is checked and turned into a field of `ExecOptions`; nothing else of the package knows the keys. Facts
+about the file system are asked of the caller, so that this file does no I/O.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from codex_adapter.core.values import is_json, is_plain_text, is_short_text, printable, refuse
+from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
+from codex_adapter.events import AGENT_KIND
+
+__all__ = [
+    "APPROVAL_POLICIES",
+    "CAPABILITIES",
+    "SANDBOX_MODES",
+    "ExecOptions",
+    "FileFacts",
+    "SessionSelector",
+    "check_model",
+    "read_extensions",
+]
+
+APPROVAL_POLICIES = ("untrusted", "on-failure", "on-request", "never")
+SANDBOX_MODES = ("read-only", "workspace-write", "danger-full-access")
+
+_NON_INTERACTIVE = "agent_api.exec.non_interactive"
+_APPROVAL_POLICY = "backend.codex.exec.approval_policy"
+_RESUME = "agent_api.session.resume.v1"
+_FORK = "agent_api.session.fork.v1"
+
+_MAX_SESSION_ID_BYTES = 1024
+_MAX_DIRECTORY_BYTES = 1024
+_MAX_MODEL_BYTES = 128
+_MAX_ADD_DIRS = 16
+
+
+class FileFacts(Protocol):
+    """What a check needs to know of the file system; no path is so odd that anything is raised for it."""
+
+    @property
+    def cwd(self) -> str:
+        """The absolute directory that relative paths count from."""
+
+    def is_dir(self, path: str) -> bool:
+        """Whether `path` is an existing directory."""
+
+    def is_file(self, path: str) -> bool:
+        """Whether `path` is an existing file."""
+
+
+class SessionSelector(msgspec.Struct, frozen=True):
+    """Which session to continue: the one with `id`, or the last one when `id` is None."""
+
+    id: str | None = None
+
+    @property
+    def last(self) -> bool:
+        """Whether the last session is meant."""
+        return self.id is None
+
+
+class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the extension keys of a request come to; all of it is safe to stand in an argv.
+
+    `approval_policy` None means that the CLI's own default holds. `add_dirs` and `images` are absolute paths.
+    """
+
+    approval_policy: str | None = "never"
+    sandbox_mode: str = "workspace-write"
+    model: str | None = None
+    add_dirs: tuple[str, ...] = ()
+    resume: SessionSelector | None = None
+    fork: SessionSelector | None = None
+    tool_payloads: Literal["metadata", "full"] = "metadata"
+    output_schema: dict[str, Any] | None = None
+    images: tuple[str, ...] = ()
+
+
+def read_extensions(extensions: Any, facts: FileFacts) -> ExecOptions:
+    """Check all keys, then all values, then contradictions between them (Q2, Q3, Q4).
+
+    Raises `UnsupportedCapabilityError` with the smallest unknown key, or `InvalidRequestError` with the key and what it
+    allows; of several wrong values the one of the smallest key is named.
+    """
+    if not isinstance(extensions, Mapping) or not all(isinstance(key, str) for key in extensions):
+        refuse("extensions", "an object with string keys")
+    unknown = extensions.keys() - _EXTENSIONS.keys()
+    if unknown:
+        raise UnsupportedCapabilityError(AGENT_KIND, printable(min(unknown)))
+    fields = {
+        _EXTENSIONS[key].field: _EXTENSIONS[key].check(key, value, facts) for key, value in sorted(extensions.items())
+    }
+    if fields.pop("non_interactive", True):
+        if fields.get("approval_policy", "never") != "never":
+            raise InvalidRequestError(
+                f"{_APPROVAL_POLICY} must be 'never' or absent unless {_NON_INTERACTIVE} is false"
+            )
+    else:
+        fields.setdefault("approval_policy", None)
+    if "resume" in fields and "fork" in fields:
+        raise InvalidRequestError(f"{_RESUME} and {_FORK} contradict each other; give one of them")
+    return ExecOptions(**fields)
+
+
+def check_model(field: str, value: Any) -> str:
+    """The model id without surrounding space; raises `InvalidRequestError` naming `field` (Q3)."""
+    model: str = value.strip() if isinstance(value, str) else ""
+    if not is_short_text(model, _MAX_MODEL_BYTES) or model.startswith("-"):
+        refuse(field, f"a string of 1 to {_MAX_MODEL_BYTES} bytes without control characters or a leading '-'")
+    return model
+
+
+def _boolean(key: str, value: Any, _facts: FileFacts) -> bool:
+    if not isinstance(value, bool):
+        refuse(key, "true or false")
+    return value
+
+
+def _one_of(*allowed: str) -> Callable[[str, Any, FileFacts], str]:
+    def check(key: str, value: Any, _facts: FileFacts) -> str:
+        for choice in allowed:
+            if isinstance(value, str) and value == choice:
+                return choice
+        refuse(key, "one of " + ", ".join(f"'{choice}'" for choice in allowed))
+
+    return check
+
+
+def _model(key: str, value: Any, _facts: FileFacts) -> str:
+    return check_model(key, value)
+
+
+def _add_dirs(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
+    if not isinstance(value, dict) or value.keys() != {"dirs"}:
+        refuse(key, "an object with just `dirs`")
+    dirs = value["dirs"]
+    if not isinstance(dirs, list | tuple) or not 1 <= len(dirs) <= _MAX_ADD_DIRS:
+        refuse(f"{key}: dirs", f"a list of 1 to {_MAX_ADD_DIRS} directories")
+    return tuple(dict.fromkeys(_directory(f"{key}: dirs[{n}]", item, facts) for n, item in enumerate(dirs)))
+
+
+def _directory(field: str, value: Any, facts: FileFacts) -> str:
+    path = value.strip() if isinstance(value, str) else ""
+    if not is_short_text(path, _MAX_DIRECTORY_BYTES):
+        refuse(field, f"a string of 1 to {_MAX_DIRECTORY_BYTES} bytes without control characters")
+    # posixpath keeps two leading slashes apart from one, Linux does not
+    folded = "/" + posixpath.normpath(posixpath.join(facts.cwd, path)).lstrip("/")
+    if not facts.is_dir(folded):
+        refuse(field, "an existing directory")
+    return folded
+
+
+def _session(key: str, value: Any, _facts: FileFacts) -> SessionSelector:
+    if value == {"selector": "last"}:
+        return SessionSelector()
+    if not isinstance(value, dict) or value.keys() != {"selector", "id"} or value["selector"] != "id":
+        refuse(key, "{'selector': 'last'}, or {'selector': 'id', 'id': ...}")
+    session = value["id"]
+    if not is_short_text(session, _MAX_SESSION_ID_BYTES) or session.isspace() or session.startswith("-"):
+        refuse(
+            f"{key}: id",
+            f"a string of 1 to {_MAX_SESSION_ID_BYTES} bytes, not blank, without control characters or a leading '-'",
+        )
+    return SessionSelector(session)
+
+
+def _json_schema(key: str, value: Any, _facts: FileFacts) -> dict[str, Any]:
+    if not isinstance(value, dict) or not is_json(value):
+        refuse(key, "a JSON Schema object")
+    return value
+
+
+def _images(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        refuse(key, "a list of existing files")
+    return tuple(_image(f"{key}[{n}]", item, facts) for n, item in enumerate(value))
+
+
+def _image(field: str, value: Any, facts: FileFacts) -> str:
+    path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
+    # the CLI splits the value of --image at commas and has no way to quote one
+    if "," in path or not facts.is_file(path):
+        refuse(field, "an existing file whose absolute path has no comma and no control character")
+    return path
+
+
+class _Extension(NamedTuple):
+    field: str
+    check: Callable[[str, Any, FileFacts], Any]
+
+
+_EXTENSIONS: dict[str, _Extension] = {
+    _NON_INTERACTIVE: _Extension("non_interactive", _boolean),
+    _APPROVAL_POLICY: _Extension("approval_policy", _one_of(*APPROVAL_POLICIES)),
+    "backend.codex.exec.sandbox_mode": _Extension("sandbox_mode", _one_of(*SANDBOX_MODES)),
+    "agent_api.config.model.v1": _Extension("model", _model),
+    "agent_api.exec.add_dirs.v1": _Extension("add_dirs", _add_dirs),
+    _RESUME: _Extension("resume", _session),
+    _FORK: _Extension("fork", _session),
+    "backend.codex.tool_payloads": _Extension("tool_payloads", _one_of("metadata", "full")),
+    "backend.codex.output_schema": _Extension("output_schema", _json_schema),
+    "backend.codex.images": _Extension("images", _images),
+}
+
+CAPABILITIES: frozenset[str] = frozenset(_EXTENSIONS) | {
+    "agent_api.run",
+    "agent_api.events",
+    "agent_api.events.live",
+    "agent_api.control.cancel.v1",
+    "agent_api.tools.structured.v1",
+    "agent_api.session.handle.v1",
+    "backend.codex.exec_stream",
+}
+"""Every capability id of this backend: the extension keys, letter for letter, and what needs no key."""

@@ -1,0 +1,157 @@
+"""Line -> thread event, with the thread and turn that it belongs to (T1 to T5); a bad line -> one of our reasons (L4, X3)."""
+
+from __future__ import annotations
+
+import re
+import msgspec
+
+from codex_adapter.core import thread_events
+from codex_adapter.core.framing import Line, OversizeLine
+from codex_adapter.core.legacy import modernize
+from codex_adapter.core.redaction import normalize_error_text, parse_error_text
+from codex_adapter.core.thread_events import (
+    DecodedEvent,
+    ThreadEvent,
+    ThreadStarted,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+    Unknown,
+)
+
+__all__ = ["BadLine", "LineParser", "usable_id"]
+
+_LONGEST_ID = 1024
+
+
+def usable_id(thread_id: str) -> bool:
+    """Whether a thread id is one to remember: neither blank nor over 1024 bytes (M5)."""
+    return bool(thread_id.strip()) and len(thread_id.encode()) <= _LONGEST_ID
+
+
+class BadLine(msgspec.Struct, frozen=True, gc=False):
+    """A line that is no thread event; `message` is the canonical text, which holds nothing of the line (X2, X3).
+
+    A value, not an exception: an exception's context would carry the decoder's error, and that one quotes the line.
+    """
+
+    message: str
+
+
+class LineParser:
+    """Decodes lines and keeps the context that they leave out (T3).
+
+    `thread_id` and `turn_id` are those in force after the last line. An instance serves one run.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.thread_id: str | None = None
+        self.turn_id: str | None = None
+        self._turns = 0
+        self._limit = limit
+        self._decode = _DECODER.decode
+
+    def parse(self, line: Line) -> ThreadEvent | BadLine:
+        """The thread event of one line, its ids filled in, or what is wrong with the line (L4)."""
+        if isinstance(line, OversizeLine):
+            return BadLine(parse_error_text(f"line longer than {self._limit} bytes", line.length))
+        try:
+            event: ThreadEvent | BadLine = self._decode(line)
+        except msgspec.ValidationError:
+            event = _second_look(line)
+        except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+            event = _parse_error(line, error)
+        if not isinstance(event, BadLine):
+            self._remember(event)
+        return event
+
+    def _remember(self, event: ThreadEvent) -> None:
+        kind = type(event)
+        if event.thread_id is None:
+            event.thread_id = event.conversation_id
+        if event.thread_id is None:
+            event.thread_id = self.thread_id
+        elif event.thread_id != self.thread_id and usable_id(event.thread_id):
+            self.thread_id = event.thread_id
+            self.turn_id = None
+        if kind is TurnStarted:
+            self._turns += 1
+            self.turn_id = event.turn_id = event.turn_id or f"synthetic-turn-{self._turns}"
+        elif kind is ThreadStarted:
+            self.turn_id = None
+        elif event.turn_id is None:
+            event.turn_id = self.turn_id
+        else:
+            self.turn_id = event.turn_id
+        if kind is TurnCompleted or kind is TurnFailed:
+            self.turn_id = None
+
+
+_DECODER = msgspec.json.Decoder(DecodedEvent)
+_PLAIN_DECODER = msgspec.json.Decoder()
+
+
+def _second_look(line: bytes | bytearray) -> ThreadEvent | BadLine:
+    """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
+    try:
+        value = _PLAIN_DECODER.decode(line)
+    except Exception as error:  # noqa: BLE001 - as in `parse`
+        return _parse_error(line, error)
+    if not isinstance(value, dict):
+        return BadLine(parse_error_text("not an object", len(line)))
+    line_type = value.get("type")
+    if not isinstance(line_type, str):
+        reason = "missing field type" if line_type is None else "wrong type for field type"
+        return BadLine(normalize_error_text(reason, len(line)))
+    modern = modernize(value, line_type)
+    if isinstance(modern, Unknown):
+        return modern
+    try:
+        event: ThreadEvent = msgspec.convert(modern, DecodedEvent)
+    except msgspec.ValidationError as error:
+        reason = _field_reason(str(error))
+    except RecursionError:
+        reason = "nesting too deep"
+    else:
+        return event
+    return BadLine(normalize_error_text(reason, len(line)))
+
+
+def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:
+    if isinstance(error, RecursionError):
+        reason = "nesting too deep"
+    elif isinstance(error, UnicodeDecodeError):
+        reason = "invalid UTF-8"
+    elif isinstance(error, msgspec.ValidationError):
+        reason = "number out of range"
+    else:
+        found = _BYTE.search(str(error))
+        reason = f"malformed JSON at byte {found[1] if found else len(line)}"
+    return BadLine(parse_error_text(reason, len(line)))
+
+
+_BYTE = re.compile(r"\(byte ([0-9]{1,20})\)\Z")
+_MISSING = re.compile(r"\AObject missing required field `([a-z_]+)`")
+_PATH = re.compile(r" - at `\$[^`]*?([a-z_]+)(?:\[[^`]*)?`\Z")
+
+
+def _own_field_names() -> frozenset[str]:
+    structs = (getattr(thread_events, name) for name in thread_events.__all__)
+    names: set[str] = {"type"}
+    for struct in structs:
+        names.update(getattr(struct, "__struct_fields__", ()))
+    return frozenset(names)
+
+
+_FIELDS = _own_field_names()
+
+
+def _field_reason(message: str) -> str:
+    """Which field of our own schema is at fault; the library's words stay here (X3)."""
+    missing = _MISSING.match(message)
+    if missing is not None and missing[1] in _FIELDS:
+        return f"missing field {missing[1]}"
+    wrong = _PATH.search(message)
+    if wrong is not None and wrong[1] in _FIELDS:
+        return f"wrong type for field {wrong[1]}"
+    return "wrong shape"

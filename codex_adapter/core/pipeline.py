@@ -1,0 +1,96 @@
+"""Bytes of the agent -> bounded, redacted events: frame, parse, map, mask, bound. The only composition of the five.
+
+Live runs, replays and tests all go through `Pipeline`; it needs no event loop and does no I/O.
+"""
+
+from __future__ import annotations
+
+from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound, cut
+from codex_adapter.core.facts import RunFacts
+from codex_adapter.core.framing import Line, LineFramer
+from codex_adapter.core.mapping import Mapper
+from codex_adapter.core.masking import Masker, mask_event
+from codex_adapter.core.parsing import LineParser
+from codex_adapter.core.payloads import with_payloads
+from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
+from codex_adapter.core import thread_events as te
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """One run's stream, from the bytes of its standard output to universal events (L, T, M, B, X).
+
+    Give it bytes as they come, cut anywhere, then the end; the events do not depend on the cuts (L5). `facts` has what
+    the stream has shown so far. `secrets` are values to mask, besides everything shaped like a credential (X5).
+    """
+
+    def __init__(
+        self,
+        *,
+        full_payloads: bool = False,
+        secrets: tuple[str, ...] = (),
+        max_line_bytes: int = 16 * 1024 * 1024,
+    ) -> None:
+        self._framer = LineFramer(max_line_bytes)
+        self._parser = LineParser(max_line_bytes)
+        self._masker = Masker(secrets)
+        self._mapper = Mapper(self._payloads if full_payloads else None)
+
+    @property
+    def facts(self) -> RunFacts:
+        """What the stream has shown so far."""
+        return self._mapper.facts
+
+    def receive_data(self, data: bytes) -> list[Event]:
+        """The events of the lines that `data` completes."""
+        return self._process(self._framer.receive_data(data))
+
+    def receive_eof(self) -> list[Event]:
+        """The events of an unfinished last line, and what the end itself gives (L3, M5)."""
+        events = self._process(self._framer.receive_eof())
+        self._mapper.finish(events)
+        return events
+
+    @property
+    def session_id(self) -> str | None:
+        """The session's id, None until it is known (M5)."""
+        session_id = self.facts.session_id
+        return None if session_id is None else self._masker.mask(session_id)
+
+    def completion(self, status: ExitStatus, *, in_spite_of_status: bool = False) -> Completion:
+        """The completion of a run whose agent ended with `status` (F2).
+
+        A failure has no final text (F3), but for an agent that was ended because it stayed alive after a completed turn
+        (K6): that is `in_spite_of_status`.
+        """
+        facts = self.facts
+        final_text = None
+        counts = status.success or (in_spite_of_status and facts.turn == "completed")
+        if counts and facts.final_text is not None:
+            final_text = cut(self._masker.mask(facts.final_text), FINAL_TEXT_LIMIT)
+        return Completion(
+            status=status,
+            final_text=final_text,
+            session_id=self.session_id,
+            turn=facts.turn,
+            usage=facts.usage,
+        )
+
+    def _process(self, lines: list[Line]) -> list[Event]:
+        self._mapper.facts.lines += len(lines)
+        parse, map_line = self._parser.parse, self._mapper.map
+        events: list[Event] = []
+        for line in lines:
+            map_line(parse(line), events)
+        free_text = self._mapper.free_text
+        if self._masker.may_touch("\0".join(free_text)):
+            events = [mask_event(event, self._masker) for event in events]
+        free_text.clear()
+        bounded: list[Event] = []
+        for event in events:
+            bound(event, bounded)
+        return bounded
+
+    def _payloads(self, tool: Tool, item: te.Item) -> ToolCall:
+        return with_payloads(tool, item, self._masker)

@@ -1,0 +1,58 @@
+"""Any failure -> one canonical text. Nothing of a line, of stderr or of a library's own message passes through here.
+
+The texts are the whole vocabulary of errors that a run can show (X2); the reasons inside them are a closed list (X3).
+"""
+
+from __future__ import annotations
+
+from codex_adapter.errors import BackendKind
+from codex_adapter.events import ExitStatus
+
+__all__ = [
+    "CANCELLED",
+    "CLOSED_UNEXPECTEDLY",
+    "NO_SESSION_FOUND",
+    "SESSION_NOT_FOUND",
+    "backend_error_text",
+    "idle_timeout_text",
+    "non_zero_exit_text",
+    "normalize_error_text",
+    "parse_error_text",
+]
+
+CANCELLED = "cancelled"
+CLOSED_UNEXPECTEDLY = "codex stream closed unexpectedly"
+SESSION_NOT_FOUND = "session not found"
+NO_SESSION_FOUND = "no session found"
+
+
+def parse_error_text(reason: str, line_bytes: int) -> str:
+    """The text for a line that is no JSON object; `reason` is one of ours, `line_bytes` its length (X2)."""
+    return f"codex stream parse error (redacted): {reason} (line_bytes={line_bytes})"
+
+
+def normalize_error_text(reason: str, line_bytes: int) -> str:
+    """The text for an object that is no thread event; `reason` is one of ours, `line_bytes` its length (X2)."""
+    return f"codex stream normalize error (redacted): {reason} (line_bytes={line_bytes})"
+
+
+def idle_timeout_text(seconds: float) -> str:
+    """The text for a stream that stood still for `seconds` (X2, X4)."""
+    return f"codex stream idle timeout: {_duration(seconds)}"
+
+
+def non_zero_exit_text(status: ExitStatus) -> str:
+    """The text for an agent that failed or was killed (X2, X4)."""
+    return f"codex exited non-zero: {status} (stderr redacted)"
+
+
+def backend_error_text(kind: BackendKind) -> str:
+    """The text for everything that goes wrong around the agent (X2)."""
+    return f"codex backend error: {kind} (details redacted when unsafe)"
+
+
+def _duration(seconds: float) -> str:
+    """Whole seconds as `30s`, others as `1.5s`, below one second as `250ms` (X4)."""
+    if seconds < 1:
+        return f"{seconds * 1000:.10g}ms"
+    return f"{seconds:.10g}s"

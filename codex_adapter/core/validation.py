@@ -1,0 +1,130 @@
+"""Everything that is wrong with a request or a configuration, found before any process is started.
+
+Python callers can put anything into any field; whatever it is, the answer is an `InvalidRequestError` that names the
+field and what is allowed, never the value.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from codex_adapter.core.extensions import ExecOptions, FileFacts, check_model, read_extensions
+from codex_adapter.core.values import is_encodable, is_path, is_seconds, refuse
+from codex_adapter.request import CodexConfig, RunRequest
+
+__all__ = ["check_config", "check_request", "effective_timeout", "run_directory"]
+
+
+def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) -> ExecOptions:
+    """Check a request against its backend's configuration and give its options (Q1, Q2, Q3, Q4, Q5).
+
+    The first failure wins: prompt, unknown extension keys, their values, contradictions, the configuration, then
+    environment, working directory, timeout. `facts.cwd` is the process's own working directory. Raises
+    `InvalidRequestError` or `UnsupportedCapabilityError`.
+    """
+    _check_prompt(request.prompt)
+    options = read_extensions(request.extensions, _RunFacts(request, config, facts))
+    check_config(config)
+    _check_environment("env", request.env)
+    if request.working_dir is not None:
+        _check_path("working_dir", request.working_dir)
+    if not facts.is_dir(run_directory(request, config, facts)):
+        field = "working_dir" if request.working_dir is not None else "config.default_working_dir"
+        refuse(field, "an existing directory")
+    _check_optional_seconds("timeout", request.timeout)
+    if options.model is None and config.model is not None:
+        options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
+    return options
+
+
+def check_config(config: CodexConfig) -> None:
+    """Check what can be checked of a configuration without a request; raises `InvalidRequestError` (Q5)."""
+    for name in ("binary", "codex_home", "default_working_dir"):
+        if getattr(config, name) is not None:
+            _check_path(f"config.{name}", getattr(config, name))
+    if config.model is not None:
+        check_model("config.model", config.model)
+    _check_optional_seconds("config.default_timeout", config.default_timeout)
+    _check_environment("config.env", config.env)
+    _check_mask(config.mask)
+    for name in ("idle_timeout", "tool_timeout"):
+        limit = getattr(config, name)
+        if limit is not None and (not is_seconds(limit) or limit == 0):
+            refuse(f"config.{name}", "a finite number of seconds, more than zero, or absent")
+    for name in ("stop_timeout", "descendant_grace", "exit_grace"):
+        if not is_seconds(getattr(config, name)):
+            refuse(f"config.{name}", "a finite number of seconds, zero or more")
+    _check_line_limit(config.max_line_bytes)
+
+
+def run_directory(request: RunRequest, config: CodexConfig, facts: FileFacts) -> str:
+    """The absolute working directory of a run: the request's, else the configured, else the process's own (S4)."""
+    given = request.working_dir if request.working_dir is not None else config.default_working_dir
+    if not isinstance(given, str):
+        return facts.cwd
+    return given if given.startswith("/") else posixpath.join(facts.cwd, given)
+
+
+def effective_timeout(request: RunRequest, config: CodexConfig) -> float | None:
+    """The time limit of a run in seconds: the request's, else the configured, else none; zero is none too (K1, Q5)."""
+    return (request.timeout if request.timeout is not None else config.default_timeout) or None
+
+
+class _RunFacts:
+    """The file system as extensions see it: relative paths count from the run's working directory."""
+
+    def __init__(self, request: RunRequest, config: CodexConfig, facts: FileFacts) -> None:
+        self._request = request
+        self._config = config
+        self._facts = facts
+
+    @property
+    def cwd(self) -> str:
+        return run_directory(self._request, self._config, self._facts)
+
+    def is_dir(self, path: str) -> bool:
+        return self._facts.is_dir(path)
+
+    def is_file(self, path: str) -> bool:
+        return self._facts.is_file(path)
+
+
+def _check_prompt(prompt: Any) -> None:
+    if not isinstance(prompt, str) or not prompt.strip():
+        refuse("prompt", "a string with more than white space")
+    if not is_encodable(prompt):
+        refuse("prompt", "text that can be encoded as UTF-8, without lone surrogates")
+
+
+def _check_environment(field: str, env: Any) -> None:
+    if not isinstance(env, Mapping):
+        refuse(field, "an object of strings")
+    for name, value in env.items():
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name or not is_encodable(name):
+            refuse(f"{field}: every name", "a non-empty string without '=', NUL or lone surrogates")
+        if not isinstance(value, str) or "\0" in value or not is_encodable(value):
+            refuse(f"{field}: every value", "a string without NUL or lone surrogates")
+
+
+def _check_path(field: str, path: Any) -> None:
+    if not is_path(path):
+        refuse(field, "a non-empty string without NUL or lone surrogates, or absent")
+
+
+def _check_mask(mask: Any) -> None:
+    if not isinstance(mask, tuple | list) or not all(isinstance(name, str) and name for name in mask):
+        refuse("config.mask", "a list of environment variable names")
+
+
+def _check_optional_seconds(field: str, seconds: Any) -> None:
+    if seconds is not None and not is_seconds(seconds):
+        refuse(field, "a finite number of seconds, zero or more, or absent")
+
+
+def _check_line_limit(limit: Any) -> None:
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        refuse("config.max_line_bytes", "a whole number of bytes, 1 or more")

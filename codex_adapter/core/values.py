@@ -1,0 +1,71 @@
+"""Questions about one value, asked alike of extension values, request fields and configuration fields."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from typing import Any, NoReturn
+
+import msgspec
+
+from codex_adapter.errors import InvalidRequestError
+
+__all__ = ["is_encodable", "is_json", "is_path", "is_plain_text", "is_seconds", "is_short_text", "printable", "refuse"]
+
+_MAX_SHOWN_CHARACTERS = 128
+
+
+def refuse(field: str, allowed: str) -> NoReturn:
+    """Raise the error for a field's value: it names the field and what is allowed, never the value (Q3)."""
+    raise InvalidRequestError(f"{field} must be {allowed}")
+
+
+def printable(name: str) -> str:
+    """`name` made fit for a log: cut to 128 characters, everything that does not print replaced by `?` (Q2)."""
+    return "".join(c if c.isprintable() else "?" for c in name[:_MAX_SHOWN_CHARACTERS])
+
+
+def is_encodable(value: str) -> bool:
+    """Whether `value` has no lone surrogates and so can be encoded as UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_path(value: Any) -> bool:
+    """Whether `value` is a string that can name a file: not empty, no NUL, no lone surrogates."""
+    return isinstance(value, str) and bool(value) and "\0" not in value and is_encodable(value)
+
+
+def is_plain_text(value: Any) -> bool:
+    """Whether `value` is a string, not empty, that can be encoded as UTF-8 and has no control characters."""
+    return (
+        isinstance(value, str)
+        and bool(value)
+        and not any(unicodedata.category(character) in {"Cc", "Cs"} for character in value)
+    )
+
+
+def is_short_text(value: Any, limit: int) -> bool:
+    """Whether `value` is plain text of at most `limit` bytes of UTF-8."""
+    return isinstance(value, str) and len(value) <= limit and is_plain_text(value) and len(value.encode()) <= limit
+
+
+def is_seconds(value: Any) -> bool:
+    """Whether `value` is a finite number, zero or more; a bool is an int to Python and no number to a caller."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value) and value >= 0
+    except OverflowError:
+        return False
+
+
+def is_json(value: Any) -> bool:
+    """Whether JSON can carry `value` and give the same back: no NaN, no bytes, string keys only, no lone surrogates."""
+    try:
+        return bool(msgspec.json.decode(msgspec.json.encode(value)) == value)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return False

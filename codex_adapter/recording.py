@@ -1,0 +1,43 @@
+"""A recorded stream as typed thread events with their line numbers, without an event loop (P4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from codex_adapter.core.framing import Line, LineFramer
+from codex_adapter.core.parsing import BadLine, LineParser
+from codex_adapter.core.thread_events import ThreadEvent
+
+__all__ = ["NumberedLine", "read_thread_events"]
+
+_READ_SIZE: Final = 65_536
+_MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+
+
+class NumberedLine(msgspec.Struct, frozen=True):
+    """One line of a recording: its number, counted from 1 over the lines that are not blank, and what it holds."""
+
+    number: int
+    event: ThreadEvent | BadLine
+
+
+def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
+    """The thread events of a file of `codex exec --json` output, one at a time (T1 to T5).
+
+    A line that is no thread event is given as a `BadLine`. Raises OSError when the file cannot be read.
+    """
+    framer, parser = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES)
+
+    def lines() -> Iterator[Line]:
+        with Path(path).open("rb") as file:
+            while data := file.read(_READ_SIZE):
+                yield from framer.receive_data(data)
+        yield from framer.receive_eof()
+
+    for number, line in enumerate(lines(), 1):
+        yield NumberedLine(number, parser.parse(line))

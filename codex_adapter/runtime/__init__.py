@@ -1,0 +1,1 @@
+"""The trio side: it owns the tasks and the child processes of runs."""

@@ -1,0 +1,168 @@
+"""How runs are opened: `open_run`, `open_replay`, `collect`, a backend, and a gateway of backends (Q, G, K5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+import trio
+
+from codex_adapter.core.extensions import CAPABILITIES
+from codex_adapter.core.masking import secret_values
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, UnknownBackendError
+from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
+from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.runtime.binary import Versions
+from codex_adapter.runtime.launch import Launch, prepare_launch, schema_file
+from codex_adapter.runtime.process import spawn
+from codex_adapter.runtime.replay import open_recording
+from codex_adapter.runtime.run import RunHandle
+from codex_adapter.runtime.session import SessionExpectation
+
+__all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
+
+
+def open_run(
+    request: RunRequest, *, config: CodexConfig | None = None
+) -> AbstractAsyncContextManager[RunHandle]:
+    """One run of the Codex CLI, as an async context manager that gives its handle.
+
+    Entering checks the request and starts the agent; it raises `InvalidRequestError`, `UnsupportedCapabilityError` or
+    `BackendError`, and then nothing was left running. Leaving normally waits for the run's end, its events unread;
+    leaving by an exception or a cancelled scope ends the run first (K5). No process of it is left afterwards (K4).
+    """
+    return CodexBackend(config).open_run(request)
+
+
+@asynccontextmanager
+async def open_replay(
+    path: str, *, exit_status: int = 0, interval: float = 0.0, full_payloads: bool = False
+) -> AsyncIterator[RunHandle]:
+    """A recorded stream as a run: the events and the completion that the live run had (Y1, Y2).
+
+    `exit_status` is the recorded agent's return code, negative for a signal; `interval` the seconds before each line;
+    `full_payloads` as `backend.codex.tool_payloads` `full`. Raises `InvalidRequestError` for a file that cannot be read.
+    """
+    if not 0 <= interval < float("inf"):
+        raise InvalidRequestError("interval must be a finite number of seconds, not negative")
+    source = open_recording(path, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
+    async with carried(RunHandle(source, Pipeline(full_payloads=full_payloads), config=CodexConfig())) as run:
+        yield run
+
+
+async def collect(request: RunRequest, *, config: CodexConfig | None = None) -> Completion:
+    """Run to the end and give the completion, the events unread. Raises as `open_run` and `wait_completed` do."""
+    async with open_run(request, config=config) as run:
+        await run.events.aclose()
+        return await run.wait_completed()
+
+
+@asynccontextmanager
+async def carried(run: RunHandle) -> AsyncIterator[RunHandle]:
+    """The block in which a run lives: its tasks run inside, and none is left after it (K5)."""
+    error: BaseException | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run.carry)
+        try:
+            yield run
+            run.events.leave()
+            await run.wait_ended()
+        except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nursery that would wrap it
+            error = raised
+            run.abandon()
+            with trio.CancelScope(shield=True):
+                await run.wait_ended()
+    if error is not None:
+        raise error
+
+
+class Backend(Protocol):
+    """What a gateway can hold: something that opens runs of one agent kind."""
+
+    @property
+    def agent_kind(self) -> str:
+        """The name under which requests ask for it (G1)."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """The capability ids that it has, extension keys among them (G3)."""
+
+    def open_run(self, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
+        """As the function of that name."""
+
+
+class CodexBackend:
+    """The Codex CLI as a backend: one configuration, any number of runs, also at once."""
+
+    def __init__(self, config: CodexConfig | None = None) -> None:
+        self._config = CodexConfig() if config is None else config
+        self._versions = Versions()
+
+    @property
+    def agent_kind(self) -> str:
+        """`codex`."""
+        return AGENT_KIND
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """The capability ids of section Q, letter for letter (G3)."""
+        return CAPABILITIES
+
+    @asynccontextmanager
+    async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
+        """As the function of that name, with this backend's configuration."""
+        config = self._config
+        launch = await prepare_launch(request, config, versions=self._versions)
+        with schema_file(launch.options) as schema:
+            expectation = _expectation(launch)
+            source = spawn(launch, schema=schema, stop_timeout=config.stop_timeout)
+            pipeline = Pipeline(
+                full_payloads=launch.options.tool_payloads == "full",
+                secrets=tuple(secret_values(launch.env, config.mask)),
+                max_line_bytes=config.max_line_bytes,
+            )
+            run = RunHandle(source, pipeline, config=config, timeout=launch.timeout, session=expectation)
+            async with carried(run):
+                yield run
+
+
+def _expectation(launch: Launch) -> SessionExpectation | None:
+    selector = launch.options.resume or launch.options.fork
+    if selector is None:
+        return None
+    return SessionExpectation(selector.id, fork=launch.options.resume is None)
+
+
+_AGENT_KIND = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class Gateway:
+    """Backends by agent kind (G1, G2)."""
+
+    def __init__(self) -> None:
+        self._backends: dict[str, Backend] = {}
+
+    @property
+    def backends(self) -> Mapping[str, Backend]:
+        """The registered backends, by agent kind."""
+        return dict(self._backends)
+
+    def register(self, backend: Backend) -> None:
+        """Add a backend. Raises `InvalidAgentKindError` for a kind that is no identifier or is taken (G1)."""
+        kind = backend.agent_kind
+        if not isinstance(kind, str) or not _AGENT_KIND.fullmatch(kind):
+            raise InvalidAgentKindError("an agent kind must match [a-z][a-z0-9_]*")
+        if kind in self._backends:
+            raise InvalidAgentKindError(f"the agent kind {kind!r} has a backend already")
+        self._backends[kind] = backend
+
+    def open_run(self, agent_kind: str, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
+        """A run of the backend of that kind. Raises `UnknownBackendError` when nobody registered it (G2)."""
+        backend = self._backends.get(agent_kind)
+        if backend is None:
+            known = ", ".join(sorted(self._backends)) or "none"
+            raise UnknownBackendError(f"no backend is registered for this agent kind; registered: {known}")
+        return backend.open_run(request)

@@ -1,0 +1,192 @@
+"""The Codex CLI that a run executes: where it is, and which release it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import trio
+
+from codex_adapter.core.redaction import backend_error_text
+from codex_adapter.core.releases import Version, parse_version
+from codex_adapter.errors import SpawnError
+from codex_adapter.request import CodexConfig
+
+__all__ = ["Binary", "Versions", "ask_version", "find_binary"]
+
+BINARY_VARIABLE = "CODEX_BINARY"
+
+_WHEEL_MODULE = "codex_cli_bin"
+_INSTALL = "install one with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
+_VERSION_SECONDS = 10.0
+_VERSION_BYTES = 4096
+
+_LINUX_BUILDS = {
+    "x86_64": ("codex-linux-x64", "x86_64-unknown-linux-musl"),
+    "aarch64": ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
+}
+"""By machine: the npm package that holds the native binary, and the target it was built for."""
+
+BinaryOrigin = Literal["configured", "CODEX_BINARY", "wheel", "PATH"]
+
+
+class Binary(msgspec.Struct, frozen=True):
+    """An executable file and how it was found.
+
+    `launcher` is true when it is the npm launcher script, a Node process around a native binary that was not found.
+    """
+
+    path: str
+    origin: BinaryOrigin
+    launcher: bool = False
+
+
+def find_binary(config: CodexConfig, environ: Mapping[str, str]) -> Binary:
+    """The CLI to run: configured, else `$CODEX_BINARY`, else the wheel, else `codex` on PATH (S6).
+
+    `environ` is the run's environment. A name without a slash is looked up on its PATH, a relative path counts from the
+    process's own directory. The npm launcher is exchanged for the native binary beside it. Raises `SpawnError`, with
+    advice on how to get a CLI, when there is none or the one named cannot be executed.
+    """
+    search_path = environ.get("PATH", os.defpath)
+    if config.binary is not None:
+        return _named(config.binary, search_path, "configured", "config.binary")
+    if environ.get(BINARY_VARIABLE):
+        return _named(environ[BINARY_VARIABLE], search_path, "CODEX_BINARY", "$CODEX_BINARY")
+    wheel = _in_wheel()
+    if wheel is not None:
+        return _executable(wheel, "wheel", "the binary of openai-codex-cli-bin")
+    found = shutil.which("codex", path=search_path)
+    if found is None:
+        raise _not_found(f"No Codex CLI was found; {_INSTALL}, or name one with $CODEX_BINARY.")
+    return _executable(found, "PATH", "`codex` on PATH")
+
+
+class Versions:
+    """The release of each binary, asked for once and remembered for as long as the file is the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int, int, int, int], Version | None] = {}
+        self._asking = trio.Lock()
+
+    async def of(self, binary: Binary, environ: Mapping[str, str]) -> Version | None:
+        """The release of `binary`, None when it does not say (S8)."""
+        try:
+            facts = await trio.Path(binary.path).stat()
+        except OSError:
+            await trio.lowlevel.checkpoint()
+            return None
+        key = (binary.path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        async with self._asking:
+            if key not in self._known:
+                self._known[key] = await ask_version(binary, environ)
+            return self._known[key]
+
+
+async def ask_version(binary: Binary, environ: Mapping[str, str]) -> Version | None:
+    """Run `BINARY --version` for at most 10 seconds and read what it says; None when that is no release (S8).
+
+    Its output goes nowhere else (X1), and nothing of its process group is left when this returns or is cancelled.
+    """
+    try:
+        process = await trio.lowlevel.open_process(
+            [binary.path, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environ),
+            start_new_session=True,
+        )
+    except OSError:
+        await trio.lowlevel.checkpoint()
+        return None
+    output = bytearray()
+    assert process.stdout is not None  # noqa: S101 - asked for above
+    try:
+        with trio.move_on_after(_VERSION_SECONDS):
+            async with process.stdout:
+                while len(output) < _VERSION_BYTES and (chunk := await process.stdout.receive_some(_VERSION_BYTES)):
+                    output += chunk
+            await process.wait()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        with trio.CancelScope(shield=True):
+            await process.wait()
+    return parse_version(output.decode(errors="replace"))
+
+
+def _named(name: str, search_path: str, origin: BinaryOrigin, field: str) -> Binary:
+    if "/" in name:
+        return _executable(name, origin, field)
+    found = shutil.which(name, path=search_path)
+    if found is None:
+        raise _not_found(f"The name in {field} is not on PATH; give the path of a Codex CLI, or {_INSTALL}.")
+    return _executable(found, origin, field)
+
+
+def _executable(path: str, origin: BinaryOrigin, field: str) -> Binary:
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise _not_found(f"The path in {field} does not exist; give the path of a Codex CLI, or {_INSTALL}.") from None
+    except OSError:
+        raise _not_executable(field) from None
+    launcher = Path(os.path.realpath(path))
+    is_launcher = launcher.name == "codex.js"
+    native = _native_binary(launcher) if is_launcher else None
+    chosen = native or Path(path).absolute()
+    if not chosen.is_file() or not os.access(chosen, os.X_OK):
+        raise _not_executable(field)
+    return Binary(str(chosen), origin, launcher=is_launcher and native is None)
+
+
+def _not_executable(field: str) -> SpawnError:
+    advice = f"What {field} names cannot be executed; make it an executable file, or give the path of another one."
+    return SpawnError(backend_error_text("spawn"), not_found=False, advice=advice)
+
+
+def _not_found(advice: str) -> SpawnError:
+    return SpawnError(backend_error_text("spawn"), not_found=True, advice=advice)
+
+
+def _in_wheel() -> str | None:
+    try:
+        spec = importlib.util.find_spec(_WHEEL_MODULE)
+    except (ImportError, ValueError):
+        return None
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        path = Path(place, "bin", "codex")
+        if path.is_file():
+            return str(path)
+    return None
+
+
+def _native_binary(launcher: Path) -> Path | None:
+    """The native binary that the npm launcher would start, None when there is none.
+
+    It lies in a package of its own, which Node looks for in every `node_modules` above, and in old releases within the
+    launcher's own package.
+    """
+    build = _LINUX_BUILDS.get(platform.machine())
+    if build is None:
+        return None
+    package, target = build
+    vendors = [above / "node_modules" / "@openai" / package / "vendor" for above in launcher.parents]
+    vendors.append(launcher.parent.parent / "vendor")
+    for vendor in vendors:
+        for folder in ("bin", "codex"):
+            native = vendor / target / folder / "codex"
+            if native.is_file():
+                return native
+    return None

@@ -1,0 +1,164 @@
+"""The Codex CLI as a child process: a `Source` (S3, S7, K4)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from codex_adapter.core.redaction import backend_error_text
+from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.events import ExitStatus
+from codex_adapter.runtime.containment import Contained, contain
+from codex_adapter.runtime.launch import Launch
+
+__all__ = ["ProcessSource", "spawn"]
+
+READ_SIZE: Final = 65_536
+_TAIL_SIZE: Final = 8_192
+# What releases since 0.120 write to stderr for a session they cannot find.
+_SESSION_MISSING: Final = (b"no rollout found for thread id", b"no rollout found for conversation id")
+
+
+def spawn(launch: Launch, *, schema: str | None, stop_timeout: float) -> ProcessSource:
+    """Start the agent (S1 to S5). Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as childs:
+        try:
+            stdin, prompt = _pipe(read=childs, write=ours)
+            output, stdout = _pipe(read=ours, write=childs)
+            errors, stderr = _pipe(read=ours, write=childs)
+            contained = contain(
+                launch.argv(schema), env=launch.env, cwd=launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
+            )
+        except OSError as error:
+            raise _spawn_error(error, launch.cwd) from None
+        ours.pop_all()
+    return ProcessSource(contained, (prompt, output, errors), prompt=launch.prompt, stop_timeout=stop_timeout)
+
+
+def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe, each end closed with the stack of the side that it belongs to."""
+    read_end, write_end = os.pipe()
+    read.callback(os.close, read_end)
+    write.callback(os.close, write_end)
+    return read_end, write_end
+
+
+def _spawn_error(error: OSError, cwd: str) -> BackendError:
+    if error.filename == cwd:
+        return BackendError("io", backend_error_text("io"), advice="The working directory cannot be entered.")
+    return SpawnError(
+        backend_error_text("spawn"),
+        not_found=isinstance(error, FileNotFoundError),
+        advice="Check that the codex binary is a program for this system; `codex-adapter doctor` looks at it.",
+    )
+
+
+class ProcessSource:
+    """A spawned agent. It writes the prompt while it is read, and drains stderr without keeping it (S3, S7)."""
+
+    def __init__(
+        self, contained: Contained, descriptors: Sequence[int], *, prompt: bytes, stop_timeout: float
+    ) -> None:
+        self._contained = contained
+        stdin, stdout, stderr = descriptors
+        self._stdin = trio.lowlevel.FdStream(stdin)
+        self._stdout = trio.lowlevel.FdStream(stdout)
+        self._stderr = trio.lowlevel.FdStream(stderr)
+        self._prompt = prompt
+        self._stop_timeout = stop_timeout
+        self._exited = trio.Event()
+        self._hurry = trio.Event()
+        self._status: ExitStatus | None = None
+        self._session_missing = False
+
+    @property
+    def session_missing(self) -> bool:
+        """As `Source.session_missing`."""
+        return self._session_missing
+
+    async def serve(self) -> None:
+        """Write the prompt, drain stderr, and reap the agent."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._write_prompt)
+            nursery.start_soon(self._drain_stderr)
+            nursery.start_soon(self._reap)
+
+    async def receive_some(self) -> bytes:
+        """As `Source.receive_some`."""
+        try:
+            return bytes(await self._stdout.receive_some(READ_SIZE))
+        except trio.ClosedResourceError:
+            return b""
+        except trio.BrokenResourceError:
+            raise BackendError("io", backend_error_text("io")) from None
+
+    def close_output(self) -> None:
+        """As `Source.close_output`."""
+        self._stdout.close()
+
+    async def wait(self) -> ExitStatus:
+        """As `Source.wait`. Raises `BackendError` (`wait`) when the status cannot be learned."""
+        await self._exited.wait()
+        if self._status is None:
+            raise BackendError("wait", backend_error_text("wait"))
+        return self._status
+
+    async def stop(self) -> None:
+        """SIGINT, so that the agent stops its own tools; SIGTERM and SIGCONT; SIGKILL to all: a third of the time each."""
+        for signals in ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT)):
+            for number in signals:
+                if not self._exited.is_set():
+                    self._contained.signal(number)
+            await self._wait_a_while(hurry=True)
+        self._contained.kill()
+        await self._wait_a_while(hurry=False)
+        # A process that SIGKILL does not end within the bound sleeps in the kernel: nothing more can be done here.
+        self._exited.set()
+
+    def kill(self) -> None:
+        """As `Source.kill`."""
+        self._hurry.set()
+        self._contained.kill()
+
+    async def aclose(self) -> None:
+        """As `Source.aclose`."""
+        with trio.CancelScope(shield=True):
+            await self._contained.aclose()
+            for stream in (self._stdin, self._stdout, self._stderr):
+                await trio.aclose_forcefully(stream)
+
+    async def _wait_a_while(self, *, hurry: bool) -> None:
+        with trio.move_on_after(self._stop_timeout / 3):
+            async with trio.open_nursery() as nursery:
+
+                async def first(event: trio.Event) -> None:
+                    await event.wait()
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(first, self._exited)
+                if hurry:
+                    nursery.start_soon(first, self._hurry)
+
+    async def _write_prompt(self) -> None:
+        # An agent that never reads its prompt, or exits before it has, is no error by itself.
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._stdin.send_all(self._prompt)
+        await self._stdin.aclose()
+
+    async def _drain_stderr(self) -> None:
+        tail = b""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while data := await self._stderr.receive_some(READ_SIZE):
+                tail = tail[-_TAIL_SIZE:] + data
+                if any(phrase in tail for phrase in _SESSION_MISSING):
+                    self._session_missing = True
+
+    async def _reap(self) -> None:
+        with contextlib.suppress(BackendError):
+            self._status = await self._contained.wait()
+        self._exited.set()

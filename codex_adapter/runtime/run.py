@@ -1,0 +1,242 @@
+"""One run: its tasks, its time limits, and the gate before its completion (F, D, K)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from codex_adapter.core.mapping import error_event
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.redaction import (
+    CANCELLED,
+    CLOSED_UNEXPECTEDLY,
+    backend_error_text,
+    idle_timeout_text,
+    non_zero_exit_text,
+)
+from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
+from codex_adapter.events import Completion, Event, ExitStatus
+from codex_adapter.request import CodexConfig
+from codex_adapter.runtime.clock import RunClock
+from codex_adapter.runtime.limits import Limit, Limits
+from codex_adapter.runtime.session import SessionExpectation
+from codex_adapter.runtime.source import Source
+from codex_adapter.runtime.stream import EventStream, open_hand_off
+
+__all__ = ["RunHandle"]
+
+_log = logging.getLogger("codex_adapter")
+
+
+class RunHandle:
+    """One run under way: its events, and its completion once they are final.
+
+    Made by `open_run`, `open_replay` and the backends, which also run its tasks.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        pipeline: Pipeline,
+        *,
+        config: CodexConfig,
+        timeout: float | None = None,
+        session: SessionExpectation | None = None,
+    ) -> None:
+        self._source = source
+        self._pipeline = pipeline
+        self._config = config
+        self._session = session
+        self._clock = RunClock()
+        self._limits = Limits(
+            timeout=timeout,
+            idle=config.idle_timeout,
+            tool=config.tool_timeout,
+            exit_grace=config.exit_grace,
+            descendant_grace=config.descendant_grace,
+        )
+        self._forwarder, self._events = open_hand_off()
+        self._stop_requested = trio.Event()
+        self._ended = trio.Event()
+        self._status: ExitStatus | None = None
+        self._failure: BackendError | None = None
+        self._lingered = False
+        self._cancelled = False
+        self._outcome: Completion | BackendError | None = None
+
+    @property
+    def events(self) -> EventStream:
+        """The events of the run, for one consumer (D1, D2)."""
+        return self._events
+
+    @property
+    def session_id(self) -> str | None:
+        """The id by which the session can be resumed; None until the agent has told it (M5)."""
+        return self._pipeline.session_id
+
+    async def wait_completed(self) -> Completion:
+        """The completion, once the agent has exited and the events were read to their end or left (F1).
+
+        Whoever does not read the events must close them, or this waits for ever. Gives or raises the same thing every
+        time (F5). Raises `BackendError` where there is no completion: `RunCancelled`, `RunTimedOut` or another (F4).
+        """
+        await self._ended.wait()
+        await self._events.final.wait()
+        if self._outcome is None:
+            self._outcome = self._decide()
+        if isinstance(self._outcome, BackendError):
+            raise self._outcome.with_traceback(None)
+        return self._outcome
+
+    def cancel(self) -> None:
+        """Ask the run to end: its events end now, its completion is `RunCancelled` once the agent has exited (K3).
+
+        May be called at any time, from any task of the same event loop, any number of times. It does nothing to a
+        completion that was given out already (F6).
+        """
+        self._cancelled = True
+        self._forwarder.close()
+        self._events.discard()
+        self._events.final.set()
+        self._begin_stop()
+
+    def kill(self) -> None:
+        """As `cancel`, but the agent is not asked first (K4)."""
+        self.cancel()
+        self._source.kill()
+
+    def abandon(self) -> None:
+        """Nobody will read or wait any more: end the run (K5)."""
+        self._events.leave()
+        self._begin_stop()
+
+    async def wait_ended(self) -> None:
+        """Wait until no task and no process of the run is left."""
+        await self._ended.wait()
+
+    async def carry(self) -> None:
+        """Run the run: the one task that everything else hangs on. It raises nothing of its own."""
+        with trio.CancelScope(shield=True):
+            try:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._recorded, self._source.serve)
+                    nursery.start_soon(self._recorded, self._watch_limits)
+                    nursery.start_soon(self._recorded, self._stop_on_request)
+                    exited = trio.Event()
+                    nursery.start_soon(self._watch_exit, exited)
+                    await self._recorded(self._pump)
+                    await exited.wait()
+                    nursery.cancel_scope.cancel()
+                await self._recorded(self._source.aclose)
+                await self._forwarder.release(self._last_events())
+            finally:
+                self._forwarder.close()
+                self._ended.set()
+
+    async def _recorded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """A failure of one of our tasks ends the run and is its outcome; it never leaves as an exception."""
+        try:
+            await work()
+        except BackendError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not take the caller's nursery down
+            # Only the type: the message of a foreign error can quote what it choked on (X3).
+            _log.error("internal error: %s", type(error).__name__)
+            self._fail(BackendError("other", backend_error_text("other")))
+
+    async def _pump(self) -> None:
+        source, pipeline, clock = self._source, self._pipeline, self._clock
+        while data := await source.receive_some():
+            events = pipeline.receive_data(data)
+            if self._observe() and events:
+                clock.pause()
+                await self._forwarder.forward(events)
+                clock.resume()
+        self._limits.output_ended(clock.now())
+        clock.wake()
+
+    def _observe(self) -> bool:
+        """Note what the last bytes showed; False when they are of a session that was not asked for (S9)."""
+        facts, now = self._pipeline.facts, self._clock.now()
+        if facts.take_progress():
+            self._limits.progress(now)
+        nearer = self._limits.tools(facts.open_tools, now)
+        if self._limits.turn(facts.turn, now) or nearer:
+            self._clock.wake()
+        if self._session is None or facts.session_id is None:
+            return True
+        wrong = self._session.refuses(facts.session_id)
+        if wrong is None:
+            self._session = None
+            return True
+        self._fail(wrong)
+        return False
+
+    async def _watch_exit(self, exited: trio.Event) -> None:
+        async def watch() -> None:
+            self._status = await self._source.wait()
+
+        await self._recorded(watch)
+        self._limits.exited(self._clock.now())
+        self._clock.wake()
+        if self._stop_requested.is_set():
+            self._source.kill()
+        exited.set()
+
+    async def _watch_limits(self) -> None:
+        while True:
+            when, limit = self._limits.next()
+            if self._clock.now() >= when:
+                self._expire(limit)
+            else:
+                await self._clock.sleep_until(when)
+
+    def _expire(self, limit: Limit) -> None:
+        if limit is Limit.DESCENDANT:
+            self._limits.output_ended(self._clock.now())
+            self._source.close_output()
+        elif limit is Limit.LINGER:
+            self._lingered = True
+            self._begin_stop()
+        elif limit is Limit.CLOSED:
+            self._fail(BackendError("closed", CLOSED_UNEXPECTEDLY))
+        elif limit is Limit.IDLE:
+            self._fail(RunTimedOut("timeout", idle_timeout_text(self._config.idle_timeout or 0.0)))
+        else:
+            self._fail(RunTimedOut("timeout", backend_error_text("timeout")))
+
+    async def _stop_on_request(self) -> None:
+        await self._stop_requested.wait()
+        await self._source.stop()
+
+    def _begin_stop(self) -> None:
+        self._limits.stopping()
+        self._forwarder.hold()
+        self._stop_requested.set()
+
+    def _fail(self, error: BackendError) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._begin_stop()
+
+    def _last_events(self) -> list[Event]:
+        events = [] if self._stop_requested.is_set() else self._pipeline.receive_eof()
+        if self._failure is None and self._session is not None and self._source.session_missing:
+            self._failure = self._session.missing()
+        if self._failure is not None:
+            events.append(error_event(str(self._failure)))
+        elif self._status is not None and not self._status.success:
+            events.append(error_event(non_zero_exit_text(self._status)))
+        return events
+
+    def _decide(self) -> Completion | BackendError:
+        """The outcome, once the gate is open: a cancel that came before wins (F6)."""
+        if self._cancelled:
+            return RunCancelled("cancelled", CANCELLED)
+        if self._failure is not None:
+            return self._failure
+        if self._status is None:
+            return BackendError("wait", backend_error_text("wait"))
+        return self._pipeline.completion(self._status, in_spite_of_status=self._lingered)

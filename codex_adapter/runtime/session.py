@@ -1,0 +1,47 @@
+"""Whether a run took up the session that it was asked to (S9).
+
+The CLI starts a new thread, silently, for many sessions that it cannot find; only the thread id tells.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+import msgspec
+
+from codex_adapter.core.redaction import NO_SESSION_FOUND, SESSION_NOT_FOUND
+from codex_adapter.errors import BackendError
+
+__all__ = ["SessionExpectation"]
+
+
+class SessionExpectation(msgspec.Struct, frozen=True):
+    """What a resuming or forking run must find: the session `wanted`, or with None the last one.
+
+    A fork has an id of its own, so that only a resume is held to it.
+    """
+
+    wanted: str | None
+    fork: bool
+    started_ms: int = msgspec.field(default_factory=lambda: int(time.time() * 1000))
+
+    def refuses(self, thread_id: str) -> BackendError | None:
+        """The error when the run's first thread id is not of the session asked for."""
+        if self.fork:
+            return None
+        if self.wanted is None:
+            return self.missing() if self._is_new(thread_id) else None
+        return None if thread_id == self.wanted else self.missing()
+
+    def missing(self) -> BackendError:
+        """The error for a session that is not there."""
+        return BackendError("session", NO_SESSION_FOUND if self.wanted is None else SESSION_NOT_FOUND)
+
+    def _is_new(self, thread_id: str) -> bool:
+        # Thread ids are UUIDs of version 7, whose first 48 bits are the time of their birth in milliseconds.
+        try:
+            parsed = uuid.UUID(thread_id)
+        except ValueError:
+            return False
+        return parsed.version == 7 and parsed.int >> 80 >= self.started_ms

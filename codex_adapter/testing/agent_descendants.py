@@ -1,0 +1,61 @@
+"""How a scripted agent starts descendants that a supervisor must find and end.
+
+Standard library only, and no import of ours, for the reasons that `agent_program` gives.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+__all__ = ["CARRY_OUT"]
+
+LONGEST_LIFE_SECONDS = 600
+"""A test that fails must not leave processes for ever."""
+
+Step = dict[str, Any]
+
+
+def _start_descendant(step: Step) -> None:
+    # Closed by a successful exec: the step is over when the descendant is what it is meant to be.
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _become_descendant(step, writer)
+        finally:
+            os._exit(1)
+    os.close(writer)
+    pid = b"".join(iter(lambda: os.read(reader, 64), b""))
+    os.close(reader)
+    if step.get("daemon"):
+        os.waitpid(child, 0)
+    draft = f"{step['pid_file']}.{os.getpid()}"
+    with open(draft, "wb") as file:  # noqa: PTH123 - pathlib would take longer to import than all the rest
+        file.write(pid)
+    os.replace(draft, step["pid_file"])  # noqa: PTH105 - the same
+
+
+def _become_descendant(step: Step, writer: int) -> NoReturn:
+    if step.get("session"):
+        os.setsid()
+    if step.get("daemon") and os.fork() != 0:
+        os._exit(0)
+    for name in step.get("ignore", ()):
+        signal.signal(signal.Signals[name], signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    held = {1: step.get("hold_stdout"), 2: step.get("hold_stderr")}
+    for number in (0, 1, 2):
+        if not held.get(number):
+            os.dup2(nothing, number)
+    os.write(writer, str(os.getpid()).encode())
+    program = [sys.executable, "-I", "-S", "-c", f"import time; time.sleep({LONGEST_LIFE_SECONDS})"]
+    environment = {} if step.get("clear_environment") else os.environ
+    os.execve(sys.executable, program, environment)  # noqa: S606 - a program of its own is the point
+
+
+CARRY_OUT: dict[str, Callable[[Step], None]] = {"start_descendant": _start_descendant}
+"""What carries out these steps, by the step's name (TK2)."""

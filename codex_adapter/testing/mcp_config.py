@@ -1,0 +1,25 @@
+"""How the CLI is told to use the scripted MCP server."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["MCP_SERVER", "mcp_config"]
+
+MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
+"""Path of the scripted MCP server, to be run by `python -I -S` (TK3)."""
+
+
+def mcp_config(
+    name: str = "scripted", *, mode: Literal["ok", "die", "garbage"] = "ok", tool_timeout: float | None = None
+) -> str:
+    """A line for the CLI's `config.toml` that gives it the scripted MCP server under this name.
+
+    `mode` is how the server behaves; `tool_timeout`, in seconds, is how long the CLI waits for one of its tools.
+    """
+    arguments = json.dumps(["-I", "-S", MCP_SERVER, mode])
+    limit = "" if tool_timeout is None else f", tool_timeout_sec = {tool_timeout}"
+    return f"mcp_servers.{name} = {{ command = {json.dumps(sys.executable)}, args = {arguments}{limit} }}\n"

@@ -1,0 +1,170 @@
+"""The HTTP face of the scripted model server: one thread a connection, all of them gone when it stops."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from typing_extensions import override
+
+from ..scenario import Answer
+from .events import encode_event, events_of
+from .playback import Playback
+from .tool_calls import Tools, output_item
+
+__all__ = ["LoopbackServer"]
+
+MAX_BODY = 64 * 1024 * 1024
+STOP_SECONDS = 5.0
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """Listens on 127.0.0.1 and plays a scenario; raises OSError when the port is taken (TK1)."""
+
+    request_queue_size = 64
+
+    def __init__(self, port: int, playback: Playback) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.playback = playback
+        self._open: dict[socket.socket, threading.Thread] = {}
+        self._open_lock = threading.Lock()
+        self._accepting = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+
+    def start(self) -> None:
+        """Begin to accept connections, in a thread."""
+        self._accepting.start()
+
+    def stop(self) -> None:
+        """Close the port and every connection, and wait for their threads, for a bounded time."""
+        self.playback.close()
+        self.shutdown()
+        self._accepting.join(STOP_SECONDS)
+        self.server_close()
+        with self._open_lock:
+            threads = list(self._open.values())
+            for connection in self._open:
+                _hang_up(connection)
+        deadline = time.monotonic() + STOP_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    @override
+    def process_request(self, request: Any, client_address: Any) -> None:
+        # Known before it runs: a thread that has yet to start must not be missed by stop().
+        thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
+        with self._open_lock:
+            self._open[request] = thread
+        thread.start()
+
+    @override
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._open_lock:
+                del self._open[request]
+
+    @override
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients vanish in the middle of things; nobody wants a traceback for it."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: LoopbackServer
+
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
+        """Standard error belongs to the program under test."""
+
+    def do_GET(self) -> None:
+        if self.headers.get("Upgrade"):
+            self._reply(404, {"error": {"message": "no WebSocket here: use plain HTTP"}}, {})
+        elif self.path.partition("?")[0].endswith("/models"):
+            self._reply(200, {"models": []}, {})
+        else:
+            self._reply(404, {"error": {"message": "only POST .../responses is served"}}, {})
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if body is None:
+            self.close_connection = True
+            self._reply(413, {"error": {"message": f"a request body has at most {MAX_BODY} bytes"}}, {})
+        elif not self.path.partition("?")[0].endswith("/responses"):
+            self._reply(404, {"error": {"message": "only POST .../responses is served"}}, {})
+        elif self.headers.get("Content-Encoding", "identity") != "identity":
+            self._reply(415, {"error": {"message": "the request body is compressed: send it as it is"}}, {})
+        else:
+            self._play(body)
+
+    def _play(self, body: bytes) -> None:
+        text = body.decode("utf-8", "replace")
+        try:
+            request = json.loads(text)
+        except (ValueError, RecursionError):
+            request = None
+        if not isinstance(request, dict):
+            self._reply(400, {"error": {"message": "the request body must be a JSON object"}}, {})
+            return
+        playback = self.server.playback
+        answer, number = playback.take(request, text)
+        if answer.gate is not None:
+            playback.wait_for_gate(answer.gate)
+        playback.pause(answer.delay)
+        if answer.status == 200:
+            self._stream(answer, request, number)
+        else:
+            self._reply(answer.status, answer.body, answer.headers)
+
+    def _stream(self, answer: Answer, request: dict[str, Any], number: int) -> None:
+        tools = Tools(request)
+        items = [output_item(item, tools, f"{number}_{place}") for place, item in enumerate(answer.items, 1)]
+        self._head(200, {"Content-Type": "text/event-stream", **answer.headers, "Transfer-Encoding": "chunked"})
+        for sent, event in enumerate(events_of(answer, items, str(number))):
+            if sent == answer.cut_after:
+                self.close_connection = True
+                return
+            if sent:
+                self.server.playback.pause(answer.gap)
+            data = encode_event(event)
+            if data:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        self.server.playback.pause(answer.linger)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _reply(self, status: int, body: object, headers: Any) -> None:
+        text = body if isinstance(body, str) else json.dumps(body)
+        data = b"" if body is None else text.encode("utf-8", "surrogatepass")
+        self._head(status, {"Content-Type": "application/json", **headers, "Content-Length": str(len(data))})
+        self.wfile.write(data)
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _body(self) -> bytes | None:
+        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+            length = int(self.headers.get("Content-Length", "0"))
+            return self.rfile.read(length) if 0 <= length <= MAX_BODY else None
+        body = b""
+        while size := int(self.rfile.readline(64).partition(b";")[0], 16):
+            if len(body) + size > MAX_BODY:
+                return None
+            body += self.rfile.read(size)
+            self.rfile.readline(64)
+        self.rfile.readline(64)
+        return body
+
+
+def _hang_up(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return

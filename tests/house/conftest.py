@@ -1,0 +1,20 @@
+"""The package as text: the tests of this directory read it and run none of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The root of the repository."""
+    return Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def package(root: Path) -> dict[str, str]:
+    """The source of each module of `codex_adapter` by its dotted name; a package by that of its `__init__`."""
+    paths = sorted((root / "codex_adapter").rglob("*.py"))
+    return {".".join(path.relative_to(root).with_suffix("").parts): path.read_text() for path in paths}

@@ -1,0 +1,117 @@
+"""What the package offers is what the rules say, all of it is there and described, and getting it loads little."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import codex_adapter
+
+LOADED_WITH_THE_PACKAGE = """
+import json, sys
+import trio, msgspec, typing_extensions
+before = set(sys.modules)
+import codex_adapter
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+@pytest.mark.rule("P1")
+def test_the_public_names_are_those_of_the_rule(root: Path) -> None:
+    text = (root / "specs" / "library.md").read_text()
+    table = re.search(r"^### P1 .*?\n\n(\|.*?)\n\n", text, re.DOTALL | re.MULTILINE)
+    assert table is not None
+    assert set(codex_adapter.__all__) == set(re.findall(r"`(\w+)`", table[1]))
+
+
+@pytest.mark.rule("P1")
+def test_the_public_names_are_sorted_and_importable() -> None:
+    names = list(codex_adapter.__all__)
+    assert names == sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert [name for name in names if not hasattr(codex_adapter, name)] == []
+
+
+@pytest.mark.rule("P1")
+def test_each_module_with_public_names_lists_them(package: dict[str, str]) -> None:
+    public = {module: ast.parse(source) for module, source in _public(package)}
+    silent = [
+        module
+        for module, tree in public.items()
+        if _all(tree) is None and [name for name in _defined(tree) if not name.startswith("_")]
+    ]
+    assert not silent, ", ".join(silent)
+
+
+@pytest.mark.rule("P1")
+def test_each_listed_name_is_there(package: dict[str, str]) -> None:
+    missing = [
+        f"{module}.{name}"
+        for module, source in _public(package)
+        for name in _all(ast.parse(source)) or []
+        if name not in {*_defined(ast.parse(source)), *_imported(ast.parse(source))}
+    ]
+    assert not missing, ", ".join(missing)
+
+
+@pytest.mark.rule("P1")
+def test_each_listed_class_and_function_is_described(package: dict[str, str]) -> None:
+    undescribed = [
+        f"{module}.{node.name}"
+        for module, source in _public(package)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name in (_all(ast.parse(source)) or [])
+        and not ast.get_docstring(node)
+    ]
+    assert not undescribed, ", ".join(undescribed)
+
+
+@pytest.mark.rule("P2")
+def test_an_import_of_the_package_loads_no_more_than_a_run_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", LOADED_WITH_THE_PACKAGE], capture_output=True, check=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    loaded = json.loads(done.stdout)
+    assert "codex_adapter" in loaded
+    foreign = {name.split(".")[0] for name in loaded} - sys.stdlib_module_names - {"codex_adapter"}
+    assert foreign == set()
+    too_much = {"argparse", "http.server", "codex_adapter.cli", "codex_adapter.testing", "codex_adapter.protocols"}
+    assert too_much & set(loaded) == set()
+
+
+def _public(package: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for module, source in package.items():
+        parts = module.split(".")
+        if parts[1] != "cli" and parts[-1] != "__main__":
+            yield module, source
+
+
+def _all(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return [str(name) for name in ast.literal_eval(node.value)]
+    return None
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name) and target.id != "__all__")
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
