@@ -1,4 +1,4 @@
-"""Runs OpenAI's Codex CLI as a supervised child process: typed, bounded, redacted events and a completion that is final.
+"""Runs OpenAI's Codex CLI as a supervised child process: typed, bounded, redacted events and a final completion.
 
 The public names of the package. Open a run with `open_run`, read its `events`, await `wait_completed()`.
 """

@@ -112,7 +112,9 @@ class Tool(msgspec.Struct, frozen=True, gc=False):
     tool_use_id: str | None = None
 
 
-class ToolCall(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="agent_api.tools.structured.v1", omit_defaults=True):
+class ToolCall(
+    msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="agent_api.tools.structured.v1", omit_defaults=True
+):
     """The facet of every tool_call and tool_result; `input` and `output` only with payloads asked for (M3, M7)."""
 
     tool: Tool

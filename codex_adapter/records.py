@@ -19,7 +19,6 @@ class ErrorBody(msgspec.Struct, frozen=True):
     message: str
 
 
-
 class _Failed(msgspec.Struct, frozen=True, tag_field="outcome", tag="failed"):
     error: ErrorBody
 

@@ -56,13 +56,12 @@ def _fits(text: str, limit: int) -> bool:
 
 
 def _facet_fits(data: Facet) -> bool:
-    kind = type(data)
-    if kind is ToolCall and data.input is None and data.output is None:  # type: ignore[union-attr]
-        tool = data.tool  # type: ignore[union-attr]
+    if isinstance(data, ToolCall) and data.input is None and data.output is None:
+        tool = data.tool
         size = len(tool.kind) + len(tool.tool_name or "") + len(tool.backend_item_id or "")
         size += len(tool.thread_id or "") + len(tool.turn_id or "")
-    elif kind is TextPart:
-        size = len(data.item_type) + len(data.item_id or "")  # type: ignore[union-attr]
+    elif isinstance(data, TextPart):
+        size = len(data.item_type) + len(data.item_id or "")
     else:
         return len(_encode(data)) <= DATA_LIMIT
     return size * _MOST_BYTES_ESCAPED + _FACET_FRAME_BYTES <= DATA_LIMIT or len(_encode(data)) <= DATA_LIMIT

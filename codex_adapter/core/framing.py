@@ -14,6 +14,9 @@ class OversizeLine(msgspec.Struct, frozen=True, gc=False):
 
     length: int
 
+    def __len__(self) -> int:
+        return self.length
+
 
 Line: TypeAlias = bytes | bytearray | OversizeLine
 

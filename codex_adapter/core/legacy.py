@@ -56,7 +56,9 @@ def modernize(line: dict[str, Any], line_type: str) -> dict[str, Any] | Unknown:
     item_type = _item_type_of(line)
     if item_type is not None and item_type not in _ITEM_TYPES:
         return Unknown(type=line_type, item_type=item_type)
-    context = {key: line[key] for key in ("thread_id", "turn_id", "conversation_id", "error") if key in line}
+    context: dict[str, Any] = {
+        key: line[key] for key in ("thread_id", "turn_id", "conversation_id", "error") if key in line
+    }
     item: Any = line.get("item")
     if item is None:
         item = {key: value for key, value in line.items() if key not in _LINE_KEYS}
@@ -75,13 +77,13 @@ def _item_type_of(line: dict[str, Any]) -> str | None:
 
 
 def _modern_item(item: dict[str, Any], item_type: str | None, *, fragments: bool) -> dict[str, Any]:
-    modern = {_ITEM_KEYS.get(key, key): value for key, value in item.items()}
+    modern = _renamed(item)
     for wrapper in ("content", "delta"):
         inner = modern.pop(wrapper, None)
         if isinstance(inner, str):
             inner = {"text" if wrapper == "content" else "text_delta": inner}
         if isinstance(inner, dict):
-            modern = {**{_ITEM_KEYS.get(key, key): value for key, value in inner.items()}, **modern}
+            modern = {**_renamed(inner), **modern}
     fragment = modern.pop("text_delta", None)
     if "text" not in modern and fragment is not None:
         modern["text"] = fragment
@@ -90,6 +92,10 @@ def _modern_item(item: dict[str, Any], item_type: str | None, *, fragments: bool
         modern["type"] = _ITEM_TYPES[item_type]
     modern["$delta"] = fragments
     return modern
+
+
+def _renamed(fields: dict[str, Any]) -> dict[str, Any]:
+    return {_ITEM_KEYS.get(key, key): value for key, value in fields.items()}
 
 
 def _first(line: dict[str, Any], keys: tuple[str, ...], name: str) -> dict[str, Any]:

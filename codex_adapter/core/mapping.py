@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from codex_adapter.core import thread_events as te
 from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.masking import SHORTEST_SECRET
 from codex_adapter.core.parsing import BadLine, usable_id
+from codex_adapter.core.tools import TOOLS, ToolItem
 from codex_adapter.events import (
     AGENT_KIND,
     ErrorSource,
@@ -27,31 +29,20 @@ from codex_adapter.events import (
     TextPhase,
     TokenUsage,
     Tool,
-    ToolBytes,
     ToolCall,
     ToolPhase,
-    ToolStatus,
     UnknownLine,
 )
 
 __all__ = ["Mapper", "error_event", "status_event"]
 
-_STATUSES: dict[str, ToolStatus] = {
-    "pending": "pending",
-    "in_progress": "running",
-    "running": "running",
-    "completed": "completed",
-    "failed": "failed",
-    "declined": "failed",
-}
-_NO_BYTES = ToolBytes()
 _FROM_ITEM = ErrorSource("item")
 _FROM_LINE = ErrorSource("event")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot", "complete": "complete"}
 
-ToolItem = te.CommandExecution | te.FileChange | te.McpToolCall | te.CollabToolCall | te.WebSearch
-ItemLine = te.ItemStarted | te.ItemUpdated | te.ItemCompleted | te.ItemFailed
-Payloads = Callable[[Tool, te.Item], ToolCall]
+ItemLine: TypeAlias = te.ItemStarted | te.ItemUpdated | te.ItemCompleted | te.ItemFailed
+Payloads: TypeAlias = Callable[[Tool, ToolItem], ToolCall]
 
 
 def status_event(message: str | None = None, data: Facet | None = None) -> Event:
@@ -78,18 +69,24 @@ class Mapper:
         self._thread_id: str | None = None
         self._handle: SessionHandle | None = None  # waits for a status event to travel on
         self._notice: str | None = None
+        self._waiting = False  # a handle or a notice is there
         self._oversize_noticed = False
 
     def map(self, line: te.ThreadEvent | BadLine, out: list[Event]) -> None:
         """Append what one line gives (M0)."""
-        if isinstance(line, BadLine):
+        if type(line) is BadLine:
             self.facts.stalls += 1
             out.append(error_event(line.message))
             return
         if line.thread_id is not self._thread_id:
             self._see_thread(line)
-        event: Event = _LINES[type(line)](self, line)
-        if self._notice is not None or self._handle is not None:
+        phase = _PHASES.get(type(line))
+        if phase is None:
+            event = _LINES[type(line)](self, line)
+        else:
+            item: te.Item = line.item  # type: ignore[union-attr]  # a line that has a phase has an item
+            event = _ITEMS[type(item)](self, line, item, phase)
+        if self._waiting:
             event = self._announce(event, out)
         out.append(event)
 
@@ -101,11 +98,12 @@ class Mapper:
 
     def _see_thread(self, line: te.ThreadEvent) -> None:
         thread_id = line.thread_id
-        assert thread_id is not None
+        if thread_id is None:
+            return
         if not usable_id(thread_id):
             line.thread_id = None
             if thread_id.strip() and not self._oversize_noticed:
-                self._oversize_noticed = True
+                self._oversize_noticed = self._waiting = True
                 self._notice = f"session handle id oversize: len_bytes={len(thread_id.encode())}"
             return
         self._thread_id = thread_id
@@ -113,29 +111,33 @@ class Mapper:
         if self.facts.session_id is None:
             self.facts.session_id = thread_id
             self._handle = SessionHandle(Session(thread_id))
+            self._waiting = True
 
     def _announce(self, event: Event, out: list[Event]) -> Event:
-        """Put the session's notice or handle on this status event; before it, when its own place is taken (M5)."""
+        """Put the notice or the handle on this status event; before it, when its own place is taken (M5)."""
         if self._notice is not None:
             notice, self._notice = self._notice, None
             if event.kind == "status" and event.message is None:
-                return status_event(notice, event.data)
-            out.append(status_event(notice))
-        elif event.kind == "status" and self._handle is not None:
+                event = status_event(notice, event.data)
+            else:
+                out.append(status_event(notice))
+        elif self._handle is not None and event.kind == "status":
             handle, self._handle = self._handle, None
             if event.data is None:
-                return status_event(event.message, handle)
-            out.append(status_event(data=handle))
+                event = status_event(event.message, handle)
+            else:
+                out.append(status_event(data=handle))
+        self._waiting = self._handle is not None
         return event
 
-    def thread_started(self, _line: te.ThreadStarted) -> Event:
+    def _thread_started(self, _line: te.ThreadStarted) -> Event:
         return status_event()
 
-    def turn_started(self, _line: te.TurnStarted) -> Event:
+    def _turn_started(self, _line: te.TurnStarted) -> Event:
         self.facts.turn = "cut_off"
         return status_event()
 
-    def turn_completed(self, line: te.TurnCompleted) -> Event:
+    def _turn_completed(self, line: te.TurnCompleted) -> Event:
         self.facts.turn = "completed"
         self.facts.open_tools.clear()
         if line.usage is None:
@@ -144,141 +146,95 @@ class Mapper:
         self.facts.usage = usage
         return status_event(data=TokenUsage(usage))
 
-    def turn_failed(self, _line: te.TurnFailed) -> Event:
+    def _turn_failed(self, _line: te.TurnFailed) -> Event:
         self.facts.turn = "failed"
         self.facts.open_tools.clear()
         return status_event("turn failed")
 
-    def item_started(self, line: te.ItemStarted) -> Event:
-        return _ITEMS[type(line.item)](self, line, line.item, "start")
-
-    def item_updated(self, line: te.ItemUpdated) -> Event:
-        return _ITEMS[type(line.item)](self, line, line.item, "delta")
-
-    def item_completed(self, line: te.ItemCompleted) -> Event:
-        return _ITEMS[type(line.item)](self, line, line.item, "complete")
-
-    def item_failed(self, line: te.ItemFailed) -> Event:
-        item = line.item
-        if isinstance(item, ToolItem):
-            return self.tool(line, item, "fail")
-        said = line.error.get("message") if isinstance(line.error, dict) else line.error
-        if not isinstance(said, str):
-            said = item.message if isinstance(item, te.ErrorItem) else f"{_TYPE_NAMES[type(item)]} failed"
-        self.free_text.append(said)
-        return error_event(said, _FROM_ITEM)
-
-    def error_line(self, line: te.ErrorLine) -> Event:
+    def _error_line(self, line: te.ErrorLine) -> Event:
         self.facts.stalls += 1
         self.free_text.append(line.message)
         return error_event(line.message, _FROM_LINE)
 
-    def unknown(self, line: te.Unknown) -> Event:
+    def _unknown(self, line: te.Unknown) -> Event:
         names = UnknownLine(_plain_name(line.type), _plain_name(line.item_type))
         self.free_text.extend(name for name in (names.type, names.item_type) if name)
         return Event(AGENT_KIND, "unknown", None, None, None, names)
 
-    def text(self, _line: ItemLine, item: te.AgentMessage | te.Reasoning, phase: ToolPhase) -> Event:
+    def _agent_message(self, line: ItemLine, item: te.AgentMessage, phase: ToolPhase) -> Event:
+        if phase == "complete" and not item.delta:
+            self.facts.final_text = item.text
+        return self._text(line, item, "agent_message", phase)
+
+    def _reasoning(self, line: ItemLine, item: te.Reasoning, phase: ToolPhase) -> Event:
+        return self._text(line, item, "reasoning", phase)
+
+    def _text(self, line: ItemLine, item: te.AgentMessage | te.Reasoning, item_type: str, phase: ToolPhase) -> Event:
+        if phase == "fail":
+            return self._failed(line, f"{item_type} failed")
         text = item.text
         self.free_text.append(text)
         if len(item.id) >= SHORTEST_SECRET:
             self.free_text.append(item.id)
-        if phase == "complete" and type(item) is te.AgentMessage and not item.delta:
-            self.facts.final_text = text
-        part = TextPart(item.id, _TYPE_NAMES[type(item)], "delta" if item.delta else _TEXT_PHASES[phase])
+        part = TextPart(item.id, item_type, "delta" if item.delta else _TEXT_PHASES[phase])
         return Event(AGENT_KIND, "text_output", "assistant", text, None, part)
 
-    def plan(self, _line: ItemLine, item: te.TodoList, _phase: ToolPhase) -> Event:
+    def _plan(self, line: ItemLine, item: te.TodoList, phase: ToolPhase) -> Event:
+        if phase == "fail":
+            return self._failed(line, "todo_list failed")
         self.free_text.extend(step.text for step in item.items)
         return status_event(data=Plan(tuple(PlanItem(step.text, step.completed) for step in item.items)))
 
-    def warning(self, _line: ItemLine, item: te.ErrorItem, _phase: ToolPhase) -> Event:
-        self.free_text.append(item.message)
-        return error_event(item.message, _FROM_ITEM)
+    def _warning(self, line: ItemLine, item: te.ErrorItem, _phase: ToolPhase) -> Event:
+        return self._failed(line, item.message)
 
-    def tool(self, line: ItemLine, item: ToolItem, phase: ToolPhase) -> Event:
-        exit_code: int | None = None
-        name: str | None = None
-        if isinstance(item, te.CommandExecution):
-            exit_code = item.exit_code
-            output = item.aggregated_output or item.stdout
-            size = ToolBytes(_utf8(output), _utf8(item.stderr)) if output or item.stderr else _NO_BYTES
-        elif isinstance(item, te.FileChange):
-            exit_code = item.exit_code
-            size = ToolBytes(_utf8(item.stdout), _utf8(item.stderr), _utf8(item.diff)) if item.diff else _NO_BYTES
-        elif isinstance(item, te.McpToolCall):
-            name = f"{item.server}/{item.tool}"
-            size = ToolBytes(result=_json_bytes(item.result))
-        elif isinstance(item, te.CollabToolCall):
-            name = item.tool
-            size = ToolBytes(result=_json_bytes(item.agents_states))
-        else:
-            size = _NO_BYTES
-        tool = Tool(
-            item.id, line.thread_id, line.turn_id, _TYPE_NAMES[type(item)], phase, _status(item, phase), exit_code, size, name
-        )
-        if name is not None:
-            self.free_text.append(name)
-        if len(item.id) >= SHORTEST_SECRET:
-            self.free_text.append(item.id)
+    def _failed(self, line: ItemLine, otherwise: str) -> Event:
+        """An error event with what the line says of the failure, or with what else is known of it."""
+        message = otherwise
+        if type(line) is te.ItemFailed:
+            said = line.error.get("message") if isinstance(line.error, dict) else line.error
+            message = said if isinstance(said, str) else otherwise
+        self.free_text.append(message)
+        return error_event(message, _FROM_ITEM)
+
+    def _tool(self, line: ItemLine, item: ToolItem, phase: ToolPhase) -> Event:
+        item_id = item.id
+        tool = TOOLS[type(item)](item, phase, line.thread_id, line.turn_id)
+        if phase == "fail":
+            tool = replace(tool, status="failed")
+        if tool.tool_name is not None:
+            self.free_text.append(tool.tool_name)
+        if len(item_id) >= SHORTEST_SECRET:
+            self.free_text.append(item_id)
         facet = ToolCall(tool) if self._payloads is None else self._payloads(tool, item)
-        if phase == "start" or phase == "delta":
-            self.facts.open_tools[item.id] = None
-            return Event(AGENT_KIND, "tool_call", "tool", None, None, facet)
-        self.facts.open_tools.pop(item.id, None)
-        return Event(AGENT_KIND, "tool_result", "tool", None, None, facet)
+        if phase == "complete" or phase == "fail":  # noqa: PLR1714 - no set is made for every event
+            self.facts.open_tools.pop(item_id, None)
+            return Event(AGENT_KIND, "tool_result", "tool", None, None, facet)
+        self.facts.open_tools[item_id] = None
+        return Event(AGENT_KIND, "tool_call", "tool", None, None, facet)
 
 
+_PHASES: dict[type, ToolPhase] = {
+    te.ItemStarted: "start",
+    te.ItemUpdated: "delta",
+    te.ItemCompleted: "complete",
+    te.ItemFailed: "fail",
+}
 _LINES: dict[type, Callable[..., Event]] = {
-    te.ThreadStarted: Mapper.thread_started,
-    te.TurnStarted: Mapper.turn_started,
-    te.TurnCompleted: Mapper.turn_completed,
-    te.TurnFailed: Mapper.turn_failed,
-    te.ItemStarted: Mapper.item_started,
-    te.ItemUpdated: Mapper.item_updated,
-    te.ItemCompleted: Mapper.item_completed,
-    te.ItemFailed: Mapper.item_failed,
-    te.ErrorLine: Mapper.error_line,
-    te.Unknown: Mapper.unknown,
+    te.ThreadStarted: Mapper._thread_started,
+    te.TurnStarted: Mapper._turn_started,
+    te.TurnCompleted: Mapper._turn_completed,
+    te.TurnFailed: Mapper._turn_failed,
+    te.ErrorLine: Mapper._error_line,
+    te.Unknown: Mapper._unknown,
 }
 _ITEMS: dict[type, Callable[..., Event]] = {
-    te.AgentMessage: Mapper.text,
-    te.Reasoning: Mapper.text,
-    te.CommandExecution: Mapper.tool,
-    te.FileChange: Mapper.tool,
-    te.McpToolCall: Mapper.tool,
-    te.CollabToolCall: Mapper.tool,
-    te.WebSearch: Mapper.tool,
-    te.TodoList: Mapper.plan,
-    te.ErrorItem: Mapper.warning,
+    te.AgentMessage: Mapper._agent_message,
+    te.Reasoning: Mapper._reasoning,
+    te.TodoList: Mapper._plan,
+    te.ErrorItem: Mapper._warning,
+    **dict.fromkeys(TOOLS, Mapper._tool),
 }
-_TYPE_NAMES: dict[type, str] = {kind: str(kind.__struct_config__.tag) for kind in _ITEMS}
-_TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot", "complete": "complete"}
-
-
-def _status(item: ToolItem, phase: ToolPhase) -> ToolStatus:
-    """The item's own status; where the CLI gives none, what the line and the exit code say (M3)."""
-    if phase == "fail":
-        return "failed"
-    if item.status:
-        return _STATUSES.get(item.status, "unknown")
-    if phase != "complete":
-        return "running"
-    if isinstance(item, te.CommandExecution | te.FileChange) and item.exit_code:
-        return "failed"
-    if isinstance(item, te.McpToolCall) and _json_bytes(item.error):
-        return "failed"
-    return "completed"
-
-
-def _utf8(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _json_bytes(raw: msgspec.Raw) -> int:
-    """The length of a value's JSON text; 0 for null and for a value that is not there."""
-    length = len(memoryview(raw))
-    return 0 if length == 4 and bytes(raw) == b"null" else length
 
 
 def _plain_name(name: str | None) -> str | None:

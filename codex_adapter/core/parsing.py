@@ -1,8 +1,10 @@
-"""Line -> thread event, with the thread and turn that it belongs to (T1 to T5); a bad line -> one of our reasons (L4, X3)."""
+"""Line -> thread event, with the thread and turn it belongs to; a bad line -> one of our reasons (T1 to T5, L4)."""
 
 from __future__ import annotations
 
 import re
+from typing import final
+
 import msgspec
 
 from codex_adapter.core import thread_events
@@ -29,6 +31,7 @@ def usable_id(thread_id: str) -> bool:
     return bool(thread_id.strip()) and len(thread_id.encode()) <= _LONGEST_ID
 
 
+@final
 class BadLine(msgspec.Struct, frozen=True, gc=False):
     """A line that is no thread event; `message` is the canonical text, which holds nothing of the line (X2, X3).
 
@@ -53,68 +56,74 @@ class LineParser:
 
     def parse(self, line: Line) -> ThreadEvent | BadLine:
         """The thread event of one line, its ids filled in, or what is wrong with the line (L4)."""
-        if isinstance(line, OversizeLine):
-            return BadLine(parse_error_text(f"line longer than {self._limit} bytes", line.length))
         try:
-            event: ThreadEvent | BadLine = self._decode(line)
-        except msgspec.ValidationError:
-            event = _second_look(line)
+            event: ThreadEvent = self._decode(line)  # type: ignore[arg-type]  # an OversizeLine is refused like any other
         except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
-            event = _parse_error(line, error)
-        if not isinstance(event, BadLine):
-            self._remember(event)
+            other = self._second_look(line, error)
+            if isinstance(other, BadLine):
+                return other
+            event = other
+        if event.thread_id is not None:
+            self._enter_thread(event.thread_id)
+        elif self.thread_id is not None:
+            event.thread_id = self.thread_id
+        elif event.conversation_id is not None:
+            event.thread_id = event.conversation_id
+            self._enter_thread(event.conversation_id)
+        if event.turn_id is None:
+            event.turn_id = self.turn_id
+        elif usable_id(event.turn_id):
+            self.turn_id = event.turn_id
+        if type(event) in _TURNS:
+            self._turn(event)
         return event
 
-    def _remember(self, event: ThreadEvent) -> None:
-        kind = type(event)
-        if event.thread_id is None:
-            event.thread_id = event.conversation_id
-        if event.thread_id is None:
-            event.thread_id = self.thread_id
-        elif event.thread_id != self.thread_id and usable_id(event.thread_id):
-            self.thread_id = event.thread_id
+    def _enter_thread(self, thread_id: str) -> None:
+        if thread_id != self.thread_id and usable_id(thread_id):
+            self.thread_id = thread_id
             self.turn_id = None
-        if kind is TurnStarted:
+
+    def _turn(self, event: ThreadEvent) -> None:
+        if isinstance(event, TurnStarted):
             self._turns += 1
-            self.turn_id = event.turn_id = event.turn_id or f"synthetic-turn-{self._turns}"
-        elif kind is ThreadStarted:
-            self.turn_id = None
-        elif event.turn_id is None:
-            event.turn_id = self.turn_id
+            if event.turn_id is None:
+                self.turn_id = event.turn_id = f"synthetic-turn-{self._turns}"
         else:
-            self.turn_id = event.turn_id
-        if kind is TurnCompleted or kind is TurnFailed:
             self.turn_id = None
 
+    def _second_look(self, line: Line, error: Exception) -> ThreadEvent | BadLine:
+        """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
+        if isinstance(line, OversizeLine):
+            return BadLine(parse_error_text(f"line longer than {self._limit} bytes", len(line)))
+        if not isinstance(error, msgspec.ValidationError):
+            return _parse_error(line, error)
+        try:
+            value = _PLAIN_DECODER.decode(line)
+        except Exception as plain_error:  # noqa: BLE001 - as in `parse`
+            return _parse_error(line, plain_error)
+        if not isinstance(value, dict):
+            return BadLine(parse_error_text("not an object", len(line)))
+        line_type = value.get("type")
+        if not isinstance(line_type, str):
+            reason = "missing field type" if line_type is None else "wrong type for field type"
+            return BadLine(normalize_error_text(reason, len(line)))
+        modern = modernize(value, line_type)
+        if isinstance(modern, Unknown):
+            return modern
+        try:
+            event: ThreadEvent = msgspec.convert(modern, DecodedEvent)
+        except msgspec.ValidationError as shape_error:
+            reason = _field_reason(str(shape_error))
+        except RecursionError:
+            reason = "nesting too deep"
+        else:
+            return event
+        return BadLine(normalize_error_text(reason, len(line)))
 
+
+_TURNS = frozenset[type]((ThreadStarted, TurnStarted, TurnCompleted, TurnFailed))
 _DECODER = msgspec.json.Decoder(DecodedEvent)
 _PLAIN_DECODER = msgspec.json.Decoder()
-
-
-def _second_look(line: bytes | bytearray) -> ThreadEvent | BadLine:
-    """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
-    try:
-        value = _PLAIN_DECODER.decode(line)
-    except Exception as error:  # noqa: BLE001 - as in `parse`
-        return _parse_error(line, error)
-    if not isinstance(value, dict):
-        return BadLine(parse_error_text("not an object", len(line)))
-    line_type = value.get("type")
-    if not isinstance(line_type, str):
-        reason = "missing field type" if line_type is None else "wrong type for field type"
-        return BadLine(normalize_error_text(reason, len(line)))
-    modern = modernize(value, line_type)
-    if isinstance(modern, Unknown):
-        return modern
-    try:
-        event: ThreadEvent = msgspec.convert(modern, DecodedEvent)
-    except msgspec.ValidationError as error:
-        reason = _field_reason(str(error))
-    except RecursionError:
-        reason = "nesting too deep"
-    else:
-        return event
-    return BadLine(normalize_error_text(reason, len(line)))
 
 
 def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:

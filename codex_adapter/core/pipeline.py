@@ -5,17 +5,23 @@ Live runs, replays and tests all go through `Pipeline`; it needs no event loop a
 
 from __future__ import annotations
 
-from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound, cut
+from typing import Final
+
+from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, MESSAGE_LIMIT, bound, cut
 from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.framing import Line, LineFramer
 from codex_adapter.core.mapping import Mapper
 from codex_adapter.core.masking import Masker, mask_event
 from codex_adapter.core.parsing import LineParser
 from codex_adapter.core.payloads import with_payloads
+from codex_adapter.core.tools import ToolItem
 from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
-from codex_adapter.core import thread_events as te
 
 __all__ = ["Pipeline"]
+
+# What a line of this many bytes can give keeps to every bound: a string is never longer than its JSON text, a facet
+# adds ids of at most 1,024 bytes, and the smallest bound is that of a message.
+SHORT_LINE: Final = MESSAGE_LIMIT
 
 
 class Pipeline:
@@ -78,19 +84,29 @@ class Pipeline:
         )
 
     def _process(self, lines: list[Line]) -> list[Event]:
-        self._mapper.facts.lines += len(lines)
-        parse, map_line = self._parser.parse, self._mapper.map
+        parse, mapper = self._parser.parse, self._mapper
+        mapper.facts.lines += len(lines)
         events: list[Event] = []
         for line in lines:
-            map_line(parse(line), events)
-        free_text = self._mapper.free_text
-        if self._masker.may_touch("\0".join(free_text)):
-            events = [mask_event(event, self._masker) for event in events]
-        free_text.clear()
-        bounded: list[Event] = []
-        for event in events:
-            bound(event, bounded)
-        return bounded
+            if len(line) <= SHORT_LINE:
+                mapper.map(parse(line), events)
+            else:
+                self._process_long(line, events)
+        if mapper.free_text:
+            if self._masker.may_touch(mapper.free_text):
+                events = [mask_event(event, self._masker) for event in events]
+            mapper.free_text.clear()
+        return events
 
-    def _payloads(self, tool: Tool, item: te.Item) -> ToolCall:
+    def _process_long(self, line: Line, out: list[Event]) -> None:
+        """As the rest of `_process` for one line, but its events may be over the bounds."""
+        events: list[Event] = []
+        self._mapper.map(self._parser.parse(line), events)
+        # Masked before they are split, so that no secret is cut in two.
+        if self._masker.may_touch(self._mapper.free_text):
+            events = [mask_event(event, self._masker) for event in events]
+        for event in events:
+            bound(event, out)
+
+    def _payloads(self, tool: Tool, item: ToolItem) -> ToolCall:
         return with_payloads(tool, item, self._masker)

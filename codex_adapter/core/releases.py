@@ -14,7 +14,16 @@ from typing_extensions import override
 
 from codex_adapter.core.extensions import ExecOptions
 
-__all__ = ["MINIMUM", "Feature", "Version", "is_supported", "missing_feature", "needs_version", "parse_version"]
+__all__ = [
+    "FEATURES",
+    "MINIMUM",
+    "Feature",
+    "Version",
+    "is_supported",
+    "missing_feature",
+    "needs_version",
+    "parse_version",
+]
 
 
 class Version(NamedTuple):

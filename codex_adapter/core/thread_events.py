@@ -1,8 +1,8 @@
 """The JSON Lines of `codex exec --json`, typed: one struct per shape that the real CLI prints (T1).
 
-Checked against the output of releases 0.47, 0.61, 0.77, 0.98, 0.125, 0.140, 0.163 and 0.169. Field order is the order on
-the line, since a decoder is fastest on what it expects next. Statuses and names are open text: a release of tomorrow may
-bring new ones. Values that are only passed on or counted stay undecoded (`msgspec.Raw`).
+Checked against the output of releases 0.47, 0.61, 0.77, 0.98, 0.125, 0.140, 0.163 and 0.169. Field order is the order
+on the line, since a decoder is fastest on what it expects next. Statuses and names are open text: a release of tomorrow
+may bring new ones. Values that are only passed on or counted stay undecoded (`msgspec.Raw`).
 """
 
 from __future__ import annotations

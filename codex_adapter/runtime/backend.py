@@ -25,9 +25,7 @@ from codex_adapter.runtime.session import SessionExpectation
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
 
 
-def open_run(
-    request: RunRequest, *, config: CodexConfig | None = None
-) -> AbstractAsyncContextManager[RunHandle]:
+def open_run(request: RunRequest, *, config: CodexConfig | None = None) -> AbstractAsyncContextManager[RunHandle]:
     """One run of the Codex CLI, as an async context manager that gives its handle.
 
     Entering checks the request and starts the agent; it raises `InvalidRequestError`, `UnsupportedCapabilityError` or
@@ -44,7 +42,7 @@ async def open_replay(
     """A recorded stream as a run: the events and the completion that the live run had (Y1, Y2).
 
     `exit_status` is the recorded agent's return code, negative for a signal; `interval` the seconds before each line;
-    `full_payloads` as `backend.codex.tool_payloads` `full`. Raises `InvalidRequestError` for a file that cannot be read.
+    `full_payloads` as `backend.codex.tool_payloads` `full`. Raises `InvalidRequestError` for an unreadable file.
     """
     if not 0 <= interval < float("inf"):
         raise InvalidRequestError("interval must be a finite number of seconds, not negative")
@@ -130,13 +128,19 @@ class CodexBackend:
 
 
 def _expectation(launch: Launch) -> SessionExpectation | None:
-    selector = launch.options.resume or launch.options.fork
-    if selector is None:
-        return None
-    return SessionExpectation(selector.id, fork=launch.options.resume is None)
+    resume, fork = launch.options.resume, launch.options.fork
+    if resume is not None:
+        return SessionExpectation(resume.id, fork=False)
+    return None if fork is None else SessionExpectation(fork.id, fork=True)
 
 
 _AGENT_KIND = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def _checked_kind(kind: str) -> str:
+    if not _AGENT_KIND.fullmatch(str(kind)):
+        raise InvalidAgentKindError("an agent kind must match [a-z][a-z0-9_]*")
+    return kind
 
 
 class Gateway:
@@ -152,16 +156,17 @@ class Gateway:
 
     def register(self, backend: Backend) -> None:
         """Add a backend. Raises `InvalidAgentKindError` for a kind that is no identifier or is taken (G1)."""
-        kind = backend.agent_kind
-        if not isinstance(kind, str) or not _AGENT_KIND.fullmatch(kind):
-            raise InvalidAgentKindError("an agent kind must match [a-z][a-z0-9_]*")
+        kind = _checked_kind(backend.agent_kind)
         if kind in self._backends:
             raise InvalidAgentKindError(f"the agent kind {kind!r} has a backend already")
         self._backends[kind] = backend
 
     def open_run(self, agent_kind: str, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
-        """A run of the backend of that kind. Raises `UnknownBackendError` when nobody registered it (G2)."""
-        backend = self._backends.get(agent_kind)
+        """A run of the backend of that kind.
+
+        Raises `UnknownBackendError` when nobody registered it (G2), `InvalidAgentKindError` when nobody could (G1).
+        """
+        backend = self._backends.get(_checked_kind(agent_kind))
         if backend is None:
             known = ", ".join(sorted(self._backends)) or "none"
             raise UnknownBackendError(f"no backend is registered for this agent kind; registered: {known}")

@@ -23,11 +23,10 @@ from codex_adapter.request import CodexConfig
 
 __all__ = ["Binary", "Versions", "ask_version", "find_binary"]
 
-BINARY_VARIABLE = "CODEX_BINARY"
+_BINARY_VARIABLE = "CODEX_BINARY"
 
 _WHEEL_MODULE = "codex_cli_bin"
 _INSTALL = "install one with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
-_VERSION_SECONDS = 10.0
 _VERSION_BYTES = 4096
 
 _LINUX_BUILDS = {
@@ -60,8 +59,8 @@ def find_binary(config: CodexConfig, environ: Mapping[str, str]) -> Binary:
     search_path = environ.get("PATH", os.defpath)
     if config.binary is not None:
         return _named(config.binary, search_path, "configured", "config.binary")
-    if environ.get(BINARY_VARIABLE):
-        return _named(environ[BINARY_VARIABLE], search_path, "CODEX_BINARY", "$CODEX_BINARY")
+    if environ.get(_BINARY_VARIABLE):
+        return _named(environ[_BINARY_VARIABLE], search_path, "CODEX_BINARY", "$CODEX_BINARY")
     wheel = _in_wheel()
     if wheel is not None:
         return _executable(wheel, "wheel", "the binary of openai-codex-cli-bin")
@@ -92,8 +91,8 @@ class Versions:
             return self._known[key]
 
 
-async def ask_version(binary: Binary, environ: Mapping[str, str]) -> Version | None:
-    """Run `BINARY --version` for at most 10 seconds and read what it says; None when that is no release (S8).
+async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: float = 10.0) -> Version | None:
+    """Run `BINARY --version` for at most `seconds` and read what it says; None when that is no release (S8).
 
     Its output goes nowhere else (X1), and nothing of its process group is left when this returns or is cancelled.
     """
@@ -112,7 +111,7 @@ async def ask_version(binary: Binary, environ: Mapping[str, str]) -> Version | N
     output = bytearray()
     assert process.stdout is not None  # noqa: S101 - asked for above
     try:
-        with trio.move_on_after(_VERSION_SECONDS):
+        with trio.move_on_after(seconds):
             async with process.stdout:
                 while len(output) < _VERSION_BYTES and (chunk := await process.stdout.receive_some(_VERSION_BYTES)):
                     output += chunk

@@ -105,7 +105,7 @@ class Contained:
     def _marked(self) -> Iterator[int]:
         """Living processes with the run's mark; a process about to be gone has no environment any more."""
         try:
-            names = os.listdir("/proc")
+            names = os.listdir("/proc")  # noqa: PTH208 - names are all that is needed, and there are many
         except OSError:
             return
         for name in names:

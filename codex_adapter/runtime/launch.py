@@ -1,4 +1,4 @@
-"""From a request to all that a spawn needs. Nothing is started but `BINARY --version`, and nothing is written."""
+"""From a request to all that a spawn needs. It starts only `BINARY --version` and writes only the schema file."""
 
 from __future__ import annotations
 

@@ -61,9 +61,7 @@ def _spawn_error(error: OSError, cwd: str) -> BackendError:
 class ProcessSource:
     """A spawned agent. It writes the prompt while it is read, and drains stderr without keeping it (S3, S7)."""
 
-    def __init__(
-        self, contained: Contained, descriptors: Sequence[int], *, prompt: bytes, stop_timeout: float
-    ) -> None:
+    def __init__(self, contained: Contained, descriptors: Sequence[int], *, prompt: bytes, stop_timeout: float) -> None:
         self._contained = contained
         stdin, stdout, stderr = descriptors
         self._stdin = trio.lowlevel.FdStream(stdin)
@@ -109,7 +107,10 @@ class ProcessSource:
         return self._status
 
     async def stop(self) -> None:
-        """SIGINT, so that the agent stops its own tools; SIGTERM and SIGCONT; SIGKILL to all: a third of the time each."""
+        """SIGINT, so that the agent stops its own tools; SIGTERM and SIGCONT; SIGKILL to everything (K4).
+
+        Each has a third of the time.
+        """
         for signals in ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT)):
             for number in signals:
                 if not self._exited.is_set():

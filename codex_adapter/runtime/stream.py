@@ -1,4 +1,4 @@
-"""The bounded hand-off between a run and its consumer: batches of at most 32 events, taken one by one or whole (D1 to D4)."""
+"""The bounded hand-off between a run and its consumer: batches of at most 32 events (D1 to D4)."""
 
 from __future__ import annotations
 

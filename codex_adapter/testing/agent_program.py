@@ -53,7 +53,7 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def _print_text(step: Step) -> None:
-    _write(1, (step["text"] + step.get("end", "\n")).encode("utf-8", "surrogatepass"))
+    _write(1, (step["text"] + step.get("end", "\n")).encode())
 
 
 def _print_bytes(step: Step) -> None:
@@ -79,7 +79,7 @@ def _fill(step: Step) -> None:
 
 
 def _repeat(step: Step) -> None:
-    line = (step["text"] + "\n").encode("utf-8", "surrogatepass")
+    line = (step["text"] + "\n").encode()
     count, rate = step.get("count"), step.get("per_second")
     start = time.monotonic()
     if rate is None and count is not None:
@@ -94,7 +94,7 @@ def _repeat(step: Step) -> None:
 
 
 def _write_stderr(step: Step) -> None:
-    text = step.get("text", "noise on standard error\n").encode("utf-8", "surrogatepass")
+    text = step.get("text", "noise on standard error\n").encode()
     _write_over_and_over(2, text, step.get("size", len(text)))
 
 
@@ -113,7 +113,7 @@ def _read_prompt(_step: Step) -> None:
 def _write_facts(step: Step) -> None:
     facts = {
         "argv": sys.argv,
-        "env": dict(os.environ),
+        "env": _environment(),
         "cwd": os.getcwd(),
         "prompt": "".join(_prompt) if _prompt else None,
         "pid": os.getpid(),
@@ -124,6 +124,13 @@ def _write_facts(step: Step) -> None:
         "open_files": _open_files(),
     }
     _write_at_once(step["path"], json.dumps(facts))
+
+
+def _environment() -> dict[str, str]:
+    # As it was given: this interpreter may have added a locale of its own.
+    with open("/proc/self/environ", "rb") as file:
+        pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if pair]
+    return {name: value for name, _, value in pairs}
 
 
 def _open_files() -> list[int]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -41,9 +42,15 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     requests: int
 
     @property
-    def lines(self) -> list[dict[str, object]]:
-        """The lines of stdout, decoded."""
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of stdout, decoded; raises ValueError when one of them is no JSON."""
         return [json.loads(line) for line in self.stdout.split(b"\n") if line]
+
+    @property
+    def thread_id(self) -> str | None:
+        """The id of the thread that the run was about, None when it printed none."""
+        found = re.search(rb'"thread_id":"([^"]+)"', self.stdout)
+        return None if found is None else found[1].decode()
 
 
 def record(case: Case, binary: str, directory: str | os.PathLike[str], *, timeout: float = 60.0) -> list[Recording]:
@@ -75,7 +82,7 @@ def record(case: Case, binary: str, directory: str | os.PathLike[str], *, timeou
                 run=run.name, argv=argv, returncode=returncode, stdout=stdout, stderr=stderr, requests=asked
             )
             recordings.append(done)
-            first = first or next((str(line["thread_id"]) for line in done.lines if "thread_id" in line), None)
+            first = first or done.thread_id
     return recordings
 
 

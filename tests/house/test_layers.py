@@ -31,13 +31,15 @@ LAYERS = {
     "request": Layer(frozenset(), DATA),
     "records": Layer(VOCABULARY, DATA),
     "core": Layer(VOCABULARY | {"core"}, DATA),
+    "recording": Layer(VOCABULARY | {"core"}, DATA),
     "runtime": Layer(RUNTIME, DATA | {"trio"}),
-    "__init__": Layer(RUNTIME, frozenset()),
+    "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "protocols": Layer(frozenset({PUBLIC, "protocols"}), DATA | {"trio"}),
-    "testing": Layer(RUNTIME | {PUBLIC, "records", "testing"}, DATA | {"trio"}),
-    "cli": Layer(RUNTIME | {PUBLIC, "records", "testing", "protocols", "cli"}, DATA | {"trio", "rich"}),
+    "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
+    "cli": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing", "protocols", "cli"}, DATA | {"trio", "rich"}),
 }
+NOTHING = Layer(frozenset(), frozenset())
 
 PURE_MODULES = frozenset(
     {
@@ -71,6 +73,12 @@ class Import(NamedTuple):
 
 
 @pytest.mark.rule("P3")
+def test_each_module_belongs_to_a_layer(package: dict[str, str]) -> None:
+    homeless = [module for module in package if _layer(module) not in LAYERS]
+    assert not homeless, _listed(homeless)
+
+
+@pytest.mark.rule("P3")
 def test_imports_of_ours_go_down_the_layers(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
@@ -98,7 +106,8 @@ def test_imports_of_others_belong_to_the_layer(package: dict[str, str]) -> None:
         f"{module}:{line} imports {name}"
         for module, source in package.items()
         for line, name in _imports(module, source)
-        if (top := name.split(".")[0]) != PACKAGE and top not in sys.stdlib_module_names | LAYERS[_layer(module)].others
+        if (top := name.split(".")[0]) != PACKAGE
+        and top not in sys.stdlib_module_names | LAYERS.get(_layer(module), NOTHING).others
     ]
     assert not wrong, _listed(wrong)
 
@@ -166,7 +175,7 @@ def _layer(name: str) -> str:
 
 
 def _may_import(module: str, name: str) -> bool:
-    allowed = LAYERS[_layer(module)].ours
+    allowed = LAYERS.get(_layer(module), NOTHING).ours
     layer = _layer(name)
     if layer == PUBLIC:
         return PUBLIC in allowed and name.removeprefix(f"{PACKAGE}.") in {PACKAGE, *codex_adapter.__all__}

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from typing import Any
 
 from typing_extensions import override
@@ -33,6 +34,12 @@ class LoopbackServer(ThreadingHTTPServer):
         self._open: dict[socket.socket, threading.Thread] = {}
         self._open_lock = threading.Lock()
         self._accepting = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+
+    @override
+    def server_bind(self) -> None:
+        # HTTPServer's own asks the resolver for a name of the address, which can take long without a network.
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     def start(self) -> None:
         """Begin to accept connections, in a thread."""

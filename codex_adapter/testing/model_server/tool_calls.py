@@ -28,8 +28,9 @@ class Tools:
         self._offered: dict[str, tuple[str | None, Json]] = {}
         offers = [request.get("tools")]
         offers += [i.get("tools") for i in self._inputs if i.get("type") in ("tool_search_output", "additional_tools")]
-        for offer in offers:
-            self._offered.update(_named(offer, None))
+        named = [one for offer in offers for one in _named(offer, None)]
+        self._offered.update(named)
+        self._namespaces = {space for _, (space, _) in named if space is not None}
 
     def first(self, *names: str) -> str:
         """The first of these names that was offered; the first of all when none was."""
@@ -45,11 +46,9 @@ class Tools:
         properties = parameters.get("properties") if isinstance(parameters, dict) else None
         return properties if isinstance(properties, dict) else {}
 
-    def in_namespace_of(self, server: str, tool: str) -> str | None:
+    def namespace_of(self, server: str) -> str | None:
         """The namespace of an MCP server's tools, if tools are offered in namespaces."""
-        spaces = {space for space, _ in self._offered.values() if space is not None and server in space}
-        own = self.namespace(tool)
-        return own if own in spaces else min(spaces, default=None)
+        return min((space for space in self._namespaces if server in space), key=len, default=None)
 
     def outputs(self) -> list[str]:
         """What the function calls of this thread have given so far, as text."""
@@ -144,7 +143,7 @@ def _shell(command: str, arguments: Mapping[str, Any], tools: Tools, key: str) -
 
 
 def _mcp(item: McpCall, tools: Tools, key: str) -> Json:
-    namespace = tools.in_namespace_of(item.server, item.tool)
+    namespace = tools.namespace_of(item.server)
     if namespace is not None:
         return _call(item.tool, item.arguments, tools, key, namespace)
     name = tools.first(f"mcp__{item.server}__{item.tool}", f"{item.server}__{item.tool}")

@@ -1,0 +1,88 @@
+"""Tool-like items -> the tools facet: what was called, how it stands, how much it put out (M3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from codex_adapter.core import thread_events as te
+from codex_adapter.events import Tool, ToolBytes, ToolPhase, ToolStatus
+
+__all__ = ["TOOLS", "ToolItem", "ToolMaker"]
+
+ToolItem: TypeAlias = te.CommandExecution | te.FileChange | te.McpToolCall | te.CollabToolCall | te.WebSearch
+ToolMaker: TypeAlias = Callable[[Any, ToolPhase, str | None, str | None], Tool]
+"""Item, phase, thread id and turn id -> the facet's tool."""
+
+_STATUSES: dict[str, ToolStatus] = {
+    "pending": "pending",
+    "in_progress": "running",
+    "running": "running",
+    "completed": "completed",
+    "failed": "failed",
+    "declined": "failed",
+}
+_NO_BYTES = ToolBytes()
+
+
+def _command(item: te.CommandExecution, phase: ToolPhase, thread_id: str | None, turn_id: str | None) -> Tool:
+    output, errors, code = item.aggregated_output or item.stdout, item.stderr, item.exit_code
+    size = ToolBytes(_utf8(output), _utf8(errors) if errors else 0) if output or errors else _NO_BYTES
+    status = _STATUSES.get(item.status) or _status(item.status, phase, bool(code))
+    return Tool(item.id, thread_id, turn_id, "command_execution", phase, status, code, size, None)
+
+
+def _file_change(item: te.FileChange, phase: ToolPhase, thread_id: str | None, turn_id: str | None) -> Tool:
+    size = _NO_BYTES
+    if item.diff or item.stdout or item.stderr:
+        size = ToolBytes(_utf8(item.stdout), _utf8(item.stderr), _utf8(item.diff))
+    status = _STATUSES.get(item.status) or _status(item.status, phase, bool(item.exit_code))
+    return Tool(item.id, thread_id, turn_id, "file_change", phase, status, item.exit_code, size, None)
+
+
+def _mcp_tool_call(item: te.McpToolCall, phase: ToolPhase, thread_id: str | None, turn_id: str | None) -> Tool:
+    size = ToolBytes(result=json_bytes(item.result))
+    status = _STATUSES.get(item.status) or _status(item.status, phase, json_bytes(item.error) > 0)
+    name = f"{item.server}/{item.tool}"
+    return Tool(item.id, thread_id, turn_id, "mcp_tool_call", phase, status, None, size, name)
+
+
+def _collab_tool_call(item: te.CollabToolCall, phase: ToolPhase, thread_id: str | None, turn_id: str | None) -> Tool:
+    size = ToolBytes(result=json_bytes(item.agents_states))
+    status = _STATUSES.get(item.status) or _status(item.status, phase, False)
+    return Tool(item.id, thread_id, turn_id, "collab_tool_call", phase, status, None, size, item.tool)
+
+
+def _web_search(item: te.WebSearch, phase: ToolPhase, thread_id: str | None, turn_id: str | None) -> Tool:
+    status = _STATUSES.get(item.status) or _status(item.status, phase, False)
+    return Tool(item.id, thread_id, turn_id, "web_search", phase, status, None, _NO_BYTES, None)
+
+
+TOOLS: dict[type, ToolMaker] = {
+    te.CommandExecution: _command,
+    te.FileChange: _file_change,
+    te.McpToolCall: _mcp_tool_call,
+    te.CollabToolCall: _collab_tool_call,
+    te.WebSearch: _web_search,
+}
+
+
+def _status(own: str, phase: ToolPhase, failed: bool) -> ToolStatus:
+    """The status of an item that gives none that is known: what the line and the item's outcome say."""
+    if own:
+        return "unknown"
+    if phase != "complete":
+        return "running"
+    return "failed" if failed else "completed"
+
+
+def _utf8(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def json_bytes(raw: msgspec.Raw) -> int:
+    """The length of a value's JSON text; 0 for null and for a value that is not there."""
+    length = len(memoryview(raw))
+    return 0 if length == 4 and bytes(raw) == b"null" else length

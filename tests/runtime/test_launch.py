@@ -1,0 +1,263 @@
+"""From a request to a launch, with real files and real processes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from codex_adapter.core.extensions import ExecOptions, SessionSelector
+from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
+from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.runtime.binary import Versions
+from codex_adapter.runtime.launch import Launch, prepare_launch, schema_file
+
+FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
+REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"
+PATH = "/usr/bin:/bin"
+
+
+class Cli:
+    """A stand-in for the CLI that says its release and notes each call."""
+
+    def __init__(self, directory: Path, release: str) -> None:
+        self.calls = directory / "calls"
+        self.path = directory / "codex"
+        self.path.write_text(f'#!/bin/sh\necho "$@" >> {self.calls}\necho codex-cli {release}\n')
+        self.path.chmod(0o755)
+
+    @property
+    def asked(self) -> int:
+        return len(self.calls.read_text().splitlines()) if self.calls.exists() else 0
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """The release 0.169.0."""
+    return Cli(tmp_path, "0.169.0")
+
+
+async def prepared(cli: Cli, config: dict[str, Any] | None = None, **fields: Any) -> Launch:
+    request = RunRequest(**{"prompt": "hi", **fields})
+    return await prepare_launch(request, CodexConfig(binary=str(cli.path), **(config or {})), environ={"PATH": PATH})
+
+
+@pytest.mark.rule("S1", "S3", "S4", "S5", "K1")
+async def test_a_launch_has_all_that_a_spawn_needs(cli: Cli, tmp_path: Path) -> None:
+    launch = await prepared(cli, {"model": "m"}, prompt=" é\n", working_dir=str(tmp_path), timeout=5, env={"A": "1"})
+    assert launch.argv() == [
+        *(str(cli.path), "--ask-for-approval", "never", "exec", "--color", "never", "--json"),
+        *("--skip-git-repo-check", "--sandbox", "workspace-write", "--model", "m", "-"),
+    ]
+    assert launch.prompt == " é\n".encode()
+    assert launch.cwd == str(tmp_path)
+    assert launch.env == {"PATH": PATH, "RUST_LOG": "error", "A": "1"}
+    assert launch.timeout == 5
+
+
+@pytest.mark.rule("S3")
+async def test_the_prompt_stands_neither_in_argv_nor_in_the_environment(cli: Cli) -> None:
+    launch = await prepared(cli, prompt="hunter2")
+    assert "hunter2" not in str(launch.argv()) + str(launch.env)
+
+
+@pytest.mark.rule("S5")
+async def test_the_parent_is_the_process_itself_and_stays_as_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FROM_PARENT", "1")
+    monkeypatch.delenv("RUST_LOG", raising=False)
+    before = dict(os.environ)
+    launch = await prepare_launch(RunRequest(prompt="hi", env={"A": "1"}), CodexConfig(binary=str(cli.path)))
+    assert launch.env == {**before, "RUST_LOG": "error", "A": "1"}
+    assert dict(os.environ) == before
+
+
+@pytest.mark.rule("S4")
+async def test_a_relative_working_directory_and_home_count_from_the_process(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert (await prepared(cli)).cwd == str(tmp_path)
+    launch = await prepared(cli, {"codex_home": "home"}, working_dir="project")
+    assert launch.cwd == str(tmp_path / "project")
+    assert launch.env["CODEX_HOME"] == str(tmp_path / "home")
+
+
+@pytest.mark.rule("S4", "X2")
+async def test_a_process_whose_own_directory_is_gone_needs_an_absolute_one(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(BackendError, match="codex backend error: io ") as caught:
+        await prepared(cli)
+    assert caught.value.failure == "io"
+    assert caught.value.advice is not None
+    assert (await prepared(cli, working_dir=str(tmp_path))).cwd == str(tmp_path)
+
+
+@pytest.mark.rule("Q1", "Q2", "Q5", "S6")
+async def test_a_request_is_checked_before_the_binary_is_looked_for() -> None:
+    nowhere = CodexConfig(binary="/nowhere/codex")
+    with pytest.raises(InvalidRequestError, match=r"^prompt must be"):
+        await prepare_launch(RunRequest(prompt=""), nowhere)
+    with pytest.raises(UnsupportedCapabilityError):
+        await prepare_launch(RunRequest(prompt="hi", extensions={"x": 1}), nowhere)
+    with pytest.raises(InvalidRequestError, match=r"^working_dir must be"):
+        await prepare_launch(RunRequest(prompt="hi", working_dir="/nowhere"), nowhere)
+    with pytest.raises(SpawnError) as caught:
+        await prepare_launch(RunRequest(prompt="hi"), nowhere)
+    assert caught.value.not_found
+
+
+@pytest.mark.rule("S6")
+async def test_the_binary_is_looked_up_in_the_environment_of_the_run(cli: Cli) -> None:
+    request = RunRequest(prompt="hi", env={"CODEX_BINARY": str(cli.path)})
+    assert (await prepare_launch(request, CodexConfig(), environ={"PATH": PATH})).binary.path == str(cli.path)
+
+
+@pytest.mark.rule("S8")
+async def test_a_run_that_every_release_can_do_asks_for_none(cli: Cli) -> None:
+    await prepared(cli, extensions={"agent_api.session.resume.v1": {"selector": "id", "id": "0199"}})
+    assert cli.asked == 0
+
+
+@pytest.mark.rule("S8")
+async def test_the_release_is_asked_for_once(cli: Cli) -> None:
+    launches = [await prepared(cli, extensions=FORK) for _ in range(3)]
+    assert [launch.options.fork for launch in launches] == [SessionSelector("0199")] * 3
+    assert cli.calls.read_text() == "--version\n"
+
+
+@pytest.mark.rule("S8")
+async def test_a_memory_of_releases_can_be_shared(cli: Cli) -> None:
+    versions = Versions()
+    for _ in range(2):
+        config = CodexConfig(binary=str(cli.path))
+        await prepare_launch(
+            RunRequest(prompt="hi", extensions=FORK), config, environ={"PATH": PATH}, versions=versions
+        )
+    assert cli.asked == 1
+
+
+@pytest.mark.rule("S8", "X2")
+@pytest.mark.parametrize(
+    ("release", "extensions", "advice"),
+    [
+        ("0.140.0", FORK, "forking a session needs release 0.155.0 or newer, and 0.140.0 is installed."),
+        ("0.43.0", FORK, "release 0.43.0 is older than 0.44.0, the first one supported."),
+        (
+            "0.169.0",
+            {"agent_api.exec.non_interactive": False, "backend.codex.exec.approval_policy": "untrusted"},
+            "approval policy 'untrusted' was removed in release 0.149.0, and 0.169.0 is installed.",
+        ),
+        (
+            "0.169.0",
+            {"agent_api.session.fork.v1": {"selector": "last"}},
+            "forking the last session is something that no release can do; give the id of the session.",
+        ),
+    ],
+)
+async def test_what_the_installed_release_cannot_do_is_refused(
+    tmp_path: Path, release: str, extensions: dict[str, Any], advice: str
+) -> None:
+    with pytest.raises(BackendError) as caught:
+        await prepared(Cli(tmp_path, release), extensions=extensions)
+    assert (caught.value.failure, str(caught.value), caught.value.advice) == ("invalid_request", REFUSED, advice)
+
+
+@pytest.mark.rule("S8")
+async def test_a_binary_that_does_not_say_its_release_is_let_through(tmp_path: Path) -> None:
+    launch = await prepared(Cli(tmp_path, "of my own"), extensions=FORK)
+    assert launch.argv()[-3:] == ["fork", "0199", "-"]
+
+
+@pytest.mark.rule("Q3")
+def test_without_a_schema_there_is_no_file() -> None:
+    with schema_file(ExecOptions()) as path:
+        assert path is None
+
+
+@pytest.mark.rule("Q3")
+def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    schema = {"type": "object", "properties": {"é": {}}}
+    with schema_file(ExecOptions(output_schema=schema)) as path:
+        assert path is not None
+        assert json.loads(Path(path).read_text()) == schema
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+        assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.rule("Q3")
+def test_the_schema_file_goes_when_the_run_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(KeyError), schema_file(ExecOptions(output_schema={})):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.rule("X2")
+def test_a_schema_that_cannot_be_written_is_an_io_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "hunter2"))
+    with pytest.raises(BackendError) as caught, schema_file(ExecOptions(output_schema={})):
+        pytest.fail("there is no such directory")
+    assert str(caught.value) == "codex backend error: io (details redacted when unsafe)"
+    assert "hunter2" not in str(caught.value.advice)
+
+
+SESSION = {"selector": "id", "id": "01234567-89ab-7def-8123-456789abcdef"}
+SHAPES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "interactive": {"agent_api.exec.non_interactive": False},
+    "on-request": {"agent_api.exec.non_interactive": False, "backend.codex.exec.approval_policy": "on-request"},
+    "read-only": {"backend.codex.exec.sandbox_mode": "read-only"},
+    "full access": {"backend.codex.exec.sandbox_mode": "danger-full-access"},
+    "everything": {
+        "agent_api.config.model.v1": "mock-model",
+        "agent_api.exec.add_dirs.v1": {"dirs": [".", "/"]},
+        "backend.codex.output_schema": {"type": "object"},
+        "backend.codex.images": ["image.png", "image.png"],
+    },
+}
+
+
+@pytest.mark.real
+@pytest.mark.rule("S1")
+@pytest.mark.skipif(importlib.util.find_spec("codex_cli_bin") is None, reason="the real CLI is not installed")
+@pytest.mark.parametrize("session", ["none", "agent_api.session.resume.v1", "agent_api.session.fork.v1", "last"])
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, session: str) -> None:
+    (tmp_path / "image.png").touch()
+    extensions = dict(SHAPES[shape])
+    if session == "last":
+        extensions["agent_api.session.resume.v1"] = {"selector": "last"}
+    elif session != "none":
+        extensions[session] = SESSION
+    config = CodexConfig(codex_home=str(tmp_path / "missing"))
+    request = RunRequest(prompt="hi", working_dir=str(tmp_path), extensions=extensions)
+    launch = await prepare_launch(request, config, environ={"PATH": PATH})
+    with schema_file(launch.options) as schema:
+        # 2 is a usage error; with them in order it goes on to miss its home, which is 1
+        done = await trio.run_process(
+            launch.argv(schema),
+            stdin=launch.prompt,
+            env=launch.env,
+            cwd=launch.cwd,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert b"CODEX_HOME" in done.stderr
