@@ -181,12 +181,14 @@ class Dropped(msgspec.Struct, frozen=True, gc=False):
 Facet: TypeAlias = TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | UnknownLine | Dropped
 
 
-class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One universal event: bounded, redacted, and encodable as UTF-8 (M, B, X).
+class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type", tag="event"):
+    """One universal event: bounded, redacted, and encodable as UTF-8; encoded it is the wire's record (M0, B6, W1).
 
-    `text` is there for text_output only, `message` for error always and for status at times (M1).
+    `seq` counts the events of a run from 0, without gaps. `text` is there for text_output only, `message` for error
+    always and for status at times (M1).
     """
 
+    seq: int
     agent_kind: str
     kind: EventKind
     channel: str | None = None

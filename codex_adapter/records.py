@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from codex_adapter.errors import AdapterError
 from codex_adapter.events import Completion, Event
 
-__all__ = ["ErrorBody", "completion_body", "encode_completion", "encode_event"]
+__all__ = ["ErrorBody", "completion_body", "encode_completion", "encode_events"]
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -23,18 +25,21 @@ class _Failed(msgspec.Struct, frozen=True, tag_field="outcome", tag="failed"):
     error: ErrorBody
 
 
-def encode_event(seq: int, event: Event) -> bytes:
-    """The line of one event, its newline included (W1)."""
-    return b'{"type":"event","seq":%d,%b\n' % (seq, _encode(event)[1:])
+def encode_events(events: Sequence[Event]) -> bytes:
+    """The lines of some events, each with its newline (W1)."""
+    return _encoder.encode_lines(events)
 
 
 def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
-    """The line of the completion, or of the error in its place, its newline included (W2, W3)."""
+    """The line of the completion, or of the error in its place, with its newline (W2, W3).
+
+    `seq` is the number after that of the last event.
+    """
     return b'{"type":"completion","seq":%d,%b\n' % (seq, completion_body(outcome)[1:])
 
 
 def completion_body(outcome: Completion | AdapterError) -> bytes:
     """The JSON object of a completion without the fields that place it in a stream (W2)."""
     if isinstance(outcome, Completion):
-        return b'{"outcome":"completed",' + _encode(outcome)[1:]
-    return _encode(_Failed(ErrorBody(outcome.kind, str(outcome))))
+        return b'{"outcome":"completed",' + _encoder.encode(outcome)[1:]
+    return _encoder.encode(_Failed(ErrorBody(outcome.kind, str(outcome))))

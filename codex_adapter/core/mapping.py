@@ -45,26 +45,27 @@ ItemLine: TypeAlias = te.ItemStarted | te.ItemUpdated | te.ItemCompleted | te.It
 Payloads: TypeAlias = Callable[[Tool, ToolItem], ToolCall]
 
 
-def status_event(message: str | None = None, data: Facet | None = None) -> Event:
+def status_event(seq: int, message: str | None = None, data: Facet | None = None) -> Event:
     """A status event (M1)."""
-    return Event(AGENT_KIND, "status", "status", None, message, data)
+    return Event(seq, AGENT_KIND, "status", "status", None, message, data)
 
 
-def error_event(message: str, data: Facet | None = None) -> Event:
+def error_event(seq: int, message: str, data: Facet | None = None) -> Event:
     """An error event; those of the adapter itself have no data (M1, M8)."""
-    return Event(AGENT_KIND, "error", "error", None, message, data)
+    return Event(seq, AGENT_KIND, "error", "error", None, message, data)
 
 
 class Mapper:
     """Maps the thread events of one run and notes the facts that outlive them.
 
     `payloads` makes the facet of a tool call with its payloads, None leaves them out (M7). `free_text` collects every
-    string of a line that an event passes on, for whoever masks the events (X5).
+    string of a line that an event passes on, for whoever masks the events (X5). `seq` is the number of the next event.
     """
 
     def __init__(self, payloads: Payloads | None = None) -> None:
         self.facts = RunFacts()
         self.free_text: list[str] = []
+        self.seq = 0
         self._payloads = payloads
         self._thread_id: str | None = None
         self._handle: SessionHandle | None = None  # waits for a status event to travel on
@@ -76,7 +77,8 @@ class Mapper:
         """Append what one line gives (M0)."""
         if type(line) is BadLine:
             self.facts.stalls += 1
-            out.append(error_event(line.message))
+            out.append(error_event(self.seq, line.message))
+            self.seq += 1
             return
         if line.thread_id is not self._thread_id:
             self._see_thread(line)
@@ -88,12 +90,14 @@ class Mapper:
             event = _ITEMS[type(item)](self, line, item, phase)
         if self._waiting:
             event = self._announce(event, out)
+        self.seq += 1
         out.append(event)
 
     def finish(self, out: list[Event]) -> None:
         """Append what is left at the end of the stream: a session id that no status event has carried (M5)."""
         if self._handle is not None:
-            out.append(status_event(data=self._handle))
+            out.append(status_event(self.seq, data=self._handle))
+            self.seq += 1
             self._handle = None
 
     def _see_thread(self, line: te.ThreadEvent) -> None:
@@ -115,51 +119,56 @@ class Mapper:
 
     def _announce(self, event: Event, out: list[Event]) -> Event:
         """Put the notice or the handle on this status event; before it, when its own place is taken (M5)."""
+        extra = None
         if self._notice is not None:
             notice, self._notice = self._notice, None
             if event.kind == "status" and event.message is None:
-                event = status_event(notice, event.data)
+                event = replace(event, message=notice)
             else:
-                out.append(status_event(notice))
+                extra = status_event(self.seq, notice)
         elif self._handle is not None and event.kind == "status":
             handle, self._handle = self._handle, None
             if event.data is None:
-                event = status_event(event.message, handle)
+                event = replace(event, data=handle)
             else:
-                out.append(status_event(data=handle))
+                extra = status_event(self.seq, data=handle)
         self._waiting = self._handle is not None
-        return event
+        if extra is None:
+            return event
+        out.append(extra)
+        self.seq += 1
+        return replace(event, seq=self.seq)
 
     def _thread_started(self, _line: te.ThreadStarted) -> Event:
-        return status_event()
+        return status_event(self.seq)
 
     def _turn_started(self, _line: te.TurnStarted) -> Event:
         self.facts.turn = "cut_off"
-        return status_event()
+        return status_event(self.seq)
 
     def _turn_completed(self, line: te.TurnCompleted) -> Event:
         self.facts.turn = "completed"
         self.facts.open_tools.clear()
         if line.usage is None:
-            return status_event()
+            return status_event(self.seq)
         usage = {name: count for name, count in line.usage.items() if type(count) is int and abs(count) < 2**63}
         self.facts.usage = usage
-        return status_event(data=TokenUsage(usage))
+        return status_event(self.seq, data=TokenUsage(usage))
 
     def _turn_failed(self, _line: te.TurnFailed) -> Event:
         self.facts.turn = "failed"
         self.facts.open_tools.clear()
-        return status_event("turn failed")
+        return status_event(self.seq, "turn failed")
 
     def _error_line(self, line: te.ErrorLine) -> Event:
         self.facts.stalls += 1
         self.free_text.append(line.message)
-        return error_event(line.message, _FROM_LINE)
+        return error_event(self.seq, line.message, _FROM_LINE)
 
     def _unknown(self, line: te.Unknown) -> Event:
         names = UnknownLine(_plain_name(line.type), _plain_name(line.item_type))
         self.free_text.extend(name for name in (names.type, names.item_type) if name)
-        return Event(AGENT_KIND, "unknown", None, None, None, names)
+        return Event(self.seq, AGENT_KIND, "unknown", None, None, None, names)
 
     def _agent_message(self, line: ItemLine, item: te.AgentMessage, phase: ToolPhase) -> Event:
         if phase == "complete" and not item.delta:
@@ -177,13 +186,13 @@ class Mapper:
         if len(item.id) >= SHORTEST_SECRET:
             self.free_text.append(item.id)
         part = TextPart(item.id, item_type, "delta" if item.delta else _TEXT_PHASES[phase])
-        return Event(AGENT_KIND, "text_output", "assistant", text, None, part)
+        return Event(self.seq, AGENT_KIND, "text_output", "assistant", text, None, part)
 
     def _plan(self, line: ItemLine, item: te.TodoList, phase: ToolPhase) -> Event:
         if phase == "fail":
             return self._failed(line, "todo_list failed")
         self.free_text.extend(step.text for step in item.items)
-        return status_event(data=Plan(tuple(PlanItem(step.text, step.completed) for step in item.items)))
+        return status_event(self.seq, data=Plan(tuple(PlanItem(step.text, step.completed) for step in item.items)))
 
     def _warning(self, line: ItemLine, item: te.ErrorItem, _phase: ToolPhase) -> Event:
         return self._failed(line, item.message)
@@ -195,7 +204,7 @@ class Mapper:
             said = line.error.get("message") if isinstance(line.error, dict) else line.error
             message = said if isinstance(said, str) else otherwise
         self.free_text.append(message)
-        return error_event(message, _FROM_ITEM)
+        return error_event(self.seq, message, _FROM_ITEM)
 
     def _tool(self, line: ItemLine, item: ToolItem, phase: ToolPhase) -> Event:
         item_id = item.id
@@ -209,9 +218,9 @@ class Mapper:
         facet = ToolCall(tool) if self._payloads is None else self._payloads(tool, item)
         if phase == "complete" or phase == "fail":  # noqa: PLR1714 - no set is made for every event
             self.facts.open_tools.pop(item_id, None)
-            return Event(AGENT_KIND, "tool_result", "tool", None, None, facet)
+            return Event(self.seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
         self.facts.open_tools[item_id] = None
-        return Event(AGENT_KIND, "tool_call", "tool", None, None, facet)
+        return Event(self.seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
 
 
 _PHASES: dict[type, ToolPhase] = {

@@ -65,17 +65,17 @@ class LineParser:
             event = other
         if event.thread_id is not None:
             self._enter_thread(event.thread_id)
-        elif self.thread_id is not None:
-            event.thread_id = self.thread_id
         elif event.conversation_id is not None:
             event.thread_id = event.conversation_id
             self._enter_thread(event.conversation_id)
-        if event.turn_id is None:
+        else:
+            event.thread_id = self.thread_id
+        if type(event) in _TURNS:
+            self._turn(event)
+        elif event.turn_id is None:
             event.turn_id = self.turn_id
         elif usable_id(event.turn_id):
             self.turn_id = event.turn_id
-        if type(event) in _TURNS:
-            self._turn(event)
         return event
 
     def _enter_thread(self, thread_id: str) -> None:
@@ -86,10 +86,11 @@ class LineParser:
     def _turn(self, event: ThreadEvent) -> None:
         if isinstance(event, TurnStarted):
             self._turns += 1
-            if event.turn_id is None:
-                self.turn_id = event.turn_id = f"synthetic-turn-{self._turns}"
-        else:
-            self.turn_id = None
+            self.turn_id = event.turn_id = event.turn_id or f"synthetic-turn-{self._turns}"
+            return
+        if event.turn_id is None and not isinstance(event, ThreadStarted):
+            event.turn_id = self.turn_id
+        self.turn_id = None
 
     def _second_look(self, line: Line, error: Exception) -> ThreadEvent | BadLine:
         """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
@@ -99,26 +100,22 @@ class LineParser:
             return _parse_error(line, error)
         try:
             value = _PLAIN_DECODER.decode(line)
+            line_type = value.get("type") if isinstance(value, dict) else None
+            modern = modernize(value, line_type) if isinstance(line_type, str) else None
         except Exception as plain_error:  # noqa: BLE001 - as in `parse`
             return _parse_error(line, plain_error)
-        if not isinstance(value, dict):
-            return BadLine(parse_error_text("not an object", len(line)))
-        line_type = value.get("type")
-        if not isinstance(line_type, str):
-            reason = "missing field type" if line_type is None else "wrong type for field type"
-            return BadLine(normalize_error_text(reason, len(line)))
-        modern = modernize(value, line_type)
         if isinstance(modern, Unknown):
             return modern
+        if not isinstance(value, dict):
+            return BadLine(parse_error_text("not an object", len(line)))
+        if modern is None:
+            reason = "missing field type" if line_type is None else "wrong type for field type"
+            return BadLine(normalize_error_text(reason, len(line)))
         try:
             event: ThreadEvent = msgspec.convert(modern, DecodedEvent)
         except msgspec.ValidationError as shape_error:
-            reason = _field_reason(str(shape_error))
-        except RecursionError:
-            reason = "nesting too deep"
-        else:
-            return event
-        return BadLine(normalize_error_text(reason, len(line)))
+            return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
+        return event
 
 
 _TURNS = frozenset[type]((ThreadStarted, TurnStarted, TurnCompleted, TurnFailed))

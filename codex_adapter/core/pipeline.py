@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, MESSAGE_LIMIT, bound, cut
 from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.framing import Line, LineFramer
@@ -105,8 +107,10 @@ class Pipeline:
         # Masked before they are split, so that no secret is cut in two.
         if self._masker.may_touch(self._mapper.free_text):
             events = [mask_event(event, self._masker) for event in events]
+        first = len(out)
         for event in events:
-            bound(event, out)
+            bound(replace(event, seq=events[0].seq + len(out) - first), out)
+        self._mapper.seq = out[-1].seq + 1
 
     def _payloads(self, tool: Tool, item: ToolItem) -> ToolCall:
         return with_payloads(tool, item, self._masker)

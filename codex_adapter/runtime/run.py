@@ -223,12 +223,13 @@ class RunHandle:
 
     def _last_events(self) -> list[Event]:
         events = [] if self._stop_requested.is_set() else self._pipeline.receive_eof()
+        seq = self._forwarder.next_seq
         if self._failure is None and self._session is not None and self._source.session_missing:
             self._failure = self._session.missing()
         if self._failure is not None:
-            events.append(error_event(str(self._failure)))
+            events.append(error_event(seq + len(events), str(self._failure)))
         elif self._status is not None and not self._status.success:
-            events.append(error_event(non_zero_exit_text(self._status)))
+            events.append(error_event(seq + len(events), non_zero_exit_text(self._status)))
         return events
 
     def _decide(self) -> Completion | BackendError:

@@ -1,4 +1,4 @@
-"""The bounded hand-off between a run and its consumer: batches of at most 32 events (D1 to D4)."""
+"""The bounded hand-off between a run and its consumer: the events of one read at a time (D1 to D4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codex_adapter.events import Event
 
 __all__ = ["EventStream", "Forwarder", "open_hand_off"]
 
-BATCH_LIMIT: Final = 32
+_EVENTS_PER_CHECKPOINT: Final = 32
 
 
 class EventStream(trio.abc.ReceiveChannel[Event]):
@@ -38,25 +38,28 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
         """
         if self._next == len(self._batch):
             self._batch, self._next = await self._receive(), 0
+        elif self._next % _EVENTS_PER_CHECKPOINT == 0:
+            await trio.lowlevel.checkpoint_if_cancelled()
         event = self._batch[self._next]
         self._next += 1
         return event
 
     @override
     async def __anext__(self) -> Event:
-        # As `receive`, without a second coroutine: this is where most consumers spend their time. The checkpoint is
-        # in `_receive`, once in at most 32 events.
+        # As `receive`, without a second coroutine: this is where most consumers spend their time.
         if self._next == len(self._batch):
             try:
                 self._batch, self._next = await self._receive(), 0
             except trio.EndOfChannel:
                 raise StopAsyncIteration from None
+        elif self._next % _EVENTS_PER_CHECKPOINT == 0:
+            await trio.lowlevel.checkpoint_if_cancelled()
         event = self._batch[self._next]
         self._next += 1
         return event
 
     async def receive_batch(self) -> Sequence[Event]:
-        """All events at hand, at least one and at most 32; raises as `receive`."""
+        """All events at hand, at least one and at most those of one read; raises as `receive`."""
         if self._next == len(self._batch):
             return await self._receive()
         batch, self._batch = self._batch[self._next :], ()
@@ -91,9 +94,13 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
 
 
 class Forwarder:
-    """The run's side of the hand-off: forwards until the consumer leaves or the run is being ended (D3, D4)."""
+    """The run's side of the hand-off: forwards until the consumer leaves or the run is being ended (D3, D4).
+
+    `next_seq` is the number that the next event must have: one more than that of the last event forwarded or held.
+    """
 
     def __init__(self, batches: trio.MemorySendChannel[Sequence[Event]]) -> None:
+        self.next_seq = 0
         self._batches = batches
         self._waiting: trio.CancelScope | None = None
         self._held: Sequence[Event] = ()
@@ -104,17 +111,15 @@ class Forwarder:
         """Hand over the events, waiting for the consumer; nothing is done once it has left (D3)."""
         if not self._open or self._holding:
             return
-        start = 0
+        self.next_seq = events[-1].seq + 1
         with trio.CancelScope() as self._waiting:
             try:
-                while start < len(events):
-                    await self._batches.send(events[start : start + BATCH_LIMIT])
-                    start += BATCH_LIMIT
+                await self._batches.send(events)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self._open = False
+        if self._waiting.cancelled_caught and self._open:
+            self._held = events
         self._waiting = None
-        if self._open:
-            self._held = events[start:]
 
     def hold(self) -> None:
         """Stop waiting for the consumer: what it has not taken is kept for `release`, what comes later is dropped.
@@ -128,8 +133,8 @@ class Forwarder:
     async def release(self, last: Sequence[Event]) -> None:
         """Hand over what `hold` kept, then the last events of all."""
         self._holding = False
-        await self.forward([*self._held, *last])
-        self._held = ()
+        if events := [*self._held, *last]:
+            await self.forward(events)
 
     def close(self) -> None:
         """The events are at their end."""

@@ -1,0 +1,94 @@
+"""One run from its opening to its completion record and its exit status; the same for live and recorded runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from traceback import extract_tb
+
+import trio
+
+from codex_adapter import AdapterError, BackendError, Completion, RunCancelled, RunHandle, RunTimedOut, SpawnError
+from codex_adapter.cli.arguments import UsageError
+from codex_adapter.cli.output import Output, complain
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.views import View
+from codex_adapter.core.redaction import CANCELLED, backend_error_text
+
+__all__ = ["Opening", "complain_of_defect", "conduct"]
+
+Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
+"""Gives a run in a block of its own, after all that must be read and checked for it."""
+
+
+async def conduct(opening: Opening, view: View, output: Output, stop: StopSignals) -> int:
+    """Carry one run through and give its exit status (W3, E1, E2, E4).
+
+    A signal before the run is open leaves it unopened; it is a cancelled run all the same. Raises `UsageError`.
+    """
+    outcome: Completion | AdapterError = RunCancelled("cancelled", CANCELLED)
+    with stop.interrupting():
+        try:
+            async with opening() as run:
+                with stop.governing(run):
+                    await _forward(run, view, output)
+                    outcome = await run.wait_completed()
+        except AdapterError as error:
+            outcome = error
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written
+            complain_of_defect(error)
+            outcome = BackendError("other", backend_error_text("other"))
+    await output.write(view.completion(outcome))
+    _explain(outcome)
+    return _exit_status(outcome, stop)
+
+
+def complain_of_defect(error: BaseException) -> None:
+    """Say where a defect of ours is; its message may quote what it choked on, and stays unsaid (X1)."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    frames = extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    complain(f"internal error: {type(error).__name__}{place}; please report it")
+
+
+async def _forward(run: RunHandle, view: View, output: Output) -> None:
+    """Show the events until they end or nobody is left to see them (D3)."""
+    patience = math.inf if view.refresh_seconds is None else view.refresh_seconds
+    while True:
+        shown = None
+        with trio.move_on_after(patience):
+            try:
+                shown = view.events(await run.events.receive_batch())
+            except (trio.EndOfChannel, trio.ClosedResourceError):
+                return
+        if not await output.write(view.refresh() if shown is None else shown):
+            await run.events.aclose()
+            return
+
+
+def _explain(outcome: Completion | AdapterError) -> None:
+    if isinstance(outcome, BackendError):
+        if outcome.advice is not None:
+            complain(outcome.advice)
+    elif isinstance(outcome, AdapterError):
+        complain(str(outcome))
+
+
+def _exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:
+    match outcome:
+        case Completion(status=status):
+            number = status.signal_number
+            return (status.code or 0) if number is None else 128 + number
+        case RunCancelled() if stop.exit_status is not None:
+            return stop.exit_status
+        case RunTimedOut():
+            return 124
+        case SpawnError(not_found=not_found):
+            return 127 if not_found else 126
+        case BackendError():
+            return 125
+    return 2

@@ -1,0 +1,62 @@
+"""What a command reads besides its arguments: files, and standard input."""
+
+from __future__ import annotations
+
+import os
+import select
+from typing import Any, Final
+
+import msgspec
+import trio
+
+from codex_adapter import InvalidRequestError
+
+__all__ = ["MAX_INPUT_BYTES", "decode_json", "read_input"]
+
+MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
+"""More than this is no request: the newest CLI itself takes prompts of up to a million characters."""
+
+_READ_SIZE: Final = 1024 * 1024
+
+
+async def read_input(path: str) -> bytes:
+    """All of a file, or of standard input for `-`; a cancellation does not wait for what never comes.
+
+    Raises OSError when it cannot be read, and `InvalidRequestError` when it is longer than `MAX_INPUT_BYTES`.
+    """
+    return await trio.to_thread.run_sync(_read, path, abandon_on_cancel=True)
+
+
+def decode_json(data: bytes, what: str) -> Any:
+    """The JSON value in `data`. Raises `InvalidRequestError`, which says of `what` that it is none."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise InvalidRequestError(f"{what} must be JSON in UTF-8") from None
+
+
+def _read(path: str) -> bytes:
+    fd = 0 if path == "-" else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        blocks: list[bytes] = []
+        size = 0
+        while block := _read_some(fd):
+            size += len(block)
+            if size > MAX_INPUT_BYTES:
+                raise InvalidRequestError(f"an input must have at most {MAX_INPUT_BYTES} bytes")
+            blocks.append(block)
+        return b"".join(blocks)
+    finally:
+        if fd:
+            os.close(fd)
+
+
+def _read_some(fd: int) -> bytes:
+    while True:
+        try:
+            return os.read(fd, _READ_SIZE)
+        except BlockingIOError:
+            # somebody who shares standard input with us has made it non-blocking
+            poll = select.poll()
+            poll.register(fd, select.POLLIN)
+            poll.poll()

@@ -1,0 +1,130 @@
+"""The one writer of standard output: whole lines, at the reader's pace, no word to a reader that is gone (W3, E2, E3)."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import select
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Final
+
+import trio
+
+__all__ = ["Output", "complain", "standard_output"]
+
+_READER_GONE: Final = frozenset({errno.EPIPE, errno.EBADF, errno.ECONNRESET})
+_LAST_PATIENCE: Final = 1.0
+
+
+class Output:
+    """Standard output while a command runs.
+
+    Writing waits for the reader for as long as it takes, and no cancellation but `hurry` cuts it short. Once a write
+    has failed nothing is written any more: after a gap, the records would be no stream.
+    """
+
+    def __init__(self, fd: int, *, is_terminal: bool, step: int | None, is_file: bool) -> None:
+        self._fd = fd
+        self._step = step
+        self._is_file = is_file
+        self._open = fd >= 0
+        self._deadline = math.inf
+        self._patience = trio.CancelScope()
+        self.is_terminal = is_terminal
+        self.failure: int | None = None
+        """The errno by which records were lost; None when all were written, or the reader has left (E2)."""
+
+    @property
+    def fd(self) -> int:
+        """The descriptor, for questions about the terminal."""
+        return self._fd
+
+    async def write(self, data: bytes) -> bool:
+        """Write whole lines; False when nobody will read any more (E2)."""
+        if not self._open:
+            return False
+        written = 0
+        with trio.CancelScope(shield=True, deadline=self._deadline) as self._patience:
+            try:
+                while written < len(data):
+                    written += await self._write_some(data, written)
+            except OSError as error:
+                self._open = False
+                if error.errno not in _READER_GONE and not (self.is_terminal and error.errno == errno.EIO):
+                    self.failure = error.errno
+                    self._take_back(written - 1 - data.rfind(b"\n", 0, written))
+        if self._patience.cancelled_caught:
+            self._open = False
+        return self._open
+
+    def hurry(self) -> None:
+        """Wait for the reader no longer than a moment from now on."""
+        self._deadline = min(self._deadline, trio.current_time() + _LAST_PATIENCE)
+        self._patience.deadline = self._deadline
+
+    async def _write_some(self, data: bytes, start: int) -> int:
+        if self._step is not None:
+            await trio.lowlevel.wait_writable(self._fd)
+            data, start = data[start : start + self._step], 0
+        try:
+            return os.write(self._fd, memoryview(data)[start:])
+        except BlockingIOError:
+            await trio.lowlevel.wait_writable(self._fd)
+            return 0
+
+    def _take_back(self, partial: int) -> None:
+        """Remove the piece of a line that a full disk has left at the end of a file (W3)."""
+        if not self._is_file or not partial:
+            return
+        with suppress(OSError):
+            end = os.lseek(self._fd, 0, os.SEEK_CUR)
+            if end == os.fstat(self._fd).st_size:
+                os.ftruncate(self._fd, end - partial)
+                os.lseek(self._fd, end - partial, os.SEEK_SET)
+
+
+@contextmanager
+def standard_output() -> Iterator[Output]:
+    """Take over standard output: meanwhile, whatever else prints there prints to standard error (C7)."""
+    if sys.stdout is None:
+        yield Output(-1, is_terminal=False, step=None, is_file=False)
+        return
+    sys.stdout.flush()
+    with ExitStack() as undo:
+        kept = os.dup(1)
+        undo.callback(os.close, kept)
+        output = _open_again(kept, undo)
+        os.dup2(2, 1)
+        undo.callback(os.dup2, kept, 1)
+        yield output
+
+
+def complain(text: str) -> None:
+    """One line on standard error, where it can be written."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"codex-adapter: {text}\n")
+            sys.stderr.flush()
+
+
+def _open_again(fd: int, undo: ExitStack) -> Output:
+    """Standard output in a way that never blocks the event loop, and changes nothing for others who share it.
+
+    O_NONBLOCK belongs to the open file description, which a terminal's shell or another child of the supervisor may
+    share. A pipe or a terminal can be opened anew through /proc, as a description of our own. What cannot is asked
+    whether it is writable and then given no more than what fits for certain. Files never make anybody wait for long.
+    """
+    mode = os.fstat(fd).st_mode
+    terminal = os.isatty(fd)
+    if stat.S_ISFIFO(mode) or terminal:
+        with suppress(OSError):
+            own = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+            undo.callback(os.close, own)
+            return Output(own, is_terminal=terminal, step=None, is_file=False)
+    file = stat.S_ISREG(mode)
+    waits = terminal or not (file or stat.S_ISCHR(mode) or stat.S_ISBLK(mode))
+    return Output(fd, is_terminal=terminal, step=select.PIPE_BUF if waits else None, is_file=file)

@@ -1,0 +1,74 @@
+"""The forms in which a run is shown: records for a program, text for a person (C7)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from codex_adapter import AdapterError, Completion, Event
+from codex_adapter.cli.output import Output
+from codex_adapter.records import encode_completion, encode_event
+
+__all__ = ["JsonLines", "View", "choose_view", "text_view"]
+
+
+class View(Protocol):
+    """Turns one run into bytes, whole lines at a time; it does no I/O."""
+
+    @property
+    def refresh_seconds(self) -> float | None:
+        """How long after the last bytes `refresh` is to be called; None for never."""
+
+    def events(self, batch: Sequence[Event]) -> bytes:
+        """What to write for these events."""
+
+    def refresh(self) -> bytes:
+        """What to write when nothing has happened for a while."""
+
+    def completion(self, outcome: Completion | AdapterError) -> bytes:
+        """What to write at the end."""
+
+
+class JsonLines:
+    """The records, one a line, `seq` counting from 0 (W1, W2)."""
+
+    refresh_seconds: float | None = None
+
+    def __init__(self) -> None:
+        self._seq = 0
+
+    def events(self, batch: Sequence[Event]) -> bytes:
+        """As `View.events`."""
+        first = self._seq
+        self._seq += len(batch)
+        return b"".join([encode_event(seq, event) for seq, event in enumerate(batch, first)])
+
+    def refresh(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def completion(self, outcome: Completion | AdapterError) -> bytes:
+        """As `View.completion`."""
+        return encode_completion(self._seq, outcome)
+
+
+def choose_view(form: str | None, output: Output) -> Callable[[], View]:
+    """What makes the view of each run: by `form`, else text on a terminal and records elsewhere (C7)."""
+    if form == "jsonl" or (form is None and not output.is_terminal):
+        return JsonLines
+    return text_view(output)
+
+
+def text_view(output: Output) -> Callable[[], View]:
+    """The live view where the terminal can show it and rich is installed, plain lines elsewhere (C7)."""
+    if output.is_terminal and os.environ.get("TERM", "dumb") != "dumb":
+        try:
+            from codex_adapter.cli.pretty import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
+        except ImportError:
+            pass
+        else:
+            return lambda: LiveView(output.fd)
+    from codex_adapter.cli.plain import PlainView  # noqa: PLC0415 - most runs are shown to a program
+
+    return PlainView
