@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 import trio
 
@@ -78,8 +77,7 @@ def _main(words: list[str]) -> int:
             stop = StopSignals(wanted, output.hurry)
             status = trio.run(_perform, command, options, output, stop)
         if output.failure is not None:
-            complain(f"standard output cannot be written ({os.strerror(output.failure)}); records are missing")
-            return _FAILURE_STATUS
+            return _unwritable(output.failure)
         return status
 
 
@@ -129,7 +127,16 @@ def _fill_standard_descriptors() -> None:
 
 def _show(text: str) -> int:
     rest = text.encode()
-    with suppress(BrokenPipeError):
+    try:
         while rest and sys.stdout is not None:
             rest = rest[os.write(1, rest) :]
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        return _unwritable(error.errno)
     return 0
+
+
+def _unwritable(number: int | None) -> int:
+    complain(f"standard output cannot be written ({os.strerror(number or 0)}); what was to be there is incomplete")
+    return _FAILURE_STATUS

@@ -38,14 +38,15 @@ class Command(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads the options of one command; `examples` stand at the end of its help."""
+    """Reads the options of one command; `arguments` stand in its usage, `examples` at the end of its help."""
 
-    def __init__(self, command: str, description: str, examples: str) -> None:
+    def __init__(self, command: str, arguments: str, description: str, examples: str) -> None:
         super().__init__(
             prog=f"codex-adapter {command}",
+            usage=f"%(prog)s {arguments}",
             description=description,
             epilog=f"examples:\n{examples.rstrip()}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
             add_help=False,
             allow_abbrev=False,
             exit_on_error=False,
@@ -80,6 +81,11 @@ class Parser(argparse.ArgumentParser):
 
         near = difflib.get_close_matches(name, self._option_string_actions, n=1)
         return f"unknown option {name}" + (f"; there is {near[0]}" if near else "")
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=120)
 
 
 class _Help(argparse.Action):

@@ -50,8 +50,8 @@ def complain_of_defect(error: BaseException) -> None:
     """Say where a defect of ours is; its message may quote what it choked on, and stays unsaid (X1)."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    frames = extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    ours = [frame for frame in extract_tb(error.__traceback__) if "codex_adapter" in frame.filename]
+    place = f" at {ours[-1].filename}:{ours[-1].lineno}" if ours else ""
     complain(f"internal error: {type(error).__name__}{place}; please report it")
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from codex_adapter import AdapterError, Completion, Event
 from codex_adapter.cli.output import Output
-from codex_adapter.records import encode_completion, encode_event
+from codex_adapter.records import encode_completion, encode_events
 
 __all__ = ["JsonLines", "View", "choose_view", "text_view"]
 
@@ -31,18 +31,17 @@ class View(Protocol):
 
 
 class JsonLines:
-    """The records, one a line, `seq` counting from 0 (W1, W2)."""
+    """The records, one a line (W1, W2)."""
 
     refresh_seconds: float | None = None
 
     def __init__(self) -> None:
-        self._seq = 0
+        self._next_seq = 0
 
     def events(self, batch: Sequence[Event]) -> bytes:
         """As `View.events`."""
-        first = self._seq
-        self._seq += len(batch)
-        return b"".join([encode_event(seq, event) for seq, event in enumerate(batch, first)])
+        self._next_seq = batch[-1].seq + 1
+        return encode_events(batch)
 
     def refresh(self) -> bytes:
         """Nothing."""
@@ -50,7 +49,7 @@ class JsonLines:
 
     def completion(self, outcome: Completion | AdapterError) -> bytes:
         """As `View.completion`."""
-        return encode_completion(self._seq, outcome)
+        return encode_completion(self._next_seq, outcome)
 
 
 def choose_view(form: str | None, output: Output) -> Callable[[], View]:

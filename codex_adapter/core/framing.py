@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 __all__ = ["Line", "LineFramer", "OversizeLine"]
+
+
+# What sorts behind it begins neither with white space nor not at all.
+_WHITE_SPACE: Final = b" \xff"
 
 
 class OversizeLine(msgspec.Struct, frozen=True, gc=False):
@@ -42,13 +46,11 @@ class LineFramer:
             self._hold(pieces[0])
             pieces[0] = b""
             self._release(lines)
-        limit = self._limit
-        for line in pieces:
-            if line:
-                if len(line) <= limit and line[-1] == 0x7D:  # "}": neither white space nor a carriage return
-                    lines.append(line)
-                else:
-                    self._finish(line, lines)
+        if len(data) <= self._limit and b"\r" not in data and pieces and min(pieces) > _WHITE_SPACE:
+            lines += pieces
+        else:
+            for line in pieces:
+                self._finish(line, lines)
         if last:
             self._hold(last)
         return lines

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from codex_adapter.core.thread_events import Unknown
 
 __all__ = ["modernize"]
+
+_encode = msgspec.json.Encoder().encode
 
 _LINE_TYPES = {
     "thread.started": "thread.started",
@@ -39,6 +43,14 @@ _ITEM_TYPES = {
     "todo_list": "todo_list",
     "error": "error",
 }
+# What a failed item may lack: it is told by its error.
+_FAILED = {
+    "agent_message": {"text": ""},
+    "reasoning": {"text": ""},
+    "todo_list": {"items": []},
+    "error": {"message": "item failed"},
+}
+_UNDECODED = frozenset({"arguments", "result", "error", "action", "agents_states"})
 _ITEM_KEYS = {"item_id": "id", "server_name": "server", "tool_name": "tool"}
 _THREAD_ID_KEYS = ("thread_id", "conversation_id", "session_id", "id")
 _LINE_KEYS = frozenset({"type", "thread_id", "turn_id", "conversation_id"})
@@ -56,6 +68,9 @@ def modernize(line: dict[str, Any], line_type: str) -> dict[str, Any] | Unknown:
     item_type = _item_type_of(line)
     if item_type is not None and item_type not in _ITEM_TYPES:
         return Unknown(type=line_type, item_type=item_type)
+    failed = known == "item.failed"
+    if failed and item_type is None:
+        item_type = "error"
     context: dict[str, Any] = {
         key: line[key] for key in ("thread_id", "turn_id", "conversation_id", "error") if key in line
     }
@@ -64,6 +79,8 @@ def modernize(line: dict[str, Any], line_type: str) -> dict[str, Any] | Unknown:
         item = {key: value for key, value in line.items() if key not in _LINE_KEYS}
     if isinstance(item, dict):
         item = _modern_item(item, item_type, fragments=line_type == "item.delta")
+        if failed:
+            item = {**_FAILED.get(item["type"], {}), **item}
     return {**context, "type": known, "item": item}
 
 
@@ -91,7 +108,7 @@ def _modern_item(item: dict[str, Any], item_type: str | None, *, fragments: bool
     if item_type is not None:
         modern["type"] = _ITEM_TYPES[item_type]
     modern["$delta"] = fragments
-    return modern
+    return {key: msgspec.Raw(_encode(value)) if key in _UNDECODED else value for key, value in modern.items()}
 
 
 def _renamed(fields: dict[str, Any]) -> dict[str, Any]:

@@ -128,11 +128,16 @@ def _prepare(request: RunRequest, config: CodexConfig, parent: Mapping[str, str]
     if config.codex_home is not None and not config.codex_home.startswith("/"):
         config = msgspec.structs.replace(config, codex_home=str(Path(files.cwd, config.codex_home)))
     env = merge_environment(parent, config, request.env)
+    cwd = run_directory(request, config, files)
+    home = env.get("CODEX_HOME")
+    if home and not files.is_dir(os.path.join(cwd, home)):  # noqa: PTH118 - a string, whatever it holds
+        # The CLI would exit with an explanation on stderr, which nobody gets to see.
+        raise BackendError("io", backend_error_text("io"), advice="CODEX_HOME is no existing directory; create it.")
     return Launch(
         binary=find_binary(config, env),
         options=options,
         env=env,
-        cwd=run_directory(request, config, files),
+        cwd=cwd,
         prompt=request.prompt.encode(),
         timeout=effective_timeout(request, config),
     )

@@ -39,7 +39,7 @@ def reference(limit: int, data: bytes) -> list[bytes | OversizeLine]:
 
 
 @pytest.mark.rule("L1", "L2", "L3", "L5")
-@given(STREAMS, st.lists(st.integers(0, 200), max_size=8), st.integers(0, 12))
+@given(STREAMS, st.lists(st.integers(0, 200), max_size=8), st.integers(0, 12) | st.just(1000))
 @example(b"abc\r", [3], 3)
 @example(b"abc\r\r\n", [3, 4, 5], 3)
 @example(b"abcdef\nx\n", [2, 6], 3)

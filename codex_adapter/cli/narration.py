@@ -1,0 +1,176 @@
+"""A run told to a person: events to lines of safe text, each with what kind of line it is (C7)."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from codex_adapter import AdapterError, Completion, Event
+from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
+
+__all__ = ["Line", "Narrator", "Tone", "printable"]
+
+Tone: TypeAlias = Literal["answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"]
+
+_OUTPUT_LINES: Final = 5
+_OUTPUT_WIDTH: Final = 200
+
+# What moves the cursor, changes the terminal's state, or the order in which text is read; a tab and a line feed stay.
+_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class Line(NamedTuple):
+    """Text to be shown, of one or more lines."""
+
+    tone: Tone
+    text: str
+
+
+class _Open(NamedTuple):
+    label: str
+    since: float
+
+
+def printable(text: str) -> str:
+    """The text with a visible sign in the place of every character that a terminal would obey."""
+
+    def sign(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+
+    return _UNSAFE.sub(sign, text.replace("\r\n", "\n"))
+
+
+class Narrator:
+    """Tells one run. `clock` gives seconds; how long a tool call took is measured between its events."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._texts: dict[str | None, str] = {}
+        self._tools: dict[str | None, _Open] = {}
+        self.plan: list[str] = []
+
+    @property
+    def running(self) -> list[str]:
+        """The tool calls that are open, with their seconds so far."""
+        now = self._clock()
+        return [f"{tool.label} ({now - tool.since:.0f} s)" for tool in self._tools.values()]
+
+    def tell(self, event: Event) -> list[Line]:
+        """The lines for one event; none for what is of no interest to a person."""
+        match event.data:
+            case TextPart() as part:
+                return self._text(part, event.text or "")
+            case ToolCall() as call:
+                return self._tool(call)
+            case Plan(items=items):
+                plan = [f"[{'x' if step.completed else ' '}] {printable(step.text)}" for step in items]
+                told = plan == self.plan
+                self.plan = plan
+                return [] if told else [Line("plan", line) for line in plan]
+            case SessionHandle(session=session):
+                return [Line("notice", f"session {printable(session.id)}")]
+            case UnknownLine(type=name, item_type=item):
+                return [Line("notice", f"unknown event {printable(item or name or '')}".rstrip())]
+        if event.message is None:
+            return []
+        warning = event.kind == "error" and isinstance(event.data, ErrorSource)
+        return [Line("warning" if warning else "error", printable(event.message))]
+
+    def end(self, outcome: Completion | AdapterError) -> list[Line]:
+        """The last lines of the run."""
+        lines = [Line("answer", printable(text)) for text in self._texts.values() if text]
+        took = f"{self._clock() - self._began:.1f} s"
+        if not isinstance(outcome, Completion):
+            return [*lines, Line("error", f"failed: {printable(str(outcome))} ({took})")]
+        usage = outcome.usage or {}
+        if usage:
+            counts = f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
+            lines.append(Line("notice", f"tokens: {counts}, {usage.get('cached_input_tokens', 0):,} cached"))
+        if outcome.status.success:
+            unfinished = outcome.turn in ("failed", "cut_off")
+            turn = f", but the turn {'failed' if outcome.turn == 'failed' else 'was cut off'}" if unfinished else ""
+            return [*lines, Line("error" if unfinished else "ok", f"completed{turn} ({took})")]
+        return [*lines, Line("failed", f"ended with {outcome.status} ({took})")]
+
+    def _text(self, part: TextPart, text: str) -> list[Line]:
+        whole = text if part.phase != "delta" and part.part == 1 else self._texts.get(part.item_id, "") + text
+        self._texts[part.item_id] = whole
+        if part.phase != "complete" or part.part < part.parts:
+            return []
+        del self._texts[part.item_id]
+        return [Line("thought" if part.item_type == "reasoning" else "answer", printable(whole))] if whole else []
+
+    def _tool(self, call: ToolCall) -> list[Line]:
+        tool = call.tool
+        if tool.phase in ("start", "delta"):
+            known = tool.backend_item_id in self._tools
+            label = _label(call)
+            self._tools.setdefault(tool.backend_item_id, _Open(label, self._clock()))
+            return [] if known else [Line("started", label)]
+        begun = self._tools.pop(tool.backend_item_id, None)
+        facts = [] if tool.exit_code is None else [f"exit {tool.exit_code}"]
+        if begun is not None:
+            facts.append(f"{self._clock() - begun.since:.1f} s")
+        if tool.status == "completed":
+            return [Line("ok", _with(_label(call), facts))]
+        return [Line("failed", _with(_label(call), [tool.status, *facts])), *_tail(call)]
+
+
+def _with(label: str, facts: Iterable[str]) -> str:
+    told = ", ".join(facts)
+    return f"{label} ({told})" if told else label
+
+
+def _label(call: ToolCall) -> str:
+    given, kind = call.input, call.tool.kind
+    if given is not None and given.command is not None:
+        return f"$ {_first_line(_bare_command(given.command.text))}"
+    if given is not None and given.changes is not None:
+        return f"files: {_first_line(_changes(given.changes))}"
+    if given is not None and given.query is not None and given.query.text:
+        return f"search: {_first_line(given.query.text)}"
+    name = call.tool.tool_name
+    return f"{kind}: {_first_line(name)}" if name else kind
+
+
+def _first_line(text: str) -> str:
+    line, _, more = printable(text).strip().partition("\n")
+    return line[:_OUTPUT_WIDTH] + ("…" if more or len(line) > _OUTPUT_WIDTH else "")
+
+
+def _bare_command(command: str) -> str:
+    """What the shell was given, without the shell that the CLI puts around every command."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 and words[1] == "-lc" else command
+
+
+class _Change(msgspec.Struct):
+    path: str
+    kind: str
+
+
+def _changes(changes: PayloadText) -> str:
+    try:
+        return ", ".join(f"{change.kind} {change.path}" for change in msgspec.json.decode(changes.text, type=list[_Change]))
+    except msgspec.MsgspecError:
+        return changes.text
+
+
+def _tail(call: ToolCall) -> list[Line]:
+    """The end of what a failed tool put out."""
+    output = call.output
+    if output is None:
+        return []
+    said = output.error or output.aggregated_output or output.result
+    lines = printable(said.text).strip().split("\n") if said is not None and said.text.strip() else []
+    return [Line("output", line[:_OUTPUT_WIDTH]) for line in lines[-_OUTPUT_LINES:]]

@@ -1,0 +1,206 @@
+"""The options of `run`, and what they come to: a request and a configuration (C6)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
+from codex_adapter.cli.arguments import Once, Parser, UsageError, json_lines_or_pretty, seconds
+from codex_adapter.cli.inputs import decode_json, read_input
+from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+
+__all__ = ["TOOL_PAYLOADS", "add_options", "read_request"]
+
+TOOL_PAYLOADS: Final = "backend.codex.tool_payloads"
+
+_ADD_DIRS: Final = "agent_api.exec.add_dirs.v1"
+_IMAGES: Final = "backend.codex.images"
+_SCHEMA: Final = "backend.codex.output_schema"
+_KEYS: Final = {
+    "model": "agent_api.config.model.v1",
+    "sandbox": "backend.codex.exec.sandbox_mode",
+    "ask_for_approval": "backend.codex.exec.approval_policy",
+    "interactive": "agent_api.exec.non_interactive",
+    "add_dir": _ADD_DIRS,
+    "image": _IMAGES,
+    "output_schema": _SCHEMA,
+    "resume": "agent_api.session.resume.v1",
+    "fork": "agent_api.session.fork.v1",
+    "tool_payloads": TOOL_PAYLOADS,
+}
+"""The extension key that each option sets, by the option's attribute."""
+_FIELDS: Final = frozenset(RunRequest.__struct_fields__)
+
+
+def add_options(parser: Parser) -> None:
+    """The prompt and the options of `run`."""
+    add = parser.add_argument
+    add("prompt", nargs="?", metavar="PROMPT", help="what to do; standard input when it is - or left out")
+    where = parser.add_argument_group("the run")
+    add = where.add_argument
+    add("--working-dir", action=Once, metavar="DIR", help="where the agent works (default: here)")
+    add("--timeout", action=Once, type=seconds, metavar="SECONDS", help="end the run after this time (default: never)")
+    add("--idle-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it after this time without progress")
+    add("--tool-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it when one tool call takes longer")
+    add("--env", action="append", metavar="NAME[=VALUE]", help="set a variable for the agent, or copy it; repeatable")
+    add("--mask", action="append", metavar="NAME", help="a variable whose value never appears; repeatable")
+    add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
+    add("--codex-home", action=Once, metavar="DIR", help="sets CODEX_HOME (default: as it is)")
+    add = parser.add_argument_group("the agent").add_argument
+    add("--model", action=Once, metavar="ID", help="the model to use")
+    add("--sandbox", action=Once, metavar="MODE", help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})")
+    add("--interactive", action="store_true", default=None, help="let the agent ask; without it, it never does")
+    add("--ask-for-approval", action=Once, metavar="POLICY", help=f"{', '.join(APPROVAL_POLICIES)}; needs --interactive")
+    add("--add-dir", action="append", metavar="DIR", help="one more directory to write in; repeatable")
+    add("--image", action="append", metavar="FILE", help="an image that belongs to the prompt; repeatable")
+    add("--output-schema", action=Once, metavar="FILE", help="a JSON Schema that the last message must fit")
+    add("--resume", action=Once, metavar="ID|last", help="go on with a session")
+    add("--fork", action=Once, metavar="ID", help="go on with a copy of a session")
+    add = parser.add_argument_group("the request and the records").add_argument
+    add("--request", action=Once, metavar="FILE", help="a whole request as JSON, - for standard input; options win")
+    add("--extension", action="append", metavar="KEY=JSON", help="one extension key of the request; repeatable")
+    add("--tool-payloads", action=Once, metavar="WHICH", help="metadata, or full: also what tools were given and gave")
+    add(
+        "--format",
+        action=Once,
+        type=json_lines_or_pretty,
+        metavar="FORMAT",
+        help="jsonl, or pretty (default: pretty on a terminal, else jsonl)",
+    )
+
+
+async def read_request(options: argparse.Namespace) -> tuple[RunRequest, CodexConfig]:
+    """The request that the options, the request file and standard input make together (C1, C6).
+
+    Options win over what the request file says of the same thing; variables, directories and images add to its own.
+    Whether all of it makes sense is for the run's own checks. Raises `UsageError` and `InvalidRequestError`.
+    """
+    env, extensions = _environment(options.env or ()), _extensions(options)
+    if options.request is not None and options.request == options.prompt == "-":
+        raise UsageError("--request and the prompt cannot both come from standard input")
+    fields = {} if options.request is None else await _request_file(options.request)
+    if options.output_schema is not None:
+        text = await _file("--output-schema", options.output_schema)
+        extensions[_SCHEMA] = decode_json(text, _SCHEMA)
+    fields["prompt"] = await _prompt(options, fields)
+    for name in ("working_dir", "timeout"):
+        if getattr(options, name) is not None:
+            fields[name] = getattr(options, name)
+    fields["env"] = _over(fields.get("env", {}), env)
+    fields["extensions"] = _merge(fields.get("extensions", {}), extensions)
+    config = CodexConfig(
+        binary=options.codex,
+        codex_home=options.codex_home,
+        idle_timeout=options.idle_timeout,
+        tool_timeout=options.tool_timeout,
+        mask=tuple(options.mask or ()),
+    )
+    return RunRequest(**fields), config
+
+
+async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any:
+    given = options.prompt
+    if options.request is not None:
+        if given is None:
+            return fields.get("prompt", "")
+        if "prompt" in fields:
+            raise UsageError("the prompt is in the --request already; leave out one of the two")
+    if given is not None and given != "-":
+        return given
+    if given is None and os.isatty(0):
+        raise UsageError("a prompt is missing; give it as an argument, or pipe it to standard input")
+    try:
+        return (await read_input("-")).decode()
+    except OSError:
+        raise InvalidRequestError("the prompt cannot be read: standard input gives an error") from None
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"prompt must be UTF-8, which it is not at byte {error.start}") from None
+
+
+async def _request_file(path: str) -> dict[str, Any]:
+    fields = decode_json(await _file("--request", path), "the request")
+    if not isinstance(fields, dict) or not fields.keys() <= _FIELDS:
+        raise InvalidRequestError(f"the request must be an object with none but the fields {', '.join(sorted(_FIELDS))}")
+    return fields
+
+
+async def _file(option: str, path: str) -> bytes:
+    try:
+        return await read_input(path)
+    except (OSError, ValueError):
+        raise UsageError(f"{option}: the file cannot be read; give the path of a readable file") from None
+
+
+def _environment(entries: list[str] | tuple[()]) -> dict[str, str]:
+    env: dict[str, str] = {}
+    for number, entry in enumerate(entries, 1):
+        name, equals, value = entry.partition("=")
+        if name in env:
+            raise UsageError(f"--env: number {number} sets a variable again; give each variable once")
+        if not equals:
+            copied = os.environ.get(name)
+            if copied is None:
+                raise UsageError(f"--env: number {number} is not set here, so it cannot be copied; give NAME=VALUE")
+            value = copied
+        env[name] = value
+    return env
+
+
+def _extensions(options: argparse.Namespace) -> dict[str, Any]:
+    named = _named_options(options)
+    given: dict[str, Any] = {}
+    for number, entry in enumerate(options.extension or (), 1):
+        key, equals, text = entry.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--extension: number {number} must be KEY=JSON")
+        if key in given:
+            raise UsageError(f"--extension: number {number} sets a key again; give each key once")
+        try:
+            given[key] = decode_json(os.fsencode(text), key)
+        except InvalidRequestError:
+            raise UsageError(f"--extension: the value of number {number} is not JSON; quote a text twice") from None
+    for attribute, key in _KEYS.items():
+        if getattr(options, attribute) is not None and key in given:
+            option = attribute.replace("_", "-")
+            raise UsageError(f"--{option} and --extension {key} set the same thing; leave out one of the two")
+    return given | named
+
+
+def _named_options(options: argparse.Namespace) -> dict[str, Any]:
+    values = {attribute: getattr(options, attribute) for attribute in _KEYS if attribute != "output_schema"}
+    extensions = {_KEYS[attribute]: value for attribute, value in values.items() if value is not None}
+    if options.interactive is not None:
+        extensions[_KEYS["interactive"]] = False
+    if options.add_dir is not None:
+        extensions[_ADD_DIRS] = {"dirs": options.add_dir}
+    for attribute in ("resume", "fork"):
+        session = values[attribute]
+        if session is not None:
+            selector = {"selector": "last"} if session == "last" else {"selector": "id", "id": session}
+            extensions[_KEYS[attribute]] = selector
+    return extensions
+
+
+def _merge(requested: Any, given: dict[str, Any]) -> Any:
+    """Extensions over those of a request; what is of the wrong shape stays, and is refused for it."""
+    merged = _over(requested, given)
+    if not isinstance(requested, dict):
+        return merged
+    if _IMAGES in requested and _IMAGES in given:
+        merged[_IMAGES] = _joined(requested[_IMAGES], given[_IMAGES])
+    if _ADD_DIRS in requested and _ADD_DIRS in given:
+        ours, theirs = given[_ADD_DIRS], requested[_ADD_DIRS]
+        fits = isinstance(theirs, dict) and isinstance(ours, dict)
+        merged[_ADD_DIRS] = {**theirs, **ours, "dirs": _joined(theirs.get("dirs"), ours.get("dirs"))} if fits else theirs
+    return merged
+
+
+def _joined(requested: Any, given: Any) -> Any:
+    return [*requested, *given] if isinstance(requested, list) and isinstance(given, list) else requested
+
+
+def _over(requested: Any, given: dict[str, Any]) -> Any:
+    return {**requested, **given} if isinstance(requested, dict) else requested

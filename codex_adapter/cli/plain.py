@@ -1,0 +1,50 @@
+"""A run as plain lines of text, for a person, where no terminal is there to be moved about in (C7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from codex_adapter import AdapterError, Completion, Event
+from codex_adapter.cli.narration import Line, Narrator, Tone
+
+__all__ = ["PREFIXES", "PlainView"]
+
+PREFIXES: Final[dict[Tone, str]] = {
+    "answer": "",
+    "thought": "~ ",
+    "started": "> ",
+    "ok": "+ ",
+    "failed": "x ",
+    "output": "  | ",
+    "plan": "  ",
+    "notice": "# ",
+    "warning": "! ",
+    "error": "! ",
+}
+
+
+class PlainView:
+    """No escape code ever; tells what a tool call begins with and what it came to."""
+
+    refresh_seconds: float | None = None
+
+    def __init__(self) -> None:
+        self._narrator = Narrator()
+
+    def events(self, batch: Sequence[Event]) -> bytes:
+        """As `View.events`."""
+        return b"".join(_lines(line) for event in batch for line in self._narrator.tell(event))
+
+    def refresh(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def completion(self, outcome: Completion | AdapterError) -> bytes:
+        """As `View.completion`."""
+        return b"".join(map(_lines, self._narrator.end(outcome)))
+
+
+def _lines(line: Line) -> bytes:
+    prefix = PREFIXES[line.tone]
+    return "".join(f"{prefix}{text}".rstrip() + "\n" for text in line.text.split("\n")).encode()

@@ -1,0 +1,104 @@
+"""A run on a terminal: what has happened scrolls by, what is happening stands below it (C7)."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from codex_adapter import AdapterError, Completion, Event
+from codex_adapter.cli.narration import Line, Narrator, Tone
+
+__all__ = ["LiveView"]
+
+_STYLES: Final[dict[Tone, tuple[str, str]]] = {
+    "answer": ("", ""),
+    "thought": ("", "dim italic"),
+    "ok": ("✓ ", "green"),
+    "failed": ("✗ ", "red"),
+    "output": ("  │ ", "dim"),
+    "notice": ("  ", "dim"),
+    "warning": ("! ", "yellow"),
+    "error": ("✗ ", "bold red"),
+}
+"""The sign before each line and its style; tool calls that have started, and the plan, stand in the live part."""
+_MOST_RUNNING: Final = 5
+
+
+class LiveView:
+    """Renders to bytes; `fd` is the terminal, asked for nothing but its size."""
+
+    refresh_seconds: float | None = 0.25
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._narrator = Narrator()
+        self._paper = io.StringIO()
+        self._console = Console(
+            file=self._paper, force_terminal=True, force_interactive=True, markup=False, emoji=False, highlight=False
+        )
+        self._live = Live(
+            get_renderable=self._now,
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def events(self, batch: Sequence[Event]) -> bytes:
+        """As `View.events`."""
+        self._fit()
+        for event in batch:
+            for line in self._narrator.tell(event):
+                self._print(line)
+        return self.refresh()
+
+    def refresh(self) -> bytes:
+        """The live part anew."""
+        self._fit()
+        if not self._live.is_started:
+            self._live.start()
+            # Nobody would show it again if we were killed.
+            self._console.show_cursor(True)
+        self._live.refresh()
+        return self._take()
+
+    def completion(self, outcome: Completion | AdapterError) -> bytes:
+        """As `View.completion`; the last state of the plan stays."""
+        self._fit()
+        self._live.stop()
+        if self._narrator.plan:
+            self._console.print(self._plan())
+        for line in self._narrator.end(outcome):
+            self._print(line)
+        return self._take()
+
+    def _print(self, line: Line) -> None:
+        sign, style = _STYLES.get(line.tone, ("", None))
+        if style is not None:
+            self._console.print(Text(sign + line.text, style=style))
+
+    def _now(self) -> RenderableType:
+        running = self._narrator.running
+        shown = [Text(f"… {label}", style="cyan", no_wrap=True, overflow="ellipsis") for label in running[-_MOST_RUNNING:]]
+        return Group(*([self._plan()] if self._narrator.plan else []), *shown)
+
+    def _plan(self) -> Text:
+        return Text("\n".join(f"  {step}" for step in self._narrator.plan), style="magenta")
+
+    def _fit(self) -> None:
+        with suppress(OSError):
+            self._console.size = os.get_terminal_size(self._fd)
+
+    def _take(self) -> bytes:
+        text = self._paper.getvalue()
+        self._paper.seek(0)
+        self._paper.truncate()
+        return text.encode()

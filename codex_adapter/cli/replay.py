@@ -1,0 +1,71 @@
+"""`codex-adapter replay`: recorded output of the agent as runs, one after the other (C2)."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from contextlib import AbstractAsyncContextManager
+
+from codex_adapter import RunHandle, open_replay
+from codex_adapter.cli.arguments import Command, Once, Parser, UsageError, json_lines_or_pretty, one_of, seconds
+from codex_adapter.cli.conduct import conduct
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.views import JsonLines, choose_view
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Recorded standard output of `codex exec --json`, shown as the live run was. Several files are several runs, each with
+its own completion; the exit status is the first of theirs that is not zero.
+"""
+_EXAMPLES = """\
+  codex-adapter replay recorded.jsonl
+  codex-adapter replay --interval 0.5 --format pretty recorded.jsonl
+  codex-adapter replay --exit-status SIGKILL killed.jsonl
+  codex exec --json 'Say hello' | codex-adapter replay -
+"""
+_STDIN = "/dev/stdin"
+
+
+def _parser() -> Parser:
+    parser = Parser("replay", "[OPTIONS] FILE...", _DESCRIPTION, _EXAMPLES)
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="a recording, - for standard input")
+    add("--interval", action=Once, type=seconds, metavar="SECONDS", help="wait before each line (default: 0)")
+    add("--exit-status", action=Once, type=_return_code, metavar="N", help="how the agent ended: 0 to 255, or SIGTERM")
+    add("--tool-payloads", action=Once, type=one_of("metadata", "full"), metavar="WHICH", help="metadata, or full")
+    add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help="jsonl, or pretty")
+    return parser
+
+
+def _return_code(text: str) -> int:
+    """As `subprocess` gives it: negative for a signal."""
+    number = signal.Signals.__members__.get(text)
+    if number is not None:
+        return -number
+    if text.isascii() and text.isdigit() and len(text) <= 3 and int(text) <= 255:
+        return int(text)
+    raise argparse.ArgumentTypeError("must be a number from 0 to 255, or the name of a signal such as SIGKILL")
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    if options.files.count("-") > 1:
+        raise UsageError("standard input can be replayed only once")
+    make_view = choose_view(options.format, output)
+    full = options.tool_payloads == "full" or (options.tool_payloads is None and make_view is not JsonLines)
+    statuses: list[int] = []
+    for file in options.files:
+
+        def opening(path: str = _STDIN if file == "-" else file) -> AbstractAsyncContextManager[RunHandle]:
+            return open_replay(
+                path, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
+            )
+
+        statuses.append(await conduct(opening, make_view(), output, stop))
+        if stop.exit_status is not None:
+            break
+    return next((status for status in statuses if status), 0)
+
+
+COMMAND = Command(_parser, _perform)

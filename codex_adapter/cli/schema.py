@@ -1,0 +1,134 @@
+"""`codex-adapter schema`: the JSON Schema of every record and of the request, derived from their types (C5)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from codex_adapter import Completion, Event, RunRequest
+from codex_adapter.cli.arguments import Command, Parser
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+from codex_adapter.events import Facet
+from codex_adapter.records import ErrorBody
+
+__all__ = ["COMMAND", "json_schema"]
+
+_DESCRIPTION = """\
+One JSON Schema (2020-12) with a definition for each record that `run` and `replay` write, and for the request that
+`run --request` reads. A line of output fits the whole schema.
+"""
+_EXAMPLES = """\
+  codex-adapter schema > codex-adapter.schema.json
+  codex-adapter schema | jq '."$defs".RunRequest'
+"""
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/{name}"
+
+_SESSION = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {"selector": {"const": "last"}},
+            "required": ["selector"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"selector": {"const": "id"}, "id": {"type": "string", "pattern": r"^(?!-)", "minLength": 1}},
+            "required": ["selector", "id"],
+            "additionalProperties": False,
+        },
+    ]
+}
+_DIRECTORIES = {
+    "type": "object",
+    "properties": {"dirs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16}},
+    "required": ["dirs"],
+    "additionalProperties": False,
+}
+_EXTENSIONS: Mapping[str, Any] = {
+    "agent_api.exec.non_interactive": {"type": "boolean", "default": True},
+    "backend.codex.exec.approval_policy": {"enum": list(APPROVAL_POLICIES)},
+    "backend.codex.exec.sandbox_mode": {"enum": list(SANDBOX_MODES), "default": "workspace-write"},
+    "agent_api.config.model.v1": {"type": "string", "minLength": 1},
+    "agent_api.exec.add_dirs.v1": _DIRECTORIES,
+    "agent_api.session.resume.v1": _SESSION,
+    "agent_api.session.fork.v1": _SESSION,
+    "backend.codex.tool_payloads": {"enum": ["metadata", "full"], "default": "metadata"},
+    "backend.codex.output_schema": {"type": "object"},
+    "backend.codex.images": {"type": "array", "items": {"type": "string"}},
+}
+"""The values of the extension keys (Q3), which the request's type leaves open."""
+
+
+class _EventRecord(Event, frozen=True, omit_defaults=True, tag_field="type", tag="event"):
+    """One event of a run (W1)."""
+
+    data: Any = None
+
+
+class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
+    """The last record of a run that came to a completion (W2)."""
+
+    seq: int
+    outcome: Literal["completed"]
+
+
+class _Failed(msgspec.Struct, frozen=True, tag_field="type", tag="completion"):
+    """The last record of any other run (W2)."""
+
+    seq: int
+    outcome: Literal["failed"]
+    error: ErrorBody
+
+
+class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    # the defaults of the type itself are read-only mappings, which msgspec has no JSON for
+    env: dict[str, str] = {}
+    extensions: dict[str, Any] = {}
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of a line of output, with the request's beside it in `$defs` (C5)."""
+    records = {"EventRecord": _EventRecord, "CompletedRecord": _Completed, "FailedRecord": _Failed}
+    named = {**records, "RunRequest": _Request}
+    # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
+    facets = get_args(Facet)
+    _, definitions = msgspec.json.schema_components((*named.values(), *facets), ref_template=_REF)
+    for name, kind in named.items():
+        definitions[name] = {**definitions.pop(kind.__name__), "title": name}
+    definitions["EventRecord"]["properties"]["data"] = {"anyOf": [_ref(facet.__name__) for facet in facets]}
+    definitions["RunRequest"]["properties"]["extensions"] = {
+        "type": "object",
+        "properties": dict(_EXTENSIONS),
+        "additionalProperties": False,
+    }
+    kinds = {"enum": ["invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind", "backend"]}
+    definitions["ErrorBody"]["properties"]["kind"] = kinds
+    return {
+        "$schema": _DIALECT,
+        "title": "A record of codex-adapter",
+        "oneOf": [_ref(name) for name in records],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(name=name)}
+
+
+def _parser() -> Parser:
+    return Parser("schema", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+
+
+async def _perform(_options: argparse.Namespace, output: Output, _stop: StopSignals) -> int:
+    await output.write(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2) + b"\n")
+    return 0
+
+
+COMMAND = Command(_parser, _perform)

@@ -1,0 +1,227 @@
+"""Older and wrapper shapes mean the same as today's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from codex_adapter.core.parsing import BadLine, LineParser
+from codex_adapter.core.thread_events import (
+    AgentMessage,
+    ErrorItem,
+    ItemFailed,
+    ItemUpdated,
+    Reasoning,
+    ThreadEvent,
+)
+
+MESSAGE: dict[str, Any] = {"type": "agent_message", "id": "a", "text": "words"}
+COMMAND: dict[str, Any] = {"type": "command_execution", "id": "c", "command": "ls", "exit_code": 3, "stdout": "out"}
+MCP: dict[str, Any] = {"type": "mcp_tool_call", "id": "m", "server": "s", "tool": "t", "arguments": {"a": [1, None]}}
+
+
+def parse(line: dict[str, Any]) -> ThreadEvent:
+    event = LineParser(1000).parse(json.dumps(line, separators=(",", ":")).encode())
+    assert not isinstance(event, BadLine), event.message
+    return event
+
+
+def item_line(line_type: str, item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": line_type, "item": item}
+
+
+def flat(line_type: str, item: dict[str, Any]) -> dict[str, Any]:
+    """The item's fields at the top of the line."""
+    fields = {{"type": "item_type", "id": "item_id"}.get(key, key): value for key, value in item.items()}
+    return {"type": line_type, **fields}
+
+
+@pytest.mark.rule("T2")
+@pytest.mark.parametrize("line_type", ["thread.started", "thread.resumed", "session.created"])
+@pytest.mark.parametrize("key", ["thread_id", "conversation_id", "session_id", "id"])
+def test_a_thread_starts_under_any_of_its_names(line_type: str, key: str) -> None:
+    event = parse({"type": line_type, key: "T", "model": "m"})
+    assert event == parse({"type": "thread.started", "thread_id": "T"})
+
+
+@pytest.mark.rule("T2")
+def test_the_first_of_several_thread_ids_counts() -> None:
+    for line in (
+        {"id": "d", "session_id": "c", "conversation_id": "b", "thread_id": "a"},
+        {"id": "d", "session_id": "c", "conversation_id": "a", "thread_id": None},
+        {"id": "d", "session_id": "a"},
+    ):
+        assert parse({"type": "thread.resumed", **line}).thread_id == "a"
+
+
+@pytest.mark.rule("T2")
+@pytest.mark.parametrize(
+    ("older", "today"),
+    [
+        ("item.created", "item.started"),
+        ("item.started", "item.started"),
+        ("item.updated", "item.updated"),
+        ("item.completed", "item.completed"),
+        ("item.failed", "item.failed"),
+    ],
+)
+@pytest.mark.parametrize("item", [MESSAGE, COMMAND, MCP], ids=lambda item: item["type"])
+def test_an_item_line_is_understood_flat_and_nested(older: str, today: str, item: dict[str, Any]) -> None:
+    expected = parse(item_line(today, item))
+    assert parse(item_line(older, item)) == expected
+    assert parse(flat(older, item)) == expected
+    assert (
+        parse(item_line(older, {**{"item_type": item["type"]}, **{k: v for k, v in item.items() if k != "type"}}))
+        == expected
+    )
+
+
+@pytest.mark.rule("T2")
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "reasoning", "id": "r", "text": "thought"},
+        COMMAND,
+        {
+            "type": "file_change",
+            "id": "f",
+            "changes": [{"path": "/a", "kind": "add"}],
+            "diff": "+a",
+            "status": "completed",
+        },
+        {**MCP, "result": {"content": []}, "error": None, "status": "failed"},
+        {"type": "collab_tool_call", "id": "k", "tool": "wait", "agents_states": {"x": {"status": "completed"}}},
+        {"type": "web_search", "id": "w", "query": "q", "action": {"type": "search", "query": "q"}},
+        {"type": "todo_list", "id": "l", "items": [{"text": "one", "completed": True}]},
+        {"type": "error", "id": "e", "message": "careful"},
+    ],
+    ids=lambda item: item["type"],
+)
+def test_every_item_type_may_be_flat_or_have_its_fields_in_content(item: dict[str, Any]) -> None:
+    expected = parse(item_line("item.completed", item))
+    assert parse(flat("item.completed", item)) == expected
+    content = {key: value for key, value in item.items() if key not in ("type", "id")}
+    wrapped = {"type": item["type"], "id": item["id"], "content": content}
+    assert parse(flat("item.completed", wrapped)) == expected
+
+
+@pytest.mark.rule("T2")
+@pytest.mark.parametrize("content", ["words", {"text": "words"}, {"type": "output_text", "text": "words"}])
+def test_content_is_a_text_or_an_object_with_the_items_fields(content: Any) -> None:
+    item = {"type": "agent_message", "id": "a", "content": content}
+    expected = parse(item_line("item.completed", MESSAGE))
+    assert parse(item_line("item.completed", item)) == expected
+    assert parse(flat("item.completed", item)) == expected
+
+
+@pytest.mark.rule("T2")
+def test_what_stands_on_the_item_itself_wins_over_its_content() -> None:
+    item = {**MESSAGE, "content": {"text": "other", "id": "other"}}
+    assert parse(flat("item.completed", item)) == parse(item_line("item.completed", MESSAGE))
+
+
+@pytest.mark.rule("T2")
+def test_an_assistant_message_is_an_agent_message() -> None:
+    for older in (
+        {**MESSAGE, "type": "assistant_message"},
+        {"id": "a", "item_type": "assistant_message", "text": "words"},
+    ):
+        assert parse(item_line("item.completed", older)) == parse(item_line("item.completed", MESSAGE))
+
+
+@pytest.mark.rule("T2", "M2")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"delta": "frag"},
+        {"delta": {"text": "frag"}},
+        {"delta": {"text_delta": "frag"}},
+        {"text_delta": "frag"},
+        {"text": "frag"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [AgentMessage, Reasoning])
+def test_an_item_delta_is_an_update_with_a_fragment(
+    fields: dict[str, Any], kind: type[AgentMessage] | type[Reasoning]
+) -> None:
+    item = {"type": "agent_message" if kind is AgentMessage else "reasoning", "id": "a", **fields}
+    for line in (item_line("item.delta", item), flat("item.delta", item)):
+        event = parse(line)
+        assert isinstance(event, ItemUpdated)
+        assert event.item == kind(id="a", text="frag", delta=True)
+
+
+@pytest.mark.rule("T2", "M2")
+@pytest.mark.parametrize("fields", [{"delta": "frag"}, {"text_delta": "frag"}], ids=str)
+def test_an_update_with_nothing_but_a_delta_is_a_fragment(fields: dict[str, Any]) -> None:
+    event = parse(item_line("item.updated", {"type": "agent_message", "id": "a", **fields}))
+    assert isinstance(event, ItemUpdated)
+    assert event.item == AgentMessage(id="a", text="frag", delta=True)
+
+
+@pytest.mark.rule("T2")
+def test_a_delta_of_a_tool_has_the_tools_fields() -> None:
+    item = {"type": "command_execution", "id": "c", "delta": {"command": "ls", "stdout": "out", "exit_code": 3}}
+    assert parse(flat("item.delta", item)) == parse(flat("item.delta", COMMAND))
+
+
+@pytest.mark.rule("T2")
+def test_a_server_and_a_tool_may_be_called_names() -> None:
+    older = {"server_name": "s", "tool_name": "t", "arguments": MCP["arguments"]}
+    assert parse(flat("item.started", {"type": "mcp_tool_call", "id": "m", **older})) == parse(
+        item_line("item.started", MCP)
+    )
+
+
+@pytest.mark.rule("T2")
+@pytest.mark.parametrize(
+    "item", [{"id": "a"}, {"id": "a", "type": "agent_message"}, {"id": "a", "type": "todo_list"}], ids=str
+)
+def test_a_failed_item_needs_no_more_than_its_id(item: dict[str, Any]) -> None:
+    error = {"message": "boom"}
+    for line in ({**item_line("item.failed", item), "error": error}, {**flat("item.failed", item), "error": error}):
+        event = parse(line)
+        assert isinstance(event, ItemFailed)
+        assert event.item.id == "a"
+        assert event.error == error
+
+
+@pytest.mark.rule("T2")
+def test_a_failed_item_without_a_type_is_an_error() -> None:
+    event = parse({"type": "item.failed", "item_id": "a", "message": "boom"})
+    assert isinstance(event, ItemFailed)
+    assert event.item == ErrorItem(id="a", message="boom")
+
+
+@pytest.mark.rule("T2", "T3")
+@pytest.mark.parametrize("key", ["thread_id", "conversation_id"])
+def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> None:
+    event = parse({**flat("item.created", MESSAGE), key: "T", "turn_id": "U"})
+    assert (event.thread_id, event.turn_id) == ("T", "U")
+
+
+@pytest.mark.rule("T4")
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"type": "thread.resumed"}, "missing field thread_id"),
+        ({"type": "thread.resumed", "id": 5}, "wrong type for field thread_id"),
+        ({"type": "item.created"}, "missing field type"),
+        ({"type": "item.created", "item_type": "agent_message", "text": "t"}, "missing field id"),
+        ({"type": "item.delta", "item_type": "agent_message", "item_id": "a"}, "missing field text"),
+        ({"type": "item.delta", "item_type": "agent_message", "item_id": "a", "delta": 5}, "missing field text"),
+        ({"type": "item.created", "item_type": "agent_message", "item_id": 5, "text": "t"}, "wrong type for field id"),
+        ({"type": "item.created", "item": []}, "wrong type for field item"),
+        ({"type": "item.failed", "item": "boom"}, "wrong type for field item"),
+        ({"type": "item.failed", "error": {"message": "boom"}}, "missing field id"),
+    ],
+    ids=str,
+)
+def test_an_older_shape_with_a_field_missing_or_wrong_is_a_normalize_error(line: dict[str, Any], reason: str) -> None:
+    raw = json.dumps(line).encode()
+    assert LineParser(1000).parse(raw) == BadLine(
+        f"codex stream normalize error (redacted): {reason} (line_bytes={len(raw)})"
+    )

@@ -1,0 +1,32 @@
+"""Every test of this directory runs once for each release of the CLI that is installed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .releases import Release, installed
+from .stage import Stage
+
+RELEASES = installed()
+NONE = pytest.param(None, marks=pytest.mark.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES"))
+
+
+@pytest.fixture(scope="session", params=RELEASES or [NONE], ids=str)
+def release(request: pytest.FixtureRequest) -> Release:
+    """One Codex CLI after the other."""
+    assert isinstance(request.param, Release)
+    return request.param
+
+
+@pytest.fixture
+def stage(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """A place for runs, whose temporary files of ours are gone at the end."""
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+    yield Stage(release, tmp_path)
+    assert list(ours.iterdir()) == []

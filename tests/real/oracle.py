@@ -1,0 +1,112 @@
+"""What a run has left behind, found out without the product: by a random word, by parents, and by sessions.
+
+The word stands in the run's environment and, for what clears its environment, in an argv. Everything that was ever seen
+of the run is remembered, so that a process that has dropped its word and lost its parents is known all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Oracle", "Process"]
+
+VARIABLE = "ORACLE_WORD"
+EXITING = 0x4
+"""The kernel's flag PF_EXITING: the process runs no code of its own any more."""
+
+
+class Process(NamedTuple):
+    """One process at one moment; its pid and the time of its start together are never used again."""
+
+    pid: int
+    started: int
+    parent: int
+    session: int
+    zombie: bool
+    exiting: bool
+    environment: bytes
+    argv: tuple[str, ...]
+
+
+class Oracle:
+    """Looks for the processes of one run."""
+
+    def __init__(self) -> None:
+        self.word = secrets.token_hex(8)
+        self._remembered: set[tuple[int, int]] = set()
+        self._sessions: set[int] = set()
+        self._pipes = _pipes()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the run's environment must have in it."""
+        return {VARIABLE: self.word}
+
+    def look(self) -> list[Process]:
+        """The living processes of the run, which are remembered from now on; a zombie lives when it is our child."""
+        everything = {process.pid: process for process in _processes()}
+        ours = {pid for pid, process in everything.items() if self._knows(process)}
+        while more := {p.pid for p in everything.values() if p.parent in ours and p.pid not in ours}:
+            ours |= more
+        found = [everything[pid] for pid in sorted(ours)]
+        self._remembered |= {(process.pid, process.started) for process in found}
+        self._sessions |= {process.session for process in found} - {0, os.getsid(0)}
+        return [p for p in found if (p.parent == os.getpid() if p.zombie else not p.exiting)]
+
+    def left(self) -> list[tuple[str, ...]]:
+        """The argv of every process that is left, and every pipe or process descriptor that was not closed."""
+        descriptors = sorted(_pipes() - self._pipes)
+        return [process.argv or ("a zombie",) for process in self.look()] + [(name,) for name in descriptors]
+
+    def agent(self) -> Process:
+        """The Codex CLI itself: the process of the run that has `exec` in its argv; raises LookupError."""
+        for process in self.look():
+            if "exec" in process.argv and "--json" in process.argv:
+                return process
+        raise LookupError("no living process of the run is a Codex CLI")
+
+    def _knows(self, process: Process) -> bool:
+        if (process.pid, process.started) in self._remembered or process.session in self._sessions:
+            return True
+        word = f"{VARIABLE}={self.word}".encode()
+        return word in process.environment.split(b"\0") or any(self.word in argument for argument in process.argv)
+
+
+def _processes() -> Iterator[Process]:
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # the name, in parentheses, may hold anything; what follows it is numbers
+            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            argv = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+            environment = (entry / "environ").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        except PermissionError:
+            environment = b""
+        yield Process(
+            pid=int(entry.name),
+            started=int(fields[19]),
+            parent=int(fields[1]),
+            session=int(fields[3]),
+            zombie=fields[0] in (b"Z", b"X"),
+            exiting=bool(int(fields[6]) & EXITING),
+            environment=environment,
+            argv=tuple(argv),
+        )
+
+
+def _pipes() -> set[str]:
+    """The pipes and process descriptors that this process has open."""
+    names = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            names.add(os.readlink(entry))
+        except FileNotFoundError:
+            continue
+    return {name for name in names if name.startswith(("pipe:", "anon_inode:[pidfd]"))}

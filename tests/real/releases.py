@@ -1,0 +1,64 @@
+"""Which real CLIs there are to test: the wheel's, and every release found below `$CODEX_RELEASES/<version>/`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+__all__ = ["Release", "installed"]
+
+
+class Release(NamedTuple):
+    """One Codex CLI: its version, its native binary, and for one from npm the launcher script."""
+
+    version: tuple[int, ...]
+    binary: Path
+    launcher: Path | None = None
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.version))
+
+    def before(self, *version: int) -> bool:
+        """Whether this release is older than that version."""
+        return self.version < version
+
+    @property
+    def pause(self) -> float:
+        """Seconds that the model must wait after a command, or the release tells the command's end late or never."""
+        return 1.0 if (0, 120) <= self.version < (0, 147) else 0.0
+
+    def needs(self, *version: int, what: str) -> None:
+        """Skip the test for releases before that version."""
+        if self.before(*version):
+            pytest.skip(f"{what}: since {'.'.join(map(str, version))}")
+
+
+def installed() -> list[Release]:
+    """Every release that is there, the wheel's first."""
+    return [*_wheel(), *_from_npm()]
+
+
+def _wheel() -> Iterator[Release]:
+    spec = importlib.util.find_spec("codex_cli_bin")
+    if spec is not None and spec.origin is not None:
+        version = importlib.metadata.version("openai-codex-cli-bin")
+        yield Release(_numbers(version), Path(spec.origin).parent / "bin" / "codex")
+
+
+def _from_npm() -> Iterator[Release]:
+    below = os.environ.get("CODEX_RELEASES")
+    for directory in sorted(Path(below).iterdir(), key=lambda path: _numbers(path.name)) if below else ():
+        natives = f"node_modules/**/vendor/{platform.machine()}-unknown-linux-musl/*/codex"
+        for native in directory.glob(natives):
+            yield Release(_numbers(directory.name), native, directory / "node_modules/@openai/codex/bin/codex.js")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split(".") if number.isdigit())

@@ -1,0 +1,126 @@
+"""A place for real runs: a workspace, a CODEX_HOME that points to a scripted model, and an oracle that watches."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import trio
+
+from codex_adapter import (
+    BackendError,
+    CodexConfig,
+    Completion,
+    Event,
+    RunHandle,
+    RunRequest,
+    open_run,
+)
+from codex_adapter.testing import ModelServer, Scenario, mcp_config
+
+from .oracle import Oracle
+from .releases import Release
+
+__all__ = ["SOON", "Outcome", "Stage"]
+
+SOON = 20.0
+"""Seconds within which anything that is not about time must have happened."""
+
+NO_RETRIES = "request_max_retries = 0, stream_max_retries = 0"
+SANDBOX = "sandbox_workspace_write.exclude_slash_tmp = true\nsandbox_workspace_write.exclude_tmpdir_env_var = true\n"
+"""Only the workspace is to be writable; and the CLI puts its mount points nowhere else."""
+NOWHERE = "http://127.0.0.1:1"
+
+
+class Outcome(NamedTuple):
+    """A run as its consumer saw it: `completion` or `error`, and how many seconds it took."""
+
+    events: list[Event]
+    completion: Completion | None
+    error: BackendError | None
+    seconds: float
+
+
+class Stage:
+    """Where the runs of one test take place, all with one release."""
+
+    def __init__(self, release: Release, root: Path) -> None:
+        self.release = release
+        self.oracle = Oracle()
+        self.root = root
+        self.workspace = root / "workspace"
+        self.home = root / "codex_home"
+        for name in ("workspace", "home", "tmp", "extra"):
+            (root / name).mkdir()
+
+    @contextmanager
+    def model(self, scenario: Scenario, *, config: str = "", retries: bool = False) -> Iterator[ModelServer]:
+        """A model that plays the scenario, to which the CLI is pointed; `config` is more TOML for the CLI."""
+        with ModelServer(scenario) as server:
+            server.write_codex_home(self.home, config=SANDBOX + config)
+            if not retries:
+                file = self.home / "config.toml"
+                file.write_text(file.read_text().replace('wire_api = "responses"', f'wire_api = "responses", {NO_RETRIES}'))
+            yield server
+
+    def mcp_server(self, name: str) -> str:
+        """The scripted MCP server for the CLI's configuration, with the oracle's word in its argv: it gets no variable."""
+        return mcp_config(name).replace('"ok"]', f'"ok", "{self.oracle.word}"]')
+
+    def request(self, prompt: str = "Do it.", *, env: Mapping[str, str] | None = None, **options: Any) -> RunRequest:
+        """A request for a run in the workspace, whose environment has the oracle's word and reaches no network."""
+        settings = {"HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp")}
+        settings |= {"HTTPS_PROXY": NOWHERE, "https_proxy": NOWHERE, **self.oracle.environment, **(env or {})}
+        return RunRequest(**{"prompt": prompt, "working_dir": str(self.workspace), "env": settings, **options})
+
+    def config(self, **options: Any) -> CodexConfig:
+        """The configuration of this release's backend."""
+        return CodexConfig(**{"binary": str(self.release.binary), "codex_home": str(self.home), **options})
+
+    @asynccontextmanager
+    async def running(self, request: RunRequest | None = None, **config: Any) -> AsyncIterator[RunHandle]:
+        """A run under way; when the block has ended, nothing of it is left."""
+        async with open_run(request or self.request(), config=self.config(**config)) as run:
+            self.oracle.look()
+            yield run
+            self.oracle.look()
+        assert self.oracle.left() == []
+
+    async def run(self, request: RunRequest | None = None, **config: Any) -> Outcome:
+        """A run from its start to its completion, all events read."""
+        started = time.monotonic()
+        async with self.running(request, **config) as run:
+            return await self.outcome(run, started=started)
+
+    async def outcome(self, run: RunHandle, *, started: float | None = None) -> Outcome:
+        """The rest of a run."""
+        started = time.monotonic() if started is None else started
+        events: list[Event] = []
+        completion, error = None, None
+        with trio.fail_after(SOON * 2):
+            async for event in run.events:
+                self.oracle.look()
+                events.append(event)
+            try:
+                completion = await run.wait_completed()
+            except BackendError as failure:
+                error = failure
+        return Outcome(events, completion, error, time.monotonic() - started)
+
+    def fifo(self, name: str = "fifo") -> Path:
+        """A named pipe in the workspace, by which a command can tell that it has come so far."""
+        path = self.workspace / name
+        os.mkfifo(path)
+        return path
+
+    async def told(self, fifo: Path) -> str:
+        """What a command writes into the named pipe, once it has."""
+        with trio.fail_after(SOON):
+            text = await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
+        self.oracle.look()
+        return text

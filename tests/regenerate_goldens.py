@@ -1,0 +1,44 @@
+"""Writes beside each recording of `fixtures/codex` the records that it gives: `python -m tests.regenerate_goldens`.
+
+What has changed is listed, to be read before it is committed: these files say what the adapter promises.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from codex_adapter.core.mapping import error_event
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.redaction import non_zero_exit_text
+from codex_adapter.events import ExitStatus
+from codex_adapter.records import encode_completion, encode_events
+
+CODEX = Path(__file__).parents[1] / "fixtures" / "codex"
+
+
+def golden(stdout: bytes, returncode: int) -> bytes:
+    """The records of a run that printed `stdout` and ended with `returncode`, which is negative for a signal."""
+    status = ExitStatus.from_returncode(returncode)
+    pipeline = Pipeline()
+    events = [*pipeline.receive_data(stdout), *pipeline.receive_eof()]
+    if not status.success:
+        events.append(error_event(len(events), non_zero_exit_text(status)))
+    return encode_events(events) + encode_completion(len(events), pipeline.completion(status))
+
+
+def main() -> None:
+    """Rewrite the goldens of all recordings in the index."""
+    for row in (CODEX / "index.jsonl").read_text().splitlines():
+        run = json.loads(row)
+        recording = CODEX / run["version"] / f"{run['scenario']}.jsonl"
+        target = recording.with_suffix(".events.jsonl")
+        records = golden(recording.read_bytes(), run["returncode"])
+        if not target.exists() or target.read_bytes() != records:
+            target.write_bytes(records)
+            sys.stdout.write(f"{target.relative_to(CODEX)}\n")
+
+
+if __name__ == "__main__":
+    main()

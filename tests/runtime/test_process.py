@@ -1,0 +1,331 @@
+"""Real children: pipes, prompts, floods, signals, and what is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import trio
+
+from codex_adapter import (
+    BackendError,
+    CodexConfig,
+    Completion,
+    RunCancelled,
+    RunRequest,
+    RunTimedOut,
+    SpawnError,
+    collect,
+    open_run,
+)
+from codex_adapter.testing import (
+    CloseStdout,
+    Die,
+    Exit,
+    Fill,
+    Hang,
+    IgnoreSignals,
+    PrintText,
+    ReadPrompt,
+    Repeat,
+    StartDescendant,
+    Step,
+    WaitFor,
+    WriteFacts,
+    WriteFile,
+    WriteStderr,
+    read_facts,
+    write_agent,
+)
+from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
+
+THREAD = "01a20018-057d-7ce3-b0c7-a173a1ba2c6a"
+
+
+def lines(*values: object) -> list[Step]:
+    import msgspec
+
+    return [PrintText(msgspec.json.encode(value).decode()) for value in values]
+
+
+WHOLE_TURN = lines(thread_started(THREAD), turn_started(), agent_message("item_0", "done"), turn_completed())
+
+
+def config(tmp_path: Path, *steps: Step, **limits: float) -> CodexConfig:
+    binary = write_agent(tmp_path / "bin", steps)
+    return CodexConfig(binary=binary, default_working_dir=str(tmp_path), **limits)  # type: ignore[arg-type]
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+@pytest.mark.rule("S3", "S4", "S5")
+async def test_the_agent_gets_prompt_directory_and_environment_as_asked(tmp_path: Path) -> None:
+    prompt = "  déjà vu\n\t“quoted” \U0001f600\r\n  "
+    request = RunRequest(prompt=prompt, env={"OURS": "1"})
+    before = dict(os.environ)
+    completion = await collect(request, config=config(tmp_path, ReadPrompt(), WriteFacts("facts.json"), *WHOLE_TURN))
+    facts = read_facts(tmp_path / "facts.json")
+    assert completion.final_text == "done"
+    assert facts.prompt == prompt
+    assert facts.cwd == str(tmp_path)
+    assert facts.env["OURS"] == "1"
+    assert facts.env["RUST_LOG"] == os.environ.get("RUST_LOG", "error")
+    assert not any(prompt.strip() in value for value in [*facts.argv, *facts.env.values()])
+    assert dict(os.environ) == before
+
+
+@pytest.mark.rule("S5")
+async def test_runs_at_once_do_not_see_each_others_environment(tmp_path: Path) -> None:
+    async def one(name: str) -> None:
+        folder = tmp_path / name
+        await collect(
+            RunRequest(prompt="x", env={f"ONLY_{name}": name}), config=config(folder, WriteFacts("facts.json"))
+        )
+
+    async with trio.open_nursery() as nursery:
+        for name in "ABC":
+            (tmp_path / name).mkdir()
+            nursery.start_soon(one, name)
+    for name in "ABC":
+        env = read_facts(tmp_path / name / "facts.json").env
+        assert [key for key in env if key.startswith("ONLY_")] == [f"ONLY_{name}"]
+
+
+@pytest.mark.rule("S3", "S7")
+async def test_the_agent_inherits_no_descriptor_but_its_three(tmp_path: Path) -> None:
+    leak = os.open("/dev/null", os.O_RDONLY)
+    try:
+        os.set_inheritable(leak, True)
+        await collect(RunRequest(prompt="x"), config=config(tmp_path, WriteFacts("facts.json")))
+    finally:
+        os.close(leak)
+    facts = read_facts(tmp_path / "facts.json")
+    assert facts.open_files == [0, 1, 2]
+    assert facts.blocked == []
+    assert facts.session == facts.pid
+
+
+@pytest.mark.rule("S3")
+async def test_a_child_that_prints_much_before_it_reads_much_does_not_deadlock(tmp_path: Path) -> None:
+    flood = Repeat('{"type":"item.completed","item":{"id":"i","type":"reasoning","text":"' + "x" * 1000 + '"}}', 10_000)
+    steps = [flood, ReadPrompt(), WriteFacts("facts.json"), *WHOLE_TURN]
+    prompt = "p" * 1024 * 1024
+    with trio.fail_after(60):
+        completion = await collect(RunRequest(prompt=prompt), config=config(tmp_path, *steps))
+    assert completion.final_text == "done"
+    assert read_facts(tmp_path / "facts.json").prompt == prompt
+
+
+@pytest.mark.rule("S3")
+async def test_a_child_that_never_reads_its_prompt_is_no_error(tmp_path: Path) -> None:
+    with trio.fail_after(30):
+        completion = await collect(RunRequest(prompt="p" * 1024 * 1024), config=config(tmp_path, *WHOLE_TURN))
+    assert completion.final_text == "done"
+    assert completion.status.success
+
+
+@pytest.mark.rule("S7")
+async def test_a_flood_on_stderr_is_drained_and_shown_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    steps = [WriteStderr("sekrit-on-stderr\n", 64 * 1024 * 1024), *WHOLE_TURN, Exit(3)]
+    with trio.fail_after(60):
+        async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+            events = [event async for event in run.events]
+            completion = await run.wait_completed()
+    assert events[-1].message == "codex exited non-zero: exit status: 3 (stderr redacted)"
+    assert "sekrit" not in repr(events) + repr(completion)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.rule("F3")
+@pytest.mark.parametrize(("step", "text"), [(Exit(7), "exit status: 7"), (Die("SIGSEGV"), "signal: 11 (SIGSEGV)")])
+async def test_the_agents_own_status_is_told(tmp_path: Path, step: Step, text: str) -> None:
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *WHOLE_TURN, step)) as run:
+        last = [event async for event in run.events][-1]
+        assert str((await run.wait_completed()).status) == text
+    assert last.message == f"codex exited non-zero: {text} (stderr redacted)"
+
+
+@pytest.mark.rule("K4", "K3")
+async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
+    from codex_adapter.testing import ExitOnSignal
+
+    steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
+    start = time.monotonic()
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+        await run.events.receive()
+        run.cancel()
+        with pytest.raises(RunCancelled):
+            await run.wait_completed()
+        assert run._status is not None
+        assert run._status.code == 9
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.rule("K4")
+async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path) -> None:
+    steps = [IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), *WHOLE_TURN[:2], Hang()]
+    start = time.monotonic()
+    async with open_run(RunRequest(prompt="x", timeout=0.5), config=config(tmp_path, *steps, stop_timeout=0.9)) as run:
+        await run.events.aclose()
+        with pytest.raises(RunTimedOut):
+            await run.wait_completed()
+        assert run._status is not None
+        assert run._status.signal == "SIGKILL"
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.rule("K4")
+async def test_an_agent_that_is_stopped_or_blocked_on_a_full_pipe_is_ended_too(tmp_path: Path) -> None:
+    steps = [*WHOLE_TURN[:2], Repeat('{"type":"turn.started"}')]
+    with trio.fail_after(20):
+        async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, stop_timeout=0.9)) as run:
+            await run.events.receive()
+            pid = run._source._contained._process.pid  # type: ignore[attr-defined]
+            os.kill(pid, signal.SIGSTOP)
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+    assert not alive(pid)
+
+
+@pytest.mark.rule("K4")
+@pytest.mark.parametrize("ending", ["natural", "cancel", "timeout", "exception", "left"])
+@pytest.mark.parametrize("kind", ["same group", "own session", "daemon", "ignores signals"])
+async def test_no_descendant_survives(tmp_path: Path, ending: str, kind: str) -> None:
+    descendant = StartDescendant(
+        "pid",
+        session=kind in {"own session", "daemon"},
+        daemon=kind == "daemon",
+        ignore=("SIGTERM", "SIGINT", "SIGHUP") if kind == "ignores signals" else (),
+    )
+    steps = [descendant, *WHOLE_TURN] if ending in {"natural", "left"} else [descendant, *WHOLE_TURN[:2], Hang()]
+    limits = {"stop_timeout": 0.9}
+    request = RunRequest(prompt="x", timeout=1.0 if ending == "timeout" else None)
+    with contextlib.suppress(RunCancelled, RunTimedOut, KeyError):
+        async with open_run(request, config=config(tmp_path, *steps, **limits)) as run:
+            if ending == "left":
+                await run.events.aclose()
+            else:
+                await run.events.receive()
+            pid = int((tmp_path / "pid").read_text()) if (tmp_path / "pid").exists() else 0
+            if ending == "cancel":
+                run.cancel()
+            elif ending == "exception":
+                raise KeyError
+            async for _ in run.events if ending != "left" else _nothing():
+                pass
+            await run.wait_completed()
+    pid = int((tmp_path / "pid").read_text())
+    assert not alive(pid)
+
+
+async def _nothing():  # type: ignore[no-untyped-def]  # an empty async iterator
+    return
+    yield
+
+
+@pytest.mark.rule("F7", "K4")
+async def test_a_grandchild_that_holds_stdout_holds_the_run_for_a_grace_only(tmp_path: Path) -> None:
+    steps = [StartDescendant("pid", session=True, hold_stdout=True), *WHOLE_TURN]
+    start = time.monotonic()
+    completion = await collect(RunRequest(prompt="x"), config=config(tmp_path, *steps, descendant_grace=0.5))
+    assert completion.final_text == "done"
+    assert 0.5 <= time.monotonic() - start < 5
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.rule("F8")
+async def test_an_agent_that_closes_its_output_in_mid_turn_fails_the_run(tmp_path: Path) -> None:
+    steps = [*WHOLE_TURN[:3], CloseStdout(), Hang()]
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, exit_grace=0.3)) as run:
+        last = [event async for event in run.events][-1]
+        with pytest.raises(BackendError, match=r"\Acodex stream closed unexpectedly\Z"):
+            await run.wait_completed()
+    assert last.message == "codex stream closed unexpectedly"
+
+
+@pytest.mark.rule("K6")
+async def test_an_agent_that_lingers_after_its_turn_is_ended_with_its_answer(tmp_path: Path) -> None:
+    completion = await collect(RunRequest(prompt="x"), config=config(tmp_path, *WHOLE_TURN, Hang(), exit_grace=0.3))
+    assert completion.final_text == "done"
+    assert completion.status.signal == "SIGINT"
+
+
+@pytest.mark.rule("D1")
+async def test_an_event_is_there_before_the_agent_goes_on(tmp_path: Path) -> None:
+    steps = [*WHOLE_TURN[:2], WaitFor("go"), *WHOLE_TURN[2:]]
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+        first = await run.events.receive()
+        (tmp_path / "go").touch()
+        rest = [event.kind async for event in run.events]
+        await run.wait_completed()
+    assert first.kind == "status"
+    assert rest == ["status", "text_output", "status"]
+
+
+@pytest.mark.rule("D4")
+async def test_a_run_whose_consumer_sleeps_holds_its_child_and_no_other_run(tmp_path: Path) -> None:
+    flood = [*WHOLE_TURN[:2], Repeat('{"type":"turn.started"}', 50_000), WriteFile("flooded", "yes"), *WHOLE_TURN[2:]]
+    quick = tmp_path / "quick"
+    quick.mkdir()
+    async with open_run(RunRequest(prompt="x", timeout=2), config=config(tmp_path, *flood)) as slow:
+        await slow.events.receive()
+        assert (await collect(RunRequest(prompt="x"), config=config(quick, *WHOLE_TURN))).status.success
+        assert not (tmp_path / "flooded").exists()
+        count = 1
+        async for _ in slow.events:
+            count += 1
+        assert (await slow.wait_completed()).final_text == "done"
+    assert count == 50_004
+
+
+@pytest.mark.rule("S6", "X2")
+@pytest.mark.parametrize("content", [None, b"\x7fELFnonsense", b"#!/no/such/interpreter\n"])
+async def test_a_binary_that_cannot_run_is_a_spawn_error(tmp_path: Path, content: bytes | None) -> None:
+    binary = tmp_path / "codex"
+    if content is not None:
+        binary.write_bytes(content)
+        binary.chmod(0o755)
+    with pytest.raises(SpawnError, match=r"\Acodex backend error: spawn \(details redacted when unsafe\)\Z"):
+        await collect(RunRequest(prompt="x"), config=CodexConfig(binary=str(binary)))
+
+
+@pytest.mark.rule("X2")
+async def test_descriptors_running_out_is_a_spawn_error_and_leaks_none(tmp_path: Path) -> None:
+    import resource
+
+    settings = config(tmp_path, *WHOLE_TURN)
+    assert (await collect(RunRequest(prompt="x"), config=settings)).status.success
+    before = sorted(os.listdir("/proc/self/fd"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(fd) for fd in before)
+    for spare in range(12):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + spare, hard))
+        try:
+            completion: Completion | None = await collect(RunRequest(prompt="x"), config=settings)
+        except BackendError as error:
+            completion = None
+            assert "codex backend error:" in str(error)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert completion is None or completion.status.success
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.rule("L2")
+async def test_one_endless_line_is_one_error_in_bounded_memory(tmp_path: Path) -> None:
+    steps = [*WHOLE_TURN[:2], Fill(64 * 1024 * 1024, "{", "}\n"), *WHOLE_TURN[2:]]
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+        messages = [event.message async for event in run.events if event.kind == "error"]
+        assert (await run.wait_completed()).final_text == "done"
+    size = 64 * 1024 * 1024 + 2
+    limit = 16 * 1024 * 1024
+    assert messages == [f"codex stream parse error (redacted): line longer than {limit} bytes (line_bytes={size})"]
