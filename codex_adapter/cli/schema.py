@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from codex_adapter import Completion, Event, RunRequest
+from codex_adapter import Completion, Event, RunRequest, events
 from codex_adapter.cli.arguments import Command, Parser
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
@@ -28,6 +29,9 @@ _EXAMPLES = """\
 """
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
+_IDS = re.compile(r" \([A-Z0-9, to]+\)")
+"""Rule ids in a docstring, which say nothing to those who have only the schema."""
+_ERROR_KINDS = ("invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind", "backend")
 
 _SESSION = {
     "oneOf": [
@@ -67,20 +71,20 @@ _EXTENSIONS: Mapping[str, Any] = {
 
 
 class _EventRecord(Event, frozen=True, omit_defaults=True, tag_field="type", tag="event"):
-    """One event of a run (W1)."""
+    """One event of a run."""
 
     data: Any = None
 
 
 class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
-    """The last record of a run that came to a completion (W2)."""
+    """The last record of a run that came to a completion."""
 
     seq: int
     outcome: Literal["completed"]
 
 
 class _Failed(msgspec.Struct, frozen=True, tag_field="type", tag="completion"):
-    """The last record of any other run (W2)."""
+    """The last record of any other run."""
 
     seq: int
     outcome: Literal["failed"]
@@ -88,34 +92,58 @@ class _Failed(msgspec.Struct, frozen=True, tag_field="type", tag="completion"):
 
 
 class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run is asked for."""
+
     # the defaults of the type itself are read-only mappings, which msgspec has no JSON for
     env: dict[str, str] = {}
     extensions: dict[str, Any] = {}
 
 
+_RECORDS: Mapping[str, type[msgspec.Struct]] = {
+    "EventRecord": _EventRecord,
+    "CompletedRecord": _Completed,
+    "FailedRecord": _Failed,
+}
+
+
 def json_schema() -> dict[str, Any]:
     """The schema of a line of output, with the request's beside it in `$defs` (C5)."""
-    records = {"EventRecord": _EventRecord, "CompletedRecord": _Completed, "FailedRecord": _Failed}
-    named = {**records, "RunRequest": _Request}
+    named = {**_RECORDS, "RunRequest": _Request}
     # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
     facets = get_args(Facet)
     _, definitions = msgspec.json.schema_components((*named.values(), *facets), ref_template=_REF)
     for name, kind in named.items():
         definitions[name] = {**definitions.pop(kind.__name__), "title": name}
     definitions["EventRecord"]["properties"]["data"] = {"anyOf": [_ref(facet.__name__) for facet in facets]}
-    definitions["RunRequest"]["properties"]["extensions"] = {
-        "type": "object",
-        "properties": dict(_EXTENSIONS),
-        "additionalProperties": False,
-    }
-    kinds = {"enum": ["invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind", "backend"]}
-    definitions["ErrorBody"]["properties"]["kind"] = kinds
+    for name, definition in definitions.items():
+        definition["description"] = _IDS.sub("", definition.get("description", name))
+        if name != "RunRequest":
+            _as_written(definition, getattr(events, name, None) or _RECORDS.get(name, ErrorBody))
+    extensions = {"type": "object", "properties": dict(_EXTENSIONS), "additionalProperties": False, "default": {}}
+    definitions["RunRequest"]["properties"]["extensions"] = extensions
+    definitions["ErrorBody"]["properties"]["kind"] = {"enum": list(_ERROR_KINDS)}
     return {
         "$schema": _DIALECT,
         "title": "A record of codex-adapter",
-        "oneOf": [_ref(name) for name in records],
+        "oneOf": [_ref(name) for name in _RECORDS],
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _as_written(definition: dict[str, Any], kind: type[msgspec.Struct]) -> None:
+    """Say of a type's fields when they are there; msgspec's own words are about reading them."""
+    fields = definition["properties"]
+    if not kind.__struct_config__.omit_defaults:
+        definition["required"] = list(fields)
+    for name, field in fields.items():
+        if name == "seq":
+            field["minimum"] = 0
+        field.pop("default", None)
+        choices = field.get("anyOf", [])
+        if name not in definition["required"] and {"type": "null"} in choices:
+            choices.remove({"type": "null"})
+            if len(choices) == 1:
+                fields[name] = choices[0]
 
 
 def _ref(name: str) -> dict[str, str]:

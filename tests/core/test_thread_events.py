@@ -66,7 +66,11 @@ def test_nothing_that_a_recorded_item_says_is_lost(release: str) -> None:
             assert said.pop("type") == item.__struct_config__.tag
             for name, value in said.items():
                 kept = getattr(item, name)
-                assert json.loads(bytes(kept) or b"null") == value if isinstance(kept, msgspec.Raw) else _plain(kept) == value
+                assert (
+                    json.loads(bytes(kept) or b"null") == value
+                    if isinstance(kept, msgspec.Raw)
+                    else _plain(kept) == value
+                )
 
 
 def _plain(kept: Any) -> Any:

@@ -82,11 +82,20 @@ async def test_a_relative_working_directory_and_home_count_from_the_process(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "project").mkdir()
+    (tmp_path / "home").mkdir()
     monkeypatch.chdir(tmp_path)
     assert (await prepared(cli)).cwd == str(tmp_path)
     launch = await prepared(cli, {"codex_home": "home"}, working_dir="project")
     assert launch.cwd == str(tmp_path / "project")
     assert launch.env["CODEX_HOME"] == str(tmp_path / "home")
+
+
+@pytest.mark.rule("X2")
+async def test_a_home_that_is_not_there_is_refused_before_the_run(cli: Cli, tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match=r"\Acodex backend error: io ") as caught:
+        await prepared(cli, {"codex_home": str(tmp_path / "missing")})
+    assert caught.value.failure == "io"
+    assert "CODEX_HOME" in str(caught.value.advice)
 
 
 @pytest.mark.rule("S4", "X2")
@@ -245,9 +254,11 @@ async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, sess
         extensions["agent_api.session.resume.v1"] = {"selector": "last"}
     elif session != "none":
         extensions[session] = SESSION
-    config = CodexConfig(codex_home=str(tmp_path / "missing"))
+    home = tmp_path / "home"
+    home.mkdir()
     request = RunRequest(prompt="hi", working_dir=str(tmp_path), extensions=extensions)
-    launch = await prepare_launch(request, config, environ={"PATH": PATH})
+    launch = await prepare_launch(request, CodexConfig(codex_home=str(home)), environ={"PATH": PATH})
+    home.rmdir()
     with schema_file(launch.options) as schema:
         # 2 is a usage error; with them in order it goes on to miss its home, which is 1
         done = await trio.run_process(
