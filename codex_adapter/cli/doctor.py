@@ -117,7 +117,9 @@ async def _examine_binary(config: CodexConfig, environ: dict[str, str]) -> tuple
     kind = "npm launcher" if binary.launcher else "native"
     found = [_Finding("codex", "ok", f"{printable(binary.path)} ({kind}, from {binary.origin})")]
     if binary.launcher:
-        advice = "The native binary beside the launcher was not found; install the CLI again, with its optional packages."
+        advice = (
+            "The native binary beside the launcher was not found; install the CLI again, with its optional packages."
+        )
         found[0] = msgspec.structs.replace(found[0], state="warning", advice=advice)
     features: dict[str, bool] = {}
     if release is None:
@@ -186,7 +188,9 @@ def _login_finding(login: dict[str, bool]) -> _Finding:
     if there:
         return _Finding("login", "ok", " and ".join(there))
     advice = f"Run `codex login`, or set {_LOGIN_VARIABLE}; a model provider of your own may need neither."
-    return _Finding("login", "warning", "none found" + (", config.toml is there" if login["config_toml"] else ""), advice)
+    return _Finding(
+        "login", "warning", "none found" + (", config.toml is there" if login["config_toml"] else ""), advice
+    )
 
 
 def _text(report: _Report) -> bytes:
@@ -197,9 +201,14 @@ def _text(report: _Report) -> bytes:
         if finding.advice is not None:
             lines.append(f"     {finding.advice}")
         if finding.subject == "release" and report.binary is not None:
-            lines += [f"     {'can' if has else 'no'} {name}" for name, has in report.binary.features.items()]
+            lines += [f"     {line}" for line in _abilities(report.binary.features)]
     lines.append("A run could be started." if report.ok else "A run could not be started.")
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _abilities(features: dict[str, bool]) -> list[str]:
+    takes, lacks = (", ".join(name for name, has in features.items() if has is wanted) for wanted in (True, False))
+    return [f"{verb}: {names}" for verb, names in (("takes", takes), ("does not take", lacks)) if names]
 
 
 COMMAND = Command(_parser, _perform)

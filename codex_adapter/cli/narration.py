@@ -15,7 +15,9 @@ from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, 
 
 __all__ = ["Line", "Narrator", "Tone", "printable"]
 
-Tone: TypeAlias = Literal["answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"]
+Tone: TypeAlias = Literal[
+    "answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"
+]
 
 _OUTPUT_LINES: Final = 5
 _OUTPUT_WIDTH: Final = 200
@@ -161,7 +163,9 @@ class _Change(msgspec.Struct):
 
 def _changes(changes: PayloadText) -> str:
     try:
-        return ", ".join(f"{change.kind} {change.path}" for change in msgspec.json.decode(changes.text, type=list[_Change]))
+        return ", ".join(
+            f"{change.kind} {change.path}" for change in msgspec.json.decode(changes.text, type=list[_Change])
+        )
     except msgspec.MsgspecError:
         return changes.text
 

@@ -53,7 +53,9 @@ def add_options(parser: Parser) -> None:
     add("--model", action=Once, metavar="ID", help="the model to use")
     add("--sandbox", action=Once, metavar="MODE", help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})")
     add("--interactive", action="store_true", default=None, help="let the agent ask; without it, it never does")
-    add("--ask-for-approval", action=Once, metavar="POLICY", help=f"{', '.join(APPROVAL_POLICIES)}; needs --interactive")
+    add(
+        "--ask-for-approval", action=Once, metavar="POLICY", help=f"{', '.join(APPROVAL_POLICIES)}; needs --interactive"
+    )
     add("--add-dir", action="append", metavar="DIR", help="one more directory to write in; repeatable")
     add("--image", action="append", metavar="FILE", help="an image that belongs to the prompt; repeatable")
     add("--output-schema", action=Once, metavar="FILE", help="a JSON Schema that the last message must fit")
@@ -123,7 +125,9 @@ async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any
 async def _request_file(path: str) -> dict[str, Any]:
     fields = decode_json(await _file("--request", path), "the request")
     if not isinstance(fields, dict) or not fields.keys() <= _FIELDS:
-        raise InvalidRequestError(f"the request must be an object with none but the fields {', '.join(sorted(_FIELDS))}")
+        raise InvalidRequestError(
+            f"the request must be an object with none but the fields {', '.join(sorted(_FIELDS))}"
+        )
     return fields
 
 
@@ -194,7 +198,9 @@ def _merge(requested: Any, given: dict[str, Any]) -> Any:
     if _ADD_DIRS in requested and _ADD_DIRS in given:
         ours, theirs = given[_ADD_DIRS], requested[_ADD_DIRS]
         fits = isinstance(theirs, dict) and isinstance(ours, dict)
-        merged[_ADD_DIRS] = {**theirs, **ours, "dirs": _joined(theirs.get("dirs"), ours.get("dirs"))} if fits else theirs
+        merged[_ADD_DIRS] = (
+            {**theirs, **ours, "dirs": _joined(theirs.get("dirs"), ours.get("dirs"))} if fits else theirs
+        )
     return merged
 
 

@@ -87,7 +87,9 @@ class LiveView:
 
     def _now(self) -> RenderableType:
         running = self._narrator.running
-        shown = [Text(f"… {label}", style="cyan", no_wrap=True, overflow="ellipsis") for label in running[-_MOST_RUNNING:]]
+        shown = [
+            Text(f"… {label}", style="cyan", no_wrap=True, overflow="ellipsis") for label in running[-_MOST_RUNNING:]
+        ]
         return Group(*([self._plan()] if self._narrator.plan else []), *shown)
 
     def _plan(self) -> Text:

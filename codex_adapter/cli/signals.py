@@ -25,9 +25,7 @@ def held_back() -> Iterator[list[signal.Signals]]:
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     wanted = [
-        number
-        for number in _STOPPING
-        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+        number for number in _STOPPING if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
     ]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
     try:

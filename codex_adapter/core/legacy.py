@@ -44,7 +44,7 @@ _ITEM_TYPES = {
     "error": "error",
 }
 # What a failed item may lack: it is told by its error.
-_FAILED = {
+_FAILED: dict[str, dict[str, Any]] = {
     "agent_message": {"text": ""},
     "reasoning": {"text": ""},
     "todo_list": {"items": []},

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from codex_adapter.core import thread_events as te
 from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.masking import SHORTEST_SECRET
 from codex_adapter.core.parsing import BadLine, usable_id
+from codex_adapter.core.session import SessionNotice
 from codex_adapter.core.tools import TOOLS, ToolItem
 from codex_adapter.events import (
     AGENT_KIND,
@@ -23,8 +25,6 @@ from codex_adapter.events import (
     Facet,
     Plan,
     PlanItem,
-    Session,
-    SessionHandle,
     TextPart,
     TextPhase,
     TokenUsage,
@@ -39,6 +39,7 @@ __all__ = ["Mapper", "error_event", "status_event"]
 _FROM_ITEM = ErrorSource("item")
 _FROM_LINE = ErrorSource("event")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_MOST_COUNTS = 64
 _TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot", "complete": "complete"}
 
 ItemLine: TypeAlias = te.ItemStarted | te.ItemUpdated | te.ItemCompleted | te.ItemFailed
@@ -58,20 +59,22 @@ def error_event(seq: int, message: str, data: Facet | None = None) -> Event:
 class Mapper:
     """Maps the thread events of one run and notes the facts that outlive them.
 
-    `payloads` makes the facet of a tool call with its payloads, None leaves them out (M7). `free_text` collects every
-    string of a line that an event passes on, for whoever masks the events (X5). `seq` is the number of the next event.
+    `mask` is for the strings that outlive their line, and for names that are cut (X5). `payloads` makes the facet of a
+    tool call with its payloads, None leaves them out (M7). `free_text` collects every other string of a line that an
+    event passes on, for whoever masks the events. `seq` is the number of the next event.
     """
 
-    def __init__(self, payloads: Payloads | None = None) -> None:
+    def __init__(self, mask: Callable[[str], str], payloads: Payloads | None = None) -> None:
         self.facts = RunFacts()
         self.free_text: list[str] = []
         self.seq = 0
+        self._mask = mask
         self._payloads = payloads
         self._thread_id: str | None = None
-        self._handle: SessionHandle | None = None  # waits for a status event to travel on
-        self._notice: str | None = None
-        self._waiting = False  # a handle or a notice is there
-        self._oversize_noticed = False
+        self._thread_id_shown: str | None = None
+        self._turn_id: str | None = None
+        self._turn_id_shown: str | None = None
+        self._session = SessionNotice()
 
     def map(self, line: te.ThreadEvent | BadLine, out: list[Event]) -> None:
         """Append what one line gives (M0)."""
@@ -88,17 +91,19 @@ class Mapper:
         else:
             item: te.Item = line.item  # type: ignore[union-attr]  # a line that has a phase has an item
             event = _ITEMS[type(item)](self, line, item, phase)
-        if self._waiting:
-            event = self._announce(event, out)
-        self.seq += 1
-        out.append(event)
+        if self._session.waiting:
+            events = self._session.put_on(event)
+            self.seq += len(events)
+            out += events
+        else:
+            self.seq += 1
+            out.append(event)
 
     def finish(self, out: list[Event]) -> None:
         """Append what is left at the end of the stream: a session id that no status event has carried (M5)."""
-        if self._handle is not None:
-            out.append(status_event(self.seq, data=self._handle))
-            self.seq += 1
-            self._handle = None
+        rest = self._session.at_the_end(self.seq)
+        self.seq += len(rest)
+        out += rest
 
     def _see_thread(self, line: te.ThreadEvent) -> None:
         thread_id = line.thread_id
@@ -106,38 +111,14 @@ class Mapper:
             return
         if not usable_id(thread_id):
             line.thread_id = None
-            if thread_id.strip() and not self._oversize_noticed:
-                self._oversize_noticed = self._waiting = True
-                self._notice = f"session handle id oversize: len_bytes={len(thread_id.encode())}"
+            if thread_id.strip():
+                self._session.oversize(len(thread_id.encode()))
             return
         self._thread_id = thread_id
-        self.free_text.append(thread_id)
+        self._thread_id_shown = self._mask(thread_id)
         if self.facts.session_id is None:
-            self.facts.session_id = thread_id
-            self._handle = SessionHandle(Session(thread_id))
-            self._waiting = True
-
-    def _announce(self, event: Event, out: list[Event]) -> Event:
-        """Put the notice or the handle on this status event; before it, when its own place is taken (M5)."""
-        extra = None
-        if self._notice is not None:
-            notice, self._notice = self._notice, None
-            if event.kind == "status" and event.message is None:
-                event = replace(event, message=notice)
-            else:
-                extra = status_event(self.seq, notice)
-        elif self._handle is not None and event.kind == "status":
-            handle, self._handle = self._handle, None
-            if event.data is None:
-                event = replace(event, data=handle)
-            else:
-                extra = status_event(self.seq, data=handle)
-        self._waiting = self._handle is not None
-        if extra is None:
-            return event
-        out.append(extra)
-        self.seq += 1
-        return replace(event, seq=self.seq)
+            self.facts.session_id = self._thread_id_shown
+            self._session.known(self._thread_id_shown)
 
     def _thread_started(self, _line: te.ThreadStarted) -> Event:
         return status_event(self.seq)
@@ -151,7 +132,11 @@ class Mapper:
         self.facts.open_tools.clear()
         if line.usage is None:
             return status_event(self.seq)
-        usage = {name: count for name, count in line.usage.items() if type(count) is int and abs(count) < 2**63}
+        usage = {
+            self._mask(name): count
+            for name, count in islice(line.usage.items(), _MOST_COUNTS)
+            if type(count) is int and abs(count) < 2**63 and _NAME.fullmatch(name)
+        }
         self.facts.usage = usage
         return status_event(self.seq, data=TokenUsage(usage))
 
@@ -166,9 +151,12 @@ class Mapper:
         return error_event(self.seq, line.message, _FROM_LINE)
 
     def _unknown(self, line: te.Unknown) -> Event:
-        names = UnknownLine(_plain_name(line.type), _plain_name(line.item_type))
-        self.free_text.extend(name for name in (names.type, names.item_type) if name)
+        names = UnknownLine(self._plain_name(line.type), self._plain_name(line.item_type))
         return Event(self.seq, AGENT_KIND, "unknown", None, None, None, names)
+
+    def _plain_name(self, name: str | None) -> str | None:
+        found = None if name is None else _NAME.match(self._mask(name))
+        return None if found is None else found[0]
 
     def _agent_message(self, line: ItemLine, item: te.AgentMessage, phase: ToolPhase) -> Event:
         if phase == "complete" and not item.delta:
@@ -208,7 +196,11 @@ class Mapper:
 
     def _tool(self, line: ItemLine, item: ToolItem, phase: ToolPhase) -> Event:
         item_id = item.id
-        tool = TOOLS[type(item)](item, phase, line.thread_id, line.turn_id)
+        if line.turn_id is not self._turn_id:
+            self._turn_id = line.turn_id
+            self._turn_id_shown = None if line.turn_id is None else self._mask(line.turn_id)
+        thread_id = None if line.thread_id is None else self._thread_id_shown
+        tool = TOOLS[type(item)](item, phase, thread_id, self._turn_id_shown)
         if phase == "fail":
             tool = replace(tool, status="failed")
         if tool.tool_name is not None:
@@ -244,8 +236,3 @@ _ITEMS: dict[type, Callable[..., Event]] = {
     te.ErrorItem: Mapper._warning,
     **dict.fromkeys(TOOLS, Mapper._tool),
 }
-
-
-def _plain_name(name: str | None) -> str | None:
-    found = None if name is None else _NAME.match(name)
-    return None if found is None else found[0]

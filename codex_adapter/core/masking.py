@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from codex_adapter.events import (
+    ErrorSource,
     Event,
     Facet,
     Plan,
     PlanItem,
-    Session,
-    SessionHandle,
     TextPart,
     ToolCall,
-    UnknownLine,
 )
 
 __all__ = ["MASK", "SHORTEST_SECRET", "Masker", "mask_event", "secret_values"]
@@ -85,14 +84,11 @@ class Masker:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         values = {value.strip() for value in secrets}
+        # As they stand in JSON text, which payloads are in part.
+        values |= {msgspec.json.encode(value).decode()[1:-1] for value in values}
         # The longest first: a secret may be a part of another one.
         self._secrets = sorted((v for v in values if len(v) >= SHORTEST_SECRET), key=len, reverse=True)
         self._literals = (*self._secrets, *_AROUND)
-
-    @property
-    def reach(self) -> int:
-        """How many characters past a cut must be masked with a text, so that no secret is cut in two."""
-        return max(4096, len(self._secrets[0]) if self._secrets else 0)
 
     def may_touch(self, texts: Sequence[str]) -> bool:
         """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one.
@@ -124,12 +120,13 @@ class Masker:
 
 
 def mask_event(event: Event, masker: Masker) -> Event:
-    """The event with every string that came from the agent masked (X5)."""
-
-    def mask(text: str | None) -> str | None:
-        return None if text is None else masker.mask(text)
-
-    return replace(event, text=mask(event.text), message=mask(event.message), data=_mask_facet(event.data, masker))
+    """The event with the strings of its line masked, but for those that the mapping has masked already (X5)."""
+    text, message, data = event.text, event.message, event.data
+    if text is not None:
+        text = masker.mask(text)
+    if message is not None and isinstance(data, ErrorSource):  # any other message is our own
+        message = masker.mask(message)
+    return replace(event, text=text, message=message, data=_mask_facet(data, masker))
 
 
 def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:
@@ -140,12 +137,8 @@ def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:
         case TextPart():
             return replace(data, item_id=mask(data.item_id))
         case ToolCall(tool=tool):
-            ids = {name: mask(getattr(tool, name)) for name in ("backend_item_id", "thread_id", "turn_id", "tool_name")}
-            return replace(data, tool=replace(tool, **ids))
-        case SessionHandle():
-            return SessionHandle(Session(masker.mask(data.session.id)))
+            names = {"backend_item_id": mask(tool.backend_item_id), "tool_name": mask(tool.tool_name)}
+            return replace(data, tool=replace(tool, **names))
         case Plan():
             return Plan(tuple(PlanItem(masker.mask(step.text), step.completed) for step in data.items))
-        case UnknownLine():
-            return UnknownLine(mask(data.type), mask(data.item_type))
     return data

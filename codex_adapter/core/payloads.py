@@ -12,10 +12,9 @@ from codex_adapter.core.thread_events import (
     CollabToolCall,
     CommandExecution,
     FileChange,
-    Item,
     McpToolCall,
-    WebSearch,
 )
+from codex_adapter.core.tools import ToolItem
 from codex_adapter.events import PayloadText, Tool, ToolCall, ToolInput, ToolOutput
 
 __all__ = ["with_payloads"]
@@ -25,46 +24,41 @@ PAYLOAD_LIMIT: Final = 16 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
-def with_payloads(tool: Tool, item: Item, masker: Masker) -> ToolCall:
+def with_payloads(tool: Tool, item: ToolItem, masker: Masker) -> ToolCall:
     """The tools facet with input and output; payloads shrink until the facet keeps to its bound (M7, B4)."""
+    # Masked whole: a secret that lies across the cut would no longer be known for one.
+    asked = {name: masker.mask(text) for name, text in _input(item).items() if text is not None}
+    answered = {name: masker.mask(text) for name, text in _output(item).items() if text is not None}
     limit = PAYLOAD_LIMIT
     while True:
-        facet = ToolCall(tool, _input(item, masker, limit), _output(item, masker, limit))
+        facet = ToolCall(tool, ToolInput(**_cut(asked, limit)), ToolOutput(**_cut(answered, limit)))
         if limit == 0 or len(_encode(facet)) <= DATA_LIMIT:
             return facet
         limit = limit // 2 if limit > 16 else 0
 
 
-def _input(item: Item, masker: Masker, limit: int) -> ToolInput | None:
-    def text(value: str | None) -> PayloadText | None:
-        return _payload(value, masker, limit)
-
+def _input(item: ToolItem) -> dict[str, str | None]:
     if isinstance(item, CommandExecution):
-        return ToolInput(command=text(item.command))
+        return {"command": item.command}
     if isinstance(item, FileChange):
-        return ToolInput(changes=text(_encode(item.changes).decode()))
+        return {"changes": _encode(item.changes).decode()}
     if isinstance(item, McpToolCall):
-        return ToolInput(server=text(item.server), tool=text(item.tool), arguments=text(_json_text(item.arguments)))
+        return {"server": item.server, "tool": item.tool, "arguments": _json_text(item.arguments)}
     if isinstance(item, CollabToolCall):
-        return ToolInput(tool=text(item.tool), arguments=text(item.prompt))
-    if isinstance(item, WebSearch):
-        return ToolInput(query=text(item.query), arguments=text(_json_text(item.action)))
-    return None
+        return {"tool": item.tool, "arguments": item.prompt}
+    return {"query": item.query, "arguments": _json_text(item.action)}
 
 
-def _output(item: Item, masker: Masker, limit: int) -> ToolOutput | None:
-    def text(value: str | None) -> PayloadText | None:
-        return _payload(value, masker, limit)
-
+def _output(item: ToolItem) -> dict[str, str | None]:
     if isinstance(item, CommandExecution):
-        return ToolOutput(aggregated_output=text(item.aggregated_output or (item.stdout + item.stderr) or None))
+        return {"aggregated_output": item.aggregated_output or (item.stdout + item.stderr) or None}
     if isinstance(item, FileChange):
-        return ToolOutput(aggregated_output=text((item.stdout + item.stderr) or None), result=text(item.diff or None))
+        return {"aggregated_output": (item.stdout + item.stderr) or None, "result": item.diff or None}
     if isinstance(item, McpToolCall):
-        return ToolOutput(result=text(_json_text(item.result)), error=text(_json_text(item.error)))
+        return {"result": _json_text(item.result), "error": _json_text(item.error)}
     if isinstance(item, CollabToolCall):
-        return ToolOutput(result=text(_json_text(item.agents_states)))
-    return None
+        return {"result": _json_text(item.agents_states)}
+    return {}
 
 
 def _json_text(raw: msgspec.Raw) -> str | None:
@@ -73,10 +67,9 @@ def _json_text(raw: msgspec.Raw) -> str | None:
     return None if text in ("", "null") else text
 
 
-def _payload(value: str | None, masker: Masker, limit: int) -> PayloadText | None:
-    if value is None:
-        return None
-    # Masked a little beyond the cut, so that a credential that lies across it is still known for one.
-    masked = masker.mask(value[: limit + masker.reach])
-    kept = masked[:limit].encode()[:limit].decode(errors="ignore")
-    return PayloadText(kept, truncated=len(kept) < len(masked) or len(value) > limit + masker.reach)
+def _cut(texts: dict[str, str], limit: int) -> dict[str, PayloadText]:
+    cut: dict[str, PayloadText] = {}
+    for name, text in texts.items():
+        kept = text[:limit].encode()[:limit].decode(errors="ignore")
+        cut[name] = PayloadText(kept, truncated=len(kept) < len(text))
+    return cut

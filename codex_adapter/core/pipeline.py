@@ -43,7 +43,7 @@ class Pipeline:
         self._framer = LineFramer(max_line_bytes)
         self._parser = LineParser(max_line_bytes)
         self._masker = Masker(secrets)
-        self._mapper = Mapper(self._payloads if full_payloads else None)
+        self._mapper = Mapper(self._masker.mask, self._payloads if full_payloads else None)
 
     @property
     def facts(self) -> RunFacts:
@@ -63,8 +63,7 @@ class Pipeline:
     @property
     def session_id(self) -> str | None:
         """The session's id, None until it is known (M5)."""
-        session_id = self.facts.session_id
-        return None if session_id is None else self._masker.mask(session_id)
+        return self.facts.session_id
 
     def completion(self, status: ExitStatus, *, in_spite_of_status: bool = False) -> Completion:
         """The completion of a run whose agent ended with `status` (F2).
@@ -88,16 +87,24 @@ class Pipeline:
     def _process(self, lines: list[Line]) -> list[Event]:
         parse, mapper = self._parser.parse, self._mapper
         mapper.facts.lines += len(lines)
+        done: list[Event] = []
         events: list[Event] = []
         for line in lines:
             if len(line) <= SHORT_LINE:
                 mapper.map(parse(line), events)
             else:
-                self._process_long(line, events)
-        if mapper.free_text:
-            if self._masker.may_touch(mapper.free_text):
+                done += self._masked(events)
+                events = []
+                self._process_long(line, done)
+        return done + self._masked(events)
+
+    def _masked(self, events: list[Event]) -> list[Event]:
+        # What is masked and split is not masked again: a piece alone may look like a secret.
+        free_text = self._mapper.free_text
+        if free_text:
+            if self._masker.may_touch(free_text):
                 events = [mask_event(event, self._masker) for event in events]
-            mapper.free_text.clear()
+            free_text.clear()
         return events
 
     def _process_long(self, line: Line, out: list[Event]) -> None:
@@ -105,8 +112,7 @@ class Pipeline:
         events: list[Event] = []
         self._mapper.map(self._parser.parse(line), events)
         # Masked before they are split, so that no secret is cut in two.
-        if self._masker.may_touch(self._mapper.free_text):
-            events = [mask_event(event, self._masker) for event in events]
+        events = self._masked(events)
         first = len(out)
         for event in events:
             bound(replace(event, seq=events[0].seq + len(out) - first), out)

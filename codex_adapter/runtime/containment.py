@@ -34,10 +34,12 @@ def contain(
 ) -> Contained:
     """Start the agent on the given descriptors, in a session of its own and with the run's mark. Raises OSError."""
     mark = uuid.uuid4().hex
+    # An adapter inside a run keeps the outer run's mark, so that the outer run still knows its processes.
+    marks = ":".join(filter(None, (env.get(MARK_VARIABLE), mark)))
     # From this thread, at once: trio's own would be forked from a worker thread that goes away.
     process = subprocess.Popen(
         argv,
-        env={**env, MARK_VARIABLE: mark},
+        env={**env, MARK_VARIABLE: marks},
         cwd=cwd,
         stdin=stdin,
         stdout=stdout,
@@ -53,24 +55,28 @@ def contain(
 
 
 class Contained:
-    """A started agent and all that came of it."""
+    """A started agent and all that came of it.
+
+    The agent stays unreaped until `aclose`: so long its process id is not given to another process, nor its group's.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], mark: str) -> None:
         self._process = process
-        self._mark = f"{MARK_VARIABLE}={mark}".encode()
+        self._mark = mark.encode()
         self._pidfd = os.pidfd_open(process.pid)
 
     async def wait(self) -> ExitStatus:
         """Wait for the agent's exit, for one waiter. Raises `BackendError` (`wait`) when its status was lost."""
         await trio.lowlevel.wait_readable(self._pidfd)
         try:
-            _, status = os.waitpid(self._process.pid, 0)
+            result = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)
         except ChildProcessError:
             # Somebody else in this process reaped it, or SIGCHLD is ignored: there is no honest status to give.
-            self._process.returncode = -1
-            raise BackendError("wait", backend_error_text("wait")) from None
-        self._process.returncode = os.waitstatus_to_exitcode(status)
-        return ExitStatus.from_returncode(self._process.returncode)
+            result = None
+        if result is None:
+            raise BackendError("wait", backend_error_text("wait"))
+        exited = result.si_code == os.CLD_EXITED
+        return ExitStatus.from_returncode(result.si_status if exited else -result.si_status)
 
     def signal(self, number: signal.Signals) -> None:
         """Send the agent a signal; nothing when it has exited."""
@@ -78,13 +84,11 @@ class Contained:
             signal.pidfd_send_signal(self._pidfd, number)
 
     def kill(self) -> bool:
-        """SIGKILL to everything of the run that is found now; whether there was anything."""
-        found = False
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        """SIGKILL to everything of the run that is found now; whether there was anything but the agent's group."""
+        self.signal(signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        found = False
         for pid in self._marked():
             found = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -97,10 +101,9 @@ class Contained:
             if not self.kill():
                 break
             await trio.sleep(_ROUND_SECONDS)
-        if self._pidfd >= 0:
-            trio.lowlevel.notify_closing(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+        # Reaped by its own id only, and without waiting: an agent that even SIGKILL has not ended yet stays as it is.
+        self._process.poll()
+        os.close(self._pidfd)
 
     def _marked(self) -> Iterator[int]:
         """Living processes with the run's mark; a process about to be gone has no environment any more."""

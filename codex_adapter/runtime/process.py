@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from codex_adapter.runtime.launch import Launch
 
 __all__ = ["ProcessSource", "spawn"]
 
-READ_SIZE: Final = 65_536
+READ_SIZE: Final = 262_144
 _TAIL_SIZE: Final = 8_192
 # What releases since 0.120 write to stderr for a session they cannot find.
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"no rollout found for conversation id")
@@ -30,6 +31,7 @@ def spawn(launch: Launch, *, schema: str | None, stop_timeout: float) -> Process
         try:
             stdin, prompt = _pipe(read=childs, write=ours)
             output, stdout = _pipe(read=ours, write=childs)
+            fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, READ_SIZE)
             errors, stderr = _pipe(read=ours, write=childs)
             contained = contain(
                 launch.argv(schema), env=launch.env, cwd=launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr

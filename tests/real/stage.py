@@ -104,7 +104,8 @@ class Stage:
         completion, error = None, None
         with trio.fail_after(SOON * 2):
             async for event in run.events:
-                self.oracle.look()
+                if event.kind == "tool_call":
+                    self.oracle.look()
                 events.append(event)
             try:
                 completion = await run.wait_completed()

@@ -329,3 +329,28 @@ async def test_one_endless_line_is_one_error_in_bounded_memory(tmp_path: Path) -
     size = 64 * 1024 * 1024 + 2
     limit = 16 * 1024 * 1024
     assert messages == [f"codex stream parse error (redacted): line longer than {limit} bytes (line_bytes={size})"]
+
+
+@pytest.mark.rule("X2", "F4")
+async def test_a_status_that_somebody_else_took_is_a_wait_error(tmp_path: Path) -> None:
+    steps = [*WHOLE_TURN[:2], WaitFor("go")]
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+        await run.events.receive()
+        previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            (tmp_path / "go").touch()
+            await run.events.aclose()
+            with pytest.raises(BackendError, match=r"\Acodex backend error: wait ") as caught:
+                await run.wait_completed()
+        finally:
+            signal.signal(signal.SIGCHLD, previous)
+    assert caught.value.failure == "wait"
+
+
+@pytest.mark.rule("K4")
+async def test_a_run_inside_a_run_carries_the_marks_of_both(tmp_path: Path) -> None:
+    request = RunRequest(prompt="x", env={"CODEX_ADAPTER_RUN": "outer"})
+    await collect(request, config=config(tmp_path, WriteFacts("facts.json")))
+    outer, inner = read_facts(tmp_path / "facts.json").env["CODEX_ADAPTER_RUN"].split(":")
+    assert outer == "outer"
+    assert len(inner) == 32

@@ -1,0 +1,54 @@
+"""The session's id on its way to the consumer: once a run, on the first status event that can carry it (M5)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from codex_adapter.events import AGENT_KIND, Event, Session, SessionHandle
+
+__all__ = ["SessionNotice"]
+
+
+class SessionNotice:
+    """What is to be told of the session and has not been told yet; `waiting` while there is something."""
+
+    def __init__(self) -> None:
+        self.waiting = False
+        self._handle: SessionHandle | None = None
+        self._message: str | None = None
+        self._oversize_told = False
+
+    def known(self, session_id: str) -> None:
+        """The run's session has this id."""
+        self._handle = SessionHandle(Session(session_id))
+        self.waiting = True
+
+    def oversize(self, length: int) -> None:
+        """An id of `length` bytes was seen, too long to be one; told once."""
+        if not self._oversize_told:
+            self._oversize_told = self.waiting = True
+            self._message = f"session handle id oversize: len_bytes={length}"
+
+    def put_on(self, event: Event) -> list[Event]:
+        """The event with what was waiting; or after one more event, where its own places are taken."""
+        if event.kind != "status" and self._message is None:
+            return [event]
+        message, data = self._message, self._handle
+        self._message = self._handle = None
+        self.waiting = False
+        if (
+            event.kind == "status"
+            and (message is None or event.message is None)
+            and (data is None or event.data is None)
+        ):
+            return [replace(event, message=message or event.message, data=data or event.data)]
+        return [self._alone(event.seq, message, data), replace(event, seq=event.seq + 1)]
+
+    def at_the_end(self, seq: int) -> list[Event]:
+        """What was still waiting, as an event of its own."""
+        events = [self._alone(seq, self._message, self._handle)] if self.waiting else []
+        self.waiting = False
+        return events
+
+    def _alone(self, seq: int, message: str | None, data: SessionHandle | None) -> Event:
+        return Event(seq, AGENT_KIND, "status", "status", None, message, data)
