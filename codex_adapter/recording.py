@@ -40,4 +40,5 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
         yield from framer.receive_eof()
 
     for number, line in enumerate(lines(), 1):
-        yield NumberedLine(number, parser.parse(line))
+        for event in parser.parse((line,)):
+            yield NumberedLine(number, event)

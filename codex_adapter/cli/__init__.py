@@ -101,12 +101,12 @@ def _command(name: str) -> Command:
 
 async def _perform(command: Command, options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     status = _FAILURE_STATUS
-    failure: BaseException | None = None
+    failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         await nursery.start(stop.listen)
         try:
             status = await command.perform(options, output, stop)
-        except BaseException as error:  # noqa: BLE001 - raised again below, outside the nursery that would wrap it
+        except Exception as error:  # noqa: BLE001 - raised again below, outside the nursery that would wrap it
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:
@@ -120,7 +120,7 @@ def _name(words: list[str]) -> str:
 
 def _fill_standard_descriptors() -> None:
     """Whoever starts us with one of them closed would else find a file of ours under its number."""
-    while (fd := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) <= 2:  # noqa: PLR2004 - standard error
+    while (fd := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)
 

@@ -22,7 +22,7 @@ class UsageError(Exception):
     """The command line cannot be understood; the message names the option and what it takes, never a value (E5)."""
 
 
-class HelpRequested(Exception):  # noqa: N818 - what was asked for, not what went wrong
+class HelpRequested(Exception):
     """Nothing is to be done but to show a text."""
 
     def __init__(self, text: str) -> None:

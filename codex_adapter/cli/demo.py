@@ -186,7 +186,8 @@ def _story(witness: _Witness, written: str | None, kept: _Place | None) -> list[
         f"{_FILE} holds: {printable(written).rstrip()}" if written is not None else f"{_FILE} was not written.",
     ]
     if isinstance(witness.outcome, Completion):
-        lines.append(f"The agent ended with {witness.outcome.status}, session {witness.outcome.session_id}.")
+        session = printable(witness.outcome.session_id or "unknown")
+        lines.append(f"The agent ended with {witness.outcome.status}, session {session}.")
     if kept is not None:
         lines.append(f"Kept: {kept.root}")
     return lines

@@ -1,4 +1,4 @@
-"""The one writer of standard output: whole lines, at the reader's pace, no word to a reader that is gone (W3, E2, E3)."""
+"""The one writer of standard output: whole lines, at the reader's pace, while there is a reader (W3, E2, E3)."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What a run is asked for."""
 
     # the defaults of the type itself are read-only mappings, which msgspec has no JSON for
-    env: dict[str, str] = {}
-    extensions: dict[str, Any] = {}
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    extensions: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 _RECORDS: Mapping[str, type[msgspec.Struct]] = {
@@ -108,9 +108,9 @@ _RECORDS: Mapping[str, type[msgspec.Struct]] = {
 
 def json_schema() -> dict[str, Any]:
     """The schema of a line of output, with the request's beside it in `$defs` (C5)."""
-    named = {**_RECORDS, "RunRequest": _Request}
+    named: dict[str, type[msgspec.Struct]] = {**_RECORDS, "RunRequest": _Request}
     # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
-    facets = get_args(Facet)
+    facets: tuple[type[msgspec.Struct], ...] = get_args(Facet)
     _, definitions = msgspec.json.schema_components((*named.values(), *facets), ref_template=_REF)
     for name, kind in named.items():
         definitions[name] = {**definitions.pop(kind.__name__), "title": name}

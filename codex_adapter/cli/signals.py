@@ -21,6 +21,7 @@ def held_back() -> Iterator[list[signal.Signals]]:
     """Hold these signals back until somebody listens, so that none is lost while we start; gives those to listen for.
 
     A SIGHUP that is ignored stays so: that is what `nohup` is for. SIGCHLD must not be: no child could be waited for.
+    One that comes when the work is done has nothing to stop, and is dropped.
     """
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -31,11 +32,13 @@ def held_back() -> Iterator[list[signal.Signals]]:
     try:
         yield wanted
     finally:
+        while signal.sigtimedwait(wanted, 0) is not None:
+            pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class StopSignals:
-    """What the signals that were received mean for the work under way; `hurry` is called for every one but the first."""
+    """What received signals mean for the work under way; `hurry` is called for every one but the first (E4)."""
 
     def __init__(self, wanted: list[signal.Signals], hurry: Callable[[], None]) -> None:
         self._wanted = wanted
@@ -54,8 +57,11 @@ class StopSignals:
         with trio.open_signal_receiver(*self._wanted) as arriving:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self._wanted)
             task_status.started()
-            async for number in arriving:
-                self._receive(number)
+            try:
+                async for number in arriving:
+                    self._receive(number)
+            finally:
+                signal.pthread_sigmask(signal.SIG_BLOCK, self._wanted)
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ One thread event gives one logical event; a session id that has no status event 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TypeAlias
 
@@ -76,34 +76,35 @@ class Mapper:
         self._turn_id_shown: str | None = None
         self._session = SessionNotice()
 
-    def map(self, line: te.ThreadEvent | BadLine, out: list[Event]) -> None:
-        """Append what one line gives (M0)."""
-        if type(line) is BadLine:
-            self.facts.stalls += 1
-            out.append(error_event(self.seq, line.message))
-            self.seq += 1
-            return
-        if line.thread_id is not self._thread_id:
-            self._see_thread(line)
-        phase = _PHASES.get(type(line))
-        if phase is None:
-            event = _LINES[type(line)](self, line)
-        else:
-            item: te.Item = line.item  # type: ignore[union-attr]  # a line that has a phase has an item
-            event = _ITEMS[type(item)](self, line, item, phase)
-        if self._session.waiting:
-            events = self._session.put_on(event)
-            self.seq += len(events)
-            out += events
-        else:
+    def map(self, lines: Iterable[te.ThreadEvent | BadLine]) -> list[Event]:
+        """What the lines give, one logical event each (M0)."""
+        out: list[Event] = []
+        for line in lines:
+            if type(line) is BadLine:
+                self.facts.stalls += 1
+                event = error_event(self.seq, line.message)
+            else:
+                if line.thread_id is not self._thread_id:
+                    self._see_thread(line)
+                phase = _PHASES.get(type(line))
+                if phase is None:
+                    event = _LINES[type(line)](self, line)
+                else:
+                    item: te.Item = line.item  # type: ignore[union-attr]  # a line that has a phase has an item
+                    event = _ITEMS[type(item)](self, line, item, phase)
+                if self._session.waiting:
+                    *before, event = self._session.put_on(event)
+                    out += before
+                    self.seq += len(before)
             self.seq += 1
             out.append(event)
+        return out
 
-    def finish(self, out: list[Event]) -> None:
-        """Append what is left at the end of the stream: a session id that no status event has carried (M5)."""
-        rest = self._session.at_the_end(self.seq)
-        self.seq += len(rest)
-        out += rest
+    def finish(self) -> list[Event]:
+        """What is left at the end of the stream: a session id that no status event has carried (M5)."""
+        events = self._session.at_the_end(self.seq)
+        self.seq += len(events)
+        return events
 
     def _see_thread(self, line: te.ThreadEvent) -> None:
         thread_id = line.thread_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import final
 
 import msgspec
@@ -52,45 +53,48 @@ class LineParser:
         self.turn_id: str | None = None
         self._turns = 0
         self._limit = limit
-        self._decode = _DECODER.decode
 
-    def parse(self, line: Line) -> ThreadEvent | BadLine:
-        """The thread event of one line, its ids filled in, or what is wrong with the line (L4)."""
-        try:
-            event: ThreadEvent = self._decode(line)  # type: ignore[arg-type]  # an OversizeLine is refused like any other
-        except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
-            other = self._second_look(line, error)
-            if isinstance(other, BadLine):
-                return other
-            event = other
-        if event.thread_id is not None:
-            self._enter_thread(event.thread_id)
-        elif event.conversation_id is not None:
-            event.thread_id = event.conversation_id
-            self._enter_thread(event.conversation_id)
-        else:
-            event.thread_id = self.thread_id
-        if type(event) in _TURNS:
-            self._turn(event)
-        elif event.turn_id is None:
+    def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
+        """The thread event of each line, its ids filled in, or what is wrong with the line (L4)."""
+        decode = _DECODER.decode
+        parsed: list[ThreadEvent | BadLine] = []
+        for line in lines:
+            try:
+                event: ThreadEvent = decode(line)  # type: ignore[arg-type]  # an OversizeLine is refused like others
+            except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+                other = self._second_look(line, error)
+                if isinstance(other, BadLine):
+                    parsed.append(other)
+                    continue
+                event = other
+            if event.thread_id is None is event.turn_id and self.thread_id is not None and type(event) not in _TURNS:
+                event.thread_id = self.thread_id
+                event.turn_id = self.turn_id
+            else:
+                self._place(event)
+            parsed.append(event)
+        return parsed
+
+    def _place(self, event: ThreadEvent) -> None:
+        """Fill in the ids of a line that has some of its own, or that changes those in force (T3)."""
+        if event.thread_id is None:
+            event.thread_id = event.conversation_id or self.thread_id
+        if event.thread_id is not None and event.thread_id != self.thread_id and usable_id(event.thread_id):
+            self.thread_id = event.thread_id
+            self.turn_id = None
+        if isinstance(event, ThreadStarted):
+            self.turn_id = None
+            return
+        if isinstance(event, TurnStarted):
+            self._turns += 1
+            if event.turn_id is None:
+                event.turn_id = f"synthetic-turn-{self._turns}"
+        if event.turn_id is None:
             event.turn_id = self.turn_id
         elif usable_id(event.turn_id):
             self.turn_id = event.turn_id
-        return event
-
-    def _enter_thread(self, thread_id: str) -> None:
-        if thread_id != self.thread_id and usable_id(thread_id):
-            self.thread_id = thread_id
+        if isinstance(event, TurnCompleted | TurnFailed):
             self.turn_id = None
-
-    def _turn(self, event: ThreadEvent) -> None:
-        if isinstance(event, TurnStarted):
-            self._turns += 1
-            self.turn_id = event.turn_id = event.turn_id or f"synthetic-turn-{self._turns}"
-            return
-        if event.turn_id is None and not isinstance(event, ThreadStarted):
-            event.turn_id = self.turn_id
-        self.turn_id = None
 
     def _second_look(self, line: Line, error: Exception) -> ThreadEvent | BadLine:
         """A line that no struct of today takes: an older shape, an unknown type, or wrong."""

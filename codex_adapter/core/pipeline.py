@@ -56,9 +56,7 @@ class Pipeline:
 
     def receive_eof(self) -> list[Event]:
         """The events of an unfinished last line, and what the end itself gives (L3, M5)."""
-        events = self._process(self._framer.receive_eof())
-        self._mapper.finish(events)
-        return events
+        return [*self._process(self._framer.receive_eof()), *self._masked(self._mapper.finish())]
 
     @property
     def session_id(self) -> str | None:
@@ -85,37 +83,35 @@ class Pipeline:
         )
 
     def _process(self, lines: list[Line]) -> list[Event]:
-        parse, mapper = self._parser.parse, self._mapper
-        mapper.facts.lines += len(lines)
-        done: list[Event] = []
+        self.facts.lines += len(lines)
+        long = [index for index, line in enumerate(lines) if len(line) > SHORT_LINE]
+        if not long:
+            return self._events(lines)
         events: list[Event] = []
-        for line in lines:
-            if len(line) <= SHORT_LINE:
-                mapper.map(parse(line), events)
-            else:
-                done += self._masked(events)
-                events = []
-                self._process_long(line, done)
-        return done + self._masked(events)
-
-    def _masked(self, events: list[Event]) -> list[Event]:
-        # What is masked and split is not masked again: a piece alone may look like a secret.
-        free_text = self._mapper.free_text
-        if free_text:
-            if self._masker.may_touch(free_text):
-                events = [mask_event(event, self._masker) for event in events]
-            free_text.clear()
+        start = 0
+        for index in long:
+            events += self._events(lines[start:index])
+            self._bound(self._events(lines[index : index + 1]), events)
+            start = index + 1
+        events += self._events(lines[start:])
         return events
 
-    def _process_long(self, line: Line, out: list[Event]) -> None:
-        """As the rest of `_process` for one line, but its events may be over the bounds."""
-        events: list[Event] = []
-        self._mapper.map(self._parser.parse(line), events)
-        # Masked before they are split, so that no secret is cut in two.
-        events = self._masked(events)
+    def _events(self, lines: list[Line]) -> list[Event]:
+        return self._masked(self._mapper.map(self._parser.parse(lines)))
+
+    def _masked(self, events: list[Event]) -> list[Event]:
+        """Masked before they are split, so that no secret is cut in two."""
+        free_text = self._mapper.free_text
+        if free_text and self._masker.may_touch(free_text):
+            events = [mask_event(event, self._masker) for event in events]
+        free_text.clear()
+        return events
+
+    def _bound(self, events: list[Event], out: list[Event]) -> None:
         first = len(out)
+        seq = events[0].seq
         for event in events:
-            bound(replace(event, seq=events[0].seq + len(out) - first), out)
+            bound(replace(event, seq=seq + len(out) - first), out)
         self._mapper.seq = out[-1].seq + 1
 
     def _payloads(self, tool: Tool, item: ToolItem) -> ToolCall:

@@ -45,10 +45,9 @@ class SessionNotice:
         return [self._alone(event.seq, message, data), replace(event, seq=event.seq + 1)]
 
     def at_the_end(self, seq: int) -> list[Event]:
-        """What was still waiting, as an event of its own."""
-        events = [self._alone(seq, self._message, self._handle)] if self.waiting else []
-        self.waiting = False
-        return events
+        """The id as an event of its own, when no status event came that could carry it."""
+        handle, self._handle = self._handle, None
+        return [] if handle is None else [self._alone(seq, None, handle)]
 
     def _alone(self, seq: int, message: str | None, data: SessionHandle | None) -> Event:
         return Event(seq, AGENT_KIND, "status", "status", None, message, data)

@@ -26,7 +26,7 @@ def ids(*lines: dict[str, Any]) -> list[Ids]:
     parser = LineParser(1000)
     found: list[Ids] = []
     for line in lines:
-        event = parser.parse(json.dumps(line).encode())
+        event = parser.parse([json.dumps(line).encode()])[0]
         assert not isinstance(event, BadLine)
         found.append((event.thread_id, event.turn_id))
     return found
@@ -119,8 +119,8 @@ def test_an_id_that_is_blank_or_too_long_is_not_remembered(useless: str) -> None
 @pytest.mark.rule("T3", "L4")
 def test_a_bad_line_changes_nothing() -> None:
     parser = LineParser(1000)
-    parser.parse(b'{"type":"thread.started","thread_id":"T"}')
-    parser.parse(b'{"type":"turn.started"}')
+    parser.parse([b'{"type":"thread.started","thread_id":"T"}'])[0]
+    parser.parse([b'{"type":"turn.started"}'])[0]
     for bad in (b"{", b"{}", b'{"type":"thread.started"}', b'{"type":"turn.started","turn_id":7}'):
-        assert isinstance(parser.parse(bad), BadLine)
+        assert isinstance(parser.parse([bad])[0], BadLine)
     assert (parser.thread_id, parser.turn_id) == ("T", "synthetic-turn-1")

@@ -23,7 +23,7 @@ MCP: dict[str, Any] = {"type": "mcp_tool_call", "id": "m", "server": "s", "tool"
 
 
 def parse(line: dict[str, Any]) -> ThreadEvent:
-    event = LineParser(1000).parse(json.dumps(line, separators=(",", ":")).encode())
+    (event,) = LineParser(1000).parse([json.dumps(line, separators=(",", ":")).encode()])
     assert not isinstance(event, BadLine), event.message
     return event
 
@@ -222,6 +222,6 @@ def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> No
 )
 def test_an_older_shape_with_a_field_missing_or_wrong_is_a_normalize_error(line: dict[str, Any], reason: str) -> None:
     raw = json.dumps(line).encode()
-    assert LineParser(1000).parse(raw) == BadLine(
+    assert LineParser(1000).parse([raw])[0] == BadLine(
         f"codex stream normalize error (redacted): {reason} (line_bytes={len(raw)})"
     )

@@ -37,7 +37,7 @@ BIG = b"9" * 6_000
 
 
 def parse(line: bytes) -> ThreadEvent | BadLine:
-    return LineParser(LIMIT).parse(line)
+    return LineParser(LIMIT).parse([line])[0]
 
 
 def reason(line: bytes) -> str:
@@ -176,7 +176,7 @@ def test_an_object_that_is_no_thread_event_is_a_normalize_error(line: dict[str, 
 
 @pytest.mark.rule("L2", "X2", "X3")
 def test_an_oversize_line_is_a_parse_error_with_the_lines_own_length() -> None:
-    assert LineParser(64).parse(OversizeLine(65)) == BadLine(
+    assert LineParser(64).parse([OversizeLine(65)])[0] == BadLine(
         "codex stream parse error (redacted): line longer than 64 bytes (line_bytes=65)"
     )
 

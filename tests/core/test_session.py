@@ -133,6 +133,15 @@ def test_a_notice_that_finds_no_status_event_is_one() -> None:
     assert told({**FAILED, "thread_id": LONG}) == [("status", NOTICE, None), ("status", "turn failed", None)]
 
 
+@pytest.mark.rule("M5")
+def test_an_id_that_waits_goes_with_a_notice_that_comes_before_a_status_event() -> None:
+    seen = {**ITEM, "thread_id": "T"}
+    text = ("text_output", None, None)
+    assert told(seen, {**STARTED, "thread_id": LONG}) == [text, ("status", NOTICE, "T")]
+    assert told(seen, {**ITEM, "thread_id": LONG}) == [text, ("status", NOTICE, "T"), text]
+    assert told(seen, {**USED, "thread_id": LONG}) == [text, ("status", NOTICE, "T"), ("status", None, None)]
+
+
 @pytest.mark.rule("M5", "M6")
 def test_a_notice_leaves_a_facet_where_it_is() -> None:
     _, (event,) = run({**USED, "thread_id": LONG})

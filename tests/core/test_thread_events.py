@@ -36,7 +36,7 @@ def lines(release: str) -> Iterator[tuple[bytes, te.ThreadEvent]]:
         if not path.name.endswith(".events.jsonl"):
             parser = LineParser(1 << 20)
             for line in path.read_bytes().splitlines():
-                event = parser.parse(line)
+                event = parser.parse([line])[0]
                 assert not isinstance(event, BadLine), path
                 yield line, event
 

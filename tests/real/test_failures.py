@@ -90,7 +90,7 @@ async def test_nothing_of_stderr_is_told_however_much_there_is(
     copy = stage.root / "stderr"
     binary = _with_copy_of_stderr(stage, copy)
     with stage.model(script(fallback=TROUBLES[trouble] if trouble else answer("fine"))):
-        outcome = await stage.run(stage.request(env={"RUST_LOG": "trace"}), binary=str(binary))
+        outcome = await stage.run(stage.request("Do it. " * 20_000, env={"RUST_LOG": "trace"}), binary=str(binary))
     said = [line for line in copy.read_text(errors="replace").splitlines() if len(line) >= ERROR_LINE]
     assert sum(map(len, said)) > 65_536
     told = "\n".join([repr(outcome), *caplog.messages, *capfd.readouterr()])
