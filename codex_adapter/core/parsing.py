@@ -67,7 +67,7 @@ class LineParser:
                     parsed.append(other)
                     continue
                 event = other
-            if event.thread_id is None is event.turn_id and self.thread_id is not None and type(event) not in _TURNS:
+            if event.thread_id is event.turn_id is event.conversation_id is None and type(event) not in _TURNS:
                 event.thread_id = self.thread_id
                 event.turn_id = self.turn_id
             else:

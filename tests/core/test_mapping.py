@@ -1,4 +1,4 @@
-"""Thread event -> event: each row of the table, and on every recording that no event says more or less than its line."""
+"""Thread event -> event: each row of the table, and what holds for every line and every event."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_nothing_of_input_and_output_is_told_unless_asked_for(item_type: str) ->
     canary: Any = "canary"
     fields: dict[str, Any] = {
         **dict.fromkeys(("command", "aggregated_output", "stdout", "stderr", "diff", "query", "prompt"), canary),
-        **dict.fromkeys(("arguments", "result", "error", "action", "agents_states"), {canary: canary}),
+        **{key: {canary: canary} for key in ("arguments", "result", "error", "action", "agents_states")},
         "changes": [{"path": canary, "kind": canary}],
         "receiver_thread_ids": [canary],
         "sender_thread_id": canary,

@@ -113,6 +113,12 @@ class Stage:
                 error = failure
         return Outcome(events, completion, error, time.monotonic() - started)
 
+    async def asked(self, server: ModelServer, count: int = 1) -> None:
+        """Wait until the model has been asked so many times."""
+        with trio.fail_after(SOON):
+            await trio.to_thread.run_sync(server.wait_for_requests, count, abandon_on_cancel=True)
+        self.oracle.look()
+
     def fifo(self, name: str = "fifo") -> Path:
         """A named pipe in the workspace, by which a command can tell that it has come so far."""
         path = self.workspace / name

@@ -165,8 +165,7 @@ async def test_no_release_forks_the_last_session(stage: Stage) -> None:
 async def test_a_cancelled_session_can_be_resumed(stage: Stage) -> None:
     with stage.model(script(answer("held", gate="never"), fallback=answer("second"))) as server:
         async with stage.running(stage.request("First prompt.")) as run:
-            await run.events.receive()
-            await run.events.receive()
+            await stage.asked(server)
             session = run.session_id
             run.cancel()
         outcome = await stage.run(_going_on(stage, RESUME, session, "Second prompt."))
