@@ -30,11 +30,12 @@ def with_payloads(tool: Tool, item: ToolItem, masker: Masker) -> ToolCall:
     asked = {name: masker.mask(text) for name, text in _input(item).items() if text is not None}
     answered = {name: masker.mask(text) for name, text in _output(item).items() if text is not None}
     limit = PAYLOAD_LIMIT
-    while True:
+    while limit:
         facet = ToolCall(tool, ToolInput(**_cut(asked, limit)), ToolOutput(**_cut(answered, limit)))
-        if limit == 0 or len(_encode(facet)) <= DATA_LIMIT:
+        if len(_encode(facet)) <= DATA_LIMIT:
             return facet
-        limit = limit // 2 if limit > 16 else 0
+        limit //= 2
+    return ToolCall(tool)
 
 
 def _input(item: ToolItem) -> dict[str, str | None]:

@@ -78,6 +78,10 @@ class Stage:
         settings |= {"HTTPS_PROXY": NOWHERE, "https_proxy": NOWHERE, **self.oracle.environment, **(env or {})}
         return RunRequest(**{"prompt": prompt, "working_dir": str(self.workspace), "env": settings, **options})
 
+    def sandboxed(self, mode: str, **options: Any) -> RunRequest:
+        """A request for a run in this sandbox mode."""
+        return self.request(extensions={"backend.codex.exec.sandbox_mode": mode}, **options)
+
     def config(self, **options: Any) -> CodexConfig:
         """The configuration of this release's backend."""
         return CodexConfig(**{"binary": str(self.release.binary), "codex_home": str(self.home), **options})

@@ -1,0 +1,95 @@
+"""The command line as a supervisor uses it: started as a process, in a directory and an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from codex_adapter.testing import Step, write_agent
+
+__all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "has_handler"]
+
+ADAPTER = (sys.executable, "-m", "codex_adapter")
+SOON = 30.0
+"""Seconds within which anything that is not about time must have happened."""
+CANCELLED = {"outcome": "failed", "error": {"kind": "backend", "message": "cancelled"}}
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of standard output; each must be whole."""
+        assert self.stdout == b"" or self.stdout.endswith(b"\n")
+        return [json.loads(line) for line in self.stdout.split(b"\n")[:-1]]
+
+    @property
+    def completion(self) -> dict[str, Any]:
+        """The last record without its place in the stream, which must be right: the only completion, its `seq` next."""
+        records = self.records
+        assert [record["type"] for record in records] == ["event"] * (len(records) - 1) + ["completion"]
+        assert [record["seq"] for record in records] == list(range(len(records)))
+        return {name: value for name, value in records[-1].items() if name not in ("type", "seq")}
+
+    @property
+    def complaint(self) -> str:
+        """The one line on standard error."""
+        assert re.fullmatch(r"codex-adapter: [^\n]+\n", self.stderr), self.stderr
+        return self.stderr.removeprefix("codex-adapter: ").removesuffix("\n")
+
+
+class Cli:
+    """Starts commands in `directory`; `env` is all of their environment, and has no login in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(directory), "LANG": "C.UTF-8", "PYTHONPATH": ""}
+        if "COVERAGE_PROCESS_START" in os.environ:
+            self.env["COVERAGE_PROCESS_START"] = os.environ["COVERAGE_PROCESS_START"]
+
+    def agent(self, *steps: Step, version: str = "0.163.0") -> str:
+        """The path of a scripted agent."""
+        return write_agent(self.directory / "bin", steps, version=version)
+
+    def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Done:
+        """A command from its start to its end."""
+        with self.start(*words, **options) as process:
+            return self.finish(process, stdin)
+
+    def start(self, *words: str, program: tuple[str, ...] = ADAPTER, **options: Any) -> subprocess.Popen[bytes]:
+        """A command under way, all its streams pipes where `options`, those of `Popen`, say nothing else."""
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen([*program, *words], **{"cwd": self.directory, "env": self.env, **streams, **options})
+
+    def finish(self, process: subprocess.Popen[bytes], stdin: bytes | None = None) -> Done:
+        """The rest of a command."""
+        try:
+            stdout, stderr = process.communicate(stdin, SOON)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return Done(process.returncode, stdout or b"", (stderr or b"").decode())
+
+
+def has_handler(pid: int, number: int) -> None:
+    """Wait until a process has a handler of its own for a signal."""
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        status = Path(f"/proc/{pid}/status").read_text()
+        caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+        blocked = int(status.partition("SigBlk:")[2].split()[0], 16)
+        if caught & ~blocked & 1 << number - 1:
+            return
+        os.sched_yield()
+    raise TimeoutError(f"no handler for signal {number} in {SOON} s")

@@ -1,0 +1,104 @@
+"""What the exit status of `run` and `replay` says, row by row of its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step
+from codex_adapter.testing.thread_lines import agent_message, command_started, thread_started, turn_started
+
+from .command import Cli
+
+pytestmark = pytest.mark.rule("E1")
+SPAWN = "codex backend error: spawn (details redacted when unsafe)"
+TIMEOUT = "codex backend error: timeout (details redacted when unsafe)"
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 124, 125, 255])
+def test_it_is_the_agents_own(cli: Cli, code: int) -> None:
+    done = cli.run("run", "--codex", cli.agent(ReadPrompt(), Exit(code)), "Hi.")
+    assert done.status == code
+    assert done.completion == {"outcome": "completed", "status": {"code": code, "signal": None}}
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGKILL", 137), ("SIGTERM", 143), ("SIGSEGV", 139), ("SIGRTMIN", 162)])
+def test_it_tells_the_signal_that_the_agent_died_of(cli: Cli, name: str, status: int) -> None:
+    done = cli.run("run", "--codex", cli.agent(ReadPrompt(), Die(name)), "Hi.")
+    assert done.status == status
+    assert done.completion == {"outcome": "completed", "status": {"code": None, "signal": name}}
+
+
+@pytest.mark.rule("C6")
+@pytest.mark.parametrize(
+    ("words", "steps", "message"),
+    [
+        (("--timeout", "0.1"), (), TIMEOUT),
+        (("--idle-timeout", "0.1"), (PrintJson(thread_started()),), "codex stream idle timeout: 100ms"),
+        (
+            ("--tool-timeout", "0.1", "--idle-timeout", "0.1"),
+            (PrintJson(turn_started()), PrintJson(command_started("item_0", "make"))),
+            TIMEOUT,
+        ),
+    ],
+)
+def test_it_is_124_after_a_time_limit(cli: Cli, words: tuple[str, ...], steps: tuple[Step, ...], message: str) -> None:
+    done = cli.run("run", "--codex", cli.agent(ReadPrompt(), *steps, Hang()), *words, "Hi.")
+    assert done.status == 124
+    assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": message}}
+
+
+def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
+    agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), PrintJson(agent_message("item_0", "x")), Hang())
+    done = cli.run("run", "--codex", agent, "--resume", "0199a213-81c0-7800-8aa1-000000000000", "Hi.")
+    assert done.status == 125
+    assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": "session not found"}}
+
+
+@pytest.mark.rule("S8")
+def test_it_is_125_when_the_installed_release_cannot_do_it_and_says_why(cli: Cli) -> None:
+    done = cli.run("run", "--codex", cli.agent(version="0.77.0"), "--fork", "0199", "Hi.")
+    assert done.status == 125
+    message = "codex backend error: invalid_request (details redacted when unsafe)"
+    assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": message}}
+    assert "0.155.0" in done.complaint
+
+
+@pytest.mark.rule("S6")
+def test_it_is_126_when_the_binary_cannot_be_executed(cli: Cli) -> None:
+    plain = cli.directory / "plain"
+    plain.touch()
+    for path in (plain, cli.directory):
+        done = cli.run("run", "--codex", str(path), "Hi.")
+        assert done.status == 126
+        assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": SPAWN}}
+        assert str(path) not in done.complaint
+
+
+@pytest.mark.rule("S6")
+def test_it_is_126_when_the_binary_is_for_another_system(cli: Cli) -> None:
+    alien = cli.directory / "alien"
+    alien.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
+    alien.chmod(0o755)
+    done = cli.run("run", "--codex", str(alien), "Hi.")
+    assert done.status == 126
+    assert done.completion["error"]["message"] == SPAWN
+
+
+@pytest.mark.rule("S6")
+def test_it_is_127_when_the_binary_cannot_be_found(cli: Cli) -> None:
+    for name in (str(cli.directory / "nowhere"), "no-such-codex"):
+        done = cli.run("run", "--codex", name, "Hi.")
+        assert done.status == 127
+        assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": SPAWN}}
+        assert "openai-codex-cli-bin" in done.complaint
+        assert name not in done.complaint
+
+
+def test_it_is_2_when_the_request_is_refused(cli: Cli, tmp_path: Path) -> None:
+    assert cli.run("run", "--timeout", "-1", "Hi.").status == 2
+    done = cli.run("replay", str(tmp_path / "nowhere"))
+    assert done.status == 2
+    assert done.completion["error"]["kind"] == "invalid_request"

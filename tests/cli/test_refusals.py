@@ -1,0 +1,255 @@
+"""Every command line and request that is wrong: one line says what, status 2, and no value is ever repeated."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.cli import main
+from codex_adapter.testing import ReadPrompt, WriteFile
+
+from .command import ADAPTER, Cli, Done
+
+SECRET = "hunter2-hunter2"
+FILES = {
+    "broken.json": "{",
+    "list.json": "[]",
+    "no_prompt.json": "{}",
+    "prompt.json": '{"prompt": "Hi."}',
+    "stranger.json": json.dumps({"prompt": "Hi.", SECRET: SECRET}),
+    "timeout.json": json.dumps({"prompt": "Hi.", "timeout": SECRET}),
+    "env.json": json.dumps({"prompt": "Hi.", "env": {"A": [SECRET]}}),
+    "env_null.json": json.dumps({"prompt": "Hi.", "env": None}),
+    "extensions.json": json.dumps({"prompt": "Hi.", "extensions": SECRET}),
+    "dirs.json": json.dumps({"prompt": "Hi.", "extensions": {"agent_api.exec.add_dirs.v1": SECRET}}),
+    "images.json": json.dumps({"prompt": "Hi.", "extensions": {"backend.codex.images": SECRET}}),
+    "surrogate.json": '{"prompt": "\\ud800"}',
+    "deep.json": "[" * 100_000,
+    "twice.json": json.dumps({"prompt": "Hi.", "extensions": {"agent_api.session.fork.v1": {"selector": "last"}}}),
+    "not_utf8.json": "\udcff",
+}
+
+Try = Callable[..., Done]
+
+
+@pytest.fixture
+def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Try:
+    """A command line in this process, for speed; the agent would leave a mark."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CODEX_BINARY", Cli(tmp_path).agent(ReadPrompt(), WriteFile(f"{tmp_path}/started")))
+
+    def attempt(*words: str) -> Done:
+        status = main(words)
+        stdout, stderr = capfd.readouterr()
+        assert SECRET not in stdout + stderr
+        assert "hunter2" not in stdout + stderr
+        assert not (tmp_path / "started").exists()
+        return Done(status, stdout.encode(), stderr)
+
+    return attempt
+
+
+@pytest.mark.rule("E5", "C6")
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ([], "a command is missing"),
+        ([SECRET], "run, replay, demo, doctor or schema"),
+        (["--format", "jsonl", "run"], "run, replay, demo, doctor or schema"),
+        (["run", "--modle", SECRET], "unknown option --modle; there is --model"),
+        (["run", f"--modle={SECRET}"], "unknown option --modle; there is --model"),
+        (["run", "--unheard-of", "Hi."], "unknown option --unheard-of"),
+        (["run", f"--{SECRET}"], "unknown option"),
+        (["run", "-x"], "unknown option"),
+        (["run", "--tim", "3", "Hi."], "unknown option --tim"),
+        (["run", "Hi.", SECRET], "an argument too many"),
+        (["run", "--model"], "--model: expected one argument"),
+        (["run", "--model", "--resume", "last", "Hi."], "--model: expected one argument"),
+        (["run", "--model", "a", "--model", SECRET, "Hi."], "--model: is given twice"),
+        (["run", f"--interactive={SECRET}", "Hi."], "--interactive: takes no value"),
+        (["run", "--timeout", SECRET, "Hi."], "--timeout: must be a number of seconds"),
+        (["run", "--idle-timeout", SECRET, "Hi."], "--idle-timeout: must be a number of seconds"),
+        (["run", "--tool-timeout", "", "Hi."], "--tool-timeout: must be a number of seconds"),
+        (["run", "--format", SECRET, "Hi."], "--format: must be jsonl or pretty"),
+        (["run", "--env", "NOT_SET_ANYWHERE", "Hi."], "--env: number 1 is not set here"),
+        (["run", "--env", "A=1", "--env", f"A={SECRET}", "Hi."], "--env: number 2 sets a variable again"),
+        (["run", "--extension", SECRET, "Hi."], "--extension: number 1 must be KEY=JSON"),
+        (["run", "--extension", f"={SECRET}", "Hi."], "--extension: number 1 must be KEY=JSON"),
+        (["run", "--extension", f"a.b={SECRET}", "Hi."], "--extension: the value of number 1 is not JSON"),
+        (["run", "--extension", "a.b=\udcff", "Hi."], "--extension: the value of number 1 is not JSON"),
+        (["run", "--extension", "a.b=" + "[" * 9999, "Hi."], "--extension: the value of number 1 is not JSON"),
+        (["run", "--extension", "a=1", "--extension", "a=2", "Hi."], "--extension: number 2 sets a key again"),
+        (
+            ["run", "--model", SECRET, "--extension", f'agent_api.config.model.v1="{SECRET}"', "Hi."],
+            "--model and --extension agent_api.config.model.v1 set the same thing",
+        ),
+        (
+            ["run", "--interactive", "--extension", "agent_api.exec.non_interactive=true", "Hi."],
+            "--interactive and --extension agent_api.exec.non_interactive set the same thing",
+        ),
+        (
+            ["run", "--output-schema", "no_prompt.json", "--extension", "backend.codex.output_schema={}", "Hi."],
+            "--output-schema and --extension backend.codex.output_schema set the same thing",
+        ),
+        (["run", "--request", f"{SECRET}.json"], "--request: the file cannot be read"),
+        (["run", "--request", "."], "--request: the file cannot be read"),
+        (["run", "--request", "a\0b"], "--request: the file cannot be read"),
+        (["run", "--request", "prompt.json", SECRET], "the prompt is in the --request already"),
+        (["run", "--request", "prompt.json", "-"], "the prompt is in the --request already"),
+        (["run", "--request", "-", "-"], "--request and the prompt cannot both come from standard input"),
+        (["run", "--output-schema", f"{SECRET}.json", "Hi."], "--output-schema: the file cannot be read"),
+        (["replay"], "FILE"),
+        (["replay", "--interval", SECRET, "x"], "--interval: must be a number of seconds"),
+        (["replay", "--exit-status", SECRET, "x"], "--exit-status: must be a number from 0 to 255, or the name"),
+        (["replay", "--exit-status", "256", "x"], "--exit-status: must be a number from 0 to 255"),
+        (["replay", "--exit-status", "-1", "x"], "--exit-status: must be a number from 0 to 255"),
+        (["replay", "--exit-status", "SIGNIFICANT", "x"], "--exit-status: must be a number from 0 to 255"),
+        (["replay", "--tool-payloads", SECRET, "x"], "--tool-payloads: must be metadata or full"),
+        (["replay", "-", "-"], "standard input can be replayed only once"),
+        (["doctor", SECRET], "an argument too many"),
+        (["demo", f"--keep={SECRET}"], "--keep: takes no value"),
+        (["schema", "--pretty"], "unknown option --pretty"),
+    ],
+)
+def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
+    attempt: Try, words: list[str], named: str
+) -> None:
+    done = attempt(*words)
+    assert done.status == 2
+    assert done.stdout == b""
+    assert named in done.complaint
+    assert "--help" in done.complaint
+
+
+@pytest.mark.rule("E5", "C6", "W3", "E1", "Q3")
+@pytest.mark.parametrize(
+    ("words", "kind", "named"),
+    [
+        ([" \n"], "invalid_request", "prompt must be"),
+        (["\udcff"], "invalid_request", "prompt must be"),
+        (["--sandbox", SECRET, "Hi."], "invalid_request", "backend.codex.exec.sandbox_mode must be one of"),
+        (["--ask-for-approval", SECRET, "Hi."], "invalid_request", "backend.codex.exec.approval_policy must be one of"),
+        (["--ask-for-approval", "untrusted", "Hi."], "invalid_request", "agent_api.exec.non_interactive is false"),
+        (["--tool-payloads", SECRET, "Hi."], "invalid_request", "backend.codex.tool_payloads must be one of"),
+        (["--model", " ", "Hi."], "invalid_request", "agent_api.config.model.v1 must be"),
+        (["--model=-x", "Hi."], "invalid_request", "agent_api.config.model.v1 must be"),
+        (["--resume=--last", "Hi."], "invalid_request", "agent_api.session.resume.v1: id must be"),
+        (["--resume", "last", "--fork", "x", "Hi."], "invalid_request", "contradict each other"),
+        (["--add-dir", SECRET, "Hi."], "invalid_request", "agent_api.exec.add_dirs.v1: dirs[0] must be"),
+        (["--image", SECRET, "Hi."], "invalid_request", "backend.codex.images[0] must be"),
+        (["--working-dir", SECRET, "Hi."], "invalid_request", "working_dir must be an existing directory"),
+        (["--working-dir", "\udcff", "Hi."], "invalid_request", "working_dir must be"),
+        (["--timeout", "-1", "Hi."], "invalid_request", "timeout must be"),
+        (["--timeout", "nan", "Hi."], "invalid_request", "timeout must be"),
+        (["--timeout", "inf", "Hi."], "invalid_request", "timeout must be"),
+        (["--idle-timeout", "0", "Hi."], "invalid_request", "idle_timeout must be"),
+        (["--tool-timeout=-1", "Hi."], "invalid_request", "tool_timeout must be"),
+        (["--env", f"={SECRET}", "Hi."], "invalid_request", "env: every name must be"),
+        (["--env", "A=\udcff", "Hi."], "invalid_request", "env: every value must be"),
+        (["--mask", "", "Hi."], "invalid_request", "mask must be"),
+        (["--codex", "", "Hi."], "invalid_request", "binary must be"),
+        (["--codex-home", "", "Hi."], "invalid_request", "codex_home must be"),
+        (["--extension", "un.known=1", "Hi."], "unsupported_capability", "'un.known'"),
+        (["--extension", "agent_api.exec.add_dirs.v1=1", "--add-dir", ".", "Hi."], "usage", ""),
+        (["--output-schema", "broken.json", "Hi."], "invalid_request", "backend.codex.output_schema must be JSON"),
+        (["--output-schema", "list.json", "Hi."], "invalid_request", "backend.codex.output_schema must be"),
+        (["--output-schema", "not_utf8.json", "Hi."], "invalid_request", "backend.codex.output_schema must be JSON"),
+        (["--request", "broken.json"], "invalid_request", "the request must be JSON"),
+        (["--request", "deep.json"], "invalid_request", "the request must be JSON"),
+        (["--request", "list.json"], "invalid_request", "the request must be an object"),
+        (["--request", "stranger.json"], "invalid_request", "with none but the fields env, extensions, prompt"),
+        (["--request", "no_prompt.json"], "invalid_request", "prompt must be"),
+        (["--request", "surrogate.json"], "invalid_request", ""),
+        (["--request", "timeout.json"], "invalid_request", "timeout must be"),
+        (["--request", "env.json"], "invalid_request", "env: every value must be"),
+        (["--request", "env_null.json", "--env", "A=1"], "invalid_request", "env must be"),
+        (["--request", "extensions.json", "--model", "m"], "invalid_request", "extensions must be"),
+        (["--request", "dirs.json", "--add-dir", "."], "invalid_request", "agent_api.exec.add_dirs.v1 must be"),
+        (["--request", "images.json", "--image", "list.json"], "invalid_request", "backend.codex.images must be"),
+        (["--request", "twice.json", "--resume", "last"], "invalid_request", "contradict each other"),
+    ],
+)
+def test_a_refused_request_gives_its_completion_alone(
+    attempt: Try, words: list[str], kind: str, named: str
+) -> None:
+    done = attempt("run", *words)
+    assert done.status == 2
+    assert named in done.complaint
+    if kind == "usage":
+        assert done.stdout == b""
+        return
+    assert done.completion == {"outcome": "failed", "error": {"kind": kind, "message": done.complaint}}
+    assert done.records[0]["seq"] == 0
+
+
+@pytest.mark.rule("C1", "E5")
+@pytest.mark.parametrize("stdin", [b"", b" \n\t", b"before \xff after", b"\xed\xa0\x80"])
+def test_a_prompt_on_standard_input_that_is_no_text_is_refused(cli: Cli, stdin: bytes) -> None:
+    done = cli.run("run", stdin=stdin)
+    assert done.status == 2
+    assert done.completion["error"]["kind"] == "invalid_request"
+    assert done.complaint.startswith("prompt must be")
+
+
+@pytest.mark.rule("C1", "E5")
+def test_standard_input_that_cannot_be_read_is_refused(cli: Cli) -> None:
+    with cli.directory.joinpath("write_only").open("wb") as stdin:
+        done = cli.finish(cli.start("run", stdin=stdin))
+    assert done.status == 2
+    assert done.completion["error"]["message"] == "the prompt cannot be read: standard input gives an error"
+
+
+@pytest.mark.rule("C1", "E5")
+def test_a_closed_standard_input_is_an_empty_prompt(cli: Cli) -> None:
+    done = cli.run("-c", 'exec "$@" <&-', "sh", *ADAPTER, "run", program=("/bin/sh",))
+    assert done.status == 2
+    assert done.completion["error"]["kind"] == "invalid_request"
+
+
+@pytest.mark.rule("C1", "E5")
+def test_without_a_prompt_on_a_terminal_it_is_said_how_to_give_one(cli: Cli) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb"), os.fdopen(theirs, "rb") as stdin:
+        done = cli.finish(cli.start("run", stdin=stdin))
+    assert (done.status, done.stdout) == (2, b"")
+    assert "give it as an argument, or pipe it" in done.complaint
+
+
+@pytest.mark.rule("C1")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--help"], "commands:"),
+        (["-h"], "examples:"),
+        (["run", "--help"], "--idle-timeout SECONDS"),
+        (["run", "Hi.", "-h"], "examples:\n  codex-adapter run"),
+        (["replay", "--help"], "examples:\n  codex-adapter replay"),
+        (["demo", "--help"], "examples:\n  codex-adapter demo"),
+        (["doctor", "--help"], "examples:\n  codex-adapter doctor"),
+        (["schema", "--help"], "examples:\n  codex-adapter schema"),
+        (["--version"], "codex-adapter 0."),
+    ],
+)
+def test_help_and_version_are_shown_and_nothing_else_is_done(attempt: Try, words: list[str], shown: str) -> None:
+    done = attempt(*words)
+    assert (done.status, done.stderr) == (0, "")
+    assert shown in done.stdout.decode()
+
+
+@pytest.mark.rule("C1")
+def test_help_that_nobody_reads_is_no_failure_and_a_full_disk_is_one(cli: Cli) -> None:
+    done = cli.run("-c", '"$@" --help | true', "sh", *ADAPTER, program=("/bin/sh",))
+    assert done.stderr == ""
+    with Path("/dev/full").open("wb") as full:
+        done = cli.finish(cli.start("--help", stdout=full))
+    assert done.status == 125
+    assert "No space left on device" in done.complaint
+
+

@@ -1,0 +1,196 @@
+"""Being asked to stop: the run is cancelled in order, whatever it is doing, and a second signal hurries it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.testing import (
+    Exit,
+    Hang,
+    IgnoreSignals,
+    PrintJson,
+    ReadPrompt,
+    Repeat,
+    StartDescendant,
+    Step,
+    WaitFor,
+    WriteFacts,
+    WriteFile,
+    read_facts,
+)
+from codex_adapter.testing.thread_lines import thread_started
+
+from .command import ADAPTER, CANCELLED, SOON, Cli, has_handler
+
+pytestmark = pytest.mark.rule("E4", "E1", "W3")
+STOPPING = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
+
+def started(cli: Cli, *steps: Step, **options: object) -> subprocess.Popen[bytes]:
+    """A run whose agent has begun with these steps."""
+    facts = cli.directory / "facts"
+    process = cli.start("run", "--codex", cli.agent(*steps, WriteFacts(str(facts)), Hang()), "Hi.", **options)
+    until(facts.exists)
+    return process
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline
+        os.sched_yield()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there that is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def until_full(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the pipe that a process writes to is full."""
+    assert process.stdout is not None
+    size = fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ)
+
+    def full() -> bool:
+        (waiting,) = struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))
+        return bool(waiting > size - 4096)
+
+    until(full)
+
+
+@pytest.mark.parametrize(("number", "status"), STOPPING)
+def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
+    cli: Cli, number: signal.Signals, status: int
+) -> None:
+    with started(cli, PrintJson(thread_started()), StartDescendant("child", session=True)) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(number)
+        done = cli.finish(process)
+    assert done.status == status
+    assert done.stderr == ""
+    assert done._replace(stdout=first + done.stdout).completion == CANCELLED
+    assert not alive(read_facts(cli.directory / "facts").pid)
+    assert not alive(int((cli.directory / "child").read_text()))
+
+
+def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
+    with started(cli, IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP"))) as process:
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        done = cli.finish(process)
+    assert time.monotonic() - begun < 2.5, "the steps of ending take 3.3 s when nothing hurries them"
+    assert done.status in (143, 130)
+    assert done.completion == CANCELLED
+    assert not alive(read_facts(cli.directory / "facts").pid)
+
+
+@pytest.mark.parametrize(("number", "status"), STOPPING)
+def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: signal.Signals, status: int) -> None:
+    with cli.start("run", "--codex", cli.agent(WriteFile(f"{cli.directory}/started"))) as process:
+        has_handler(process.pid, number)
+        process.send_signal(number)
+        assert process.wait(SOON) == status
+        done = cli.finish(process)
+    assert done.completion == CANCELLED
+    assert not (cli.directory / "started").exists()
+
+
+def test_a_signal_while_a_request_file_is_awaited_starts_no_agent(cli: Cli) -> None:
+    os.mkfifo(cli.directory / "request")
+    with cli.start("run", "--codex", cli.agent(), "--request", "request") as process:
+        has_handler(process.pid, signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        done = cli.finish(process)
+    assert (done.status, done.completion) == (143, CANCELLED)
+
+
+def test_a_signal_while_the_release_is_asked_for_starts_no_agent(cli: Cli) -> None:
+    slow = cli.directory / "codex"
+    slow.write_text('#!/bin/sh\ncd "${0%/*}"\ntouch "asked$1"\nexec sleep 100\n')
+    slow.chmod(0o755)
+    with cli.start("run", "--codex", str(slow), "--add-dir", ".", "Hi.") as process:
+        until((cli.directory / "asked--version").exists)
+        process.send_signal(signal.SIGTERM)
+        done = cli.finish(process)
+    assert (done.status, done.completion) == (143, CANCELLED)
+    assert sorted(path.name for path in cli.directory.glob("asked*")) == ["asked--version"]
+
+
+def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
+    block = "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); os.kill(os.getpid(), 15); os.execv(sys.argv[1], sys.argv[1:])"
+    program = (ADAPTER[0], "-c", f"import os, signal, sys; {block}", *ADAPTER)
+    done = cli.finish(cli.start("run", "--codex", cli.agent(), "Hi.", program=program))
+    assert (done.status, done.completion) == (143, CANCELLED)
+
+
+@pytest.mark.rule("E3")
+def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: Cli) -> None:
+    line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
+    with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
+        until_full(process)
+        process.send_signal(signal.SIGTERM)
+        done = cli.finish(process)
+    assert (done.status, done.completion) == (143, CANCELLED)
+
+
+@pytest.mark.rule("E3")
+def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
+    with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat("{}")), "Hi.") as process:
+        until_full(process)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(SOON) in (143, 129)
+        cli.finish(process)
+
+
+def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
+    agent = cli.agent(ReadPrompt(), WriteFile("started"), WaitFor("go"), Exit(3))
+    ignore = ("/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh")
+    with cli.start("run", "--codex", agent, "Hi.", program=(*ignore, *ADAPTER)) as process:
+        until((cli.directory / "started").exists)
+        process.send_signal(signal.SIGHUP)
+        (cli.directory / "go").touch()
+        done = cli.finish(process)
+    assert done.status == 3
+
+
+def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cli) -> None:
+    ignore = ("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh")
+    with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER)) as process:
+        has_handler(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        done = cli.finish(process)
+    assert (done.status, done.completion) == (130, CANCELLED)
+
+
+def test_an_ignored_sigchld_does_not_hide_the_agents_status(cli: Cli) -> None:
+    code = "import signal, os, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    program = (ADAPTER[0], "-c", code, *ADAPTER)
+    done = cli.finish(cli.start("run", "--codex", cli.agent(ReadPrompt(), Exit(3)), "Hi.", program=program))
+    assert done.status == 3
+
+
+@pytest.mark.rule("C2")
+def test_a_signal_ends_a_replay_and_those_that_would_follow(cli: Cli) -> None:
+    (cli.directory / "two.jsonl").write_text('{"type":"turn.started"}\n' * 2)
+    with cli.start("replay", "--interval", "100", "two.jsonl", "two.jsonl") as process:
+        has_handler(process.pid, signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        done = cli.finish(process)
+    assert (done.status, done.completion) == (143, CANCELLED)
