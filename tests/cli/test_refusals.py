@@ -176,9 +176,7 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
         (["--request", "twice.json", "--resume", "last"], "invalid_request", "contradict each other"),
     ],
 )
-def test_a_refused_request_gives_its_completion_alone(
-    attempt: Try, words: list[str], kind: str, named: str
-) -> None:
+def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[str], kind: str, named: str) -> None:
     done = attempt("run", *words)
     assert done.status == 2
     assert named in done.complaint
@@ -251,5 +249,3 @@ def test_help_that_nobody_reads_is_no_failure_and_a_full_disk_is_one(cli: Cli) -
         done = cli.finish(cli.start("--help", stdout=full))
     assert done.status == 125
     assert "No space left on device" in done.complaint
-
-

@@ -30,7 +30,7 @@ from codex_adapter.testing import (
 )
 from codex_adapter.testing.thread_lines import thread_started
 
-from .command import ADAPTER, CANCELLED, SOON, Cli, has_handler
+from .command import ADAPTER, CANCELLED, SOON, Cli, until_listening
 
 pytestmark = pytest.mark.rule("E4", "E1", "W3")
 STOPPING = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
@@ -103,7 +103,7 @@ def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
 @pytest.mark.parametrize(("number", "status"), STOPPING)
 def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: signal.Signals, status: int) -> None:
     with cli.start("run", "--codex", cli.agent(WriteFile(f"{cli.directory}/started"))) as process:
-        has_handler(process.pid, number)
+        until_listening(process)
         process.send_signal(number)
         assert process.wait(SOON) == status
         done = cli.finish(process)
@@ -114,7 +114,7 @@ def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: 
 def test_a_signal_while_a_request_file_is_awaited_starts_no_agent(cli: Cli) -> None:
     os.mkfifo(cli.directory / "request")
     with cli.start("run", "--codex", cli.agent(), "--request", "request") as process:
-        has_handler(process.pid, signal.SIGTERM)
+        until_listening(process)
         process.send_signal(signal.SIGTERM)
         done = cli.finish(process)
     assert (done.status, done.completion) == (143, CANCELLED)
@@ -133,7 +133,9 @@ def test_a_signal_while_the_release_is_asked_for_starts_no_agent(cli: Cli) -> No
 
 
 def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
-    block = "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); os.kill(os.getpid(), 15); os.execv(sys.argv[1], sys.argv[1:])"
+    block = (
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); os.kill(os.getpid(), 15); os.execv(sys.argv[1], sys.argv[1:])"
+    )
     program = (ADAPTER[0], "-c", f"import os, signal, sys; {block}", *ADAPTER)
     done = cli.finish(cli.start("run", "--codex", cli.agent(), "Hi.", program=program))
     assert (done.status, done.completion) == (143, CANCELLED)
@@ -173,7 +175,7 @@ def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
 def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cli) -> None:
     ignore = ("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh")
     with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER)) as process:
-        has_handler(process.pid, signal.SIGINT)
+        until_listening(process)
         process.send_signal(signal.SIGINT)
         done = cli.finish(process)
     assert (done.status, done.completion) == (130, CANCELLED)
@@ -190,7 +192,7 @@ def test_an_ignored_sigchld_does_not_hide_the_agents_status(cli: Cli) -> None:
 def test_a_signal_ends_a_replay_and_those_that_would_follow(cli: Cli) -> None:
     (cli.directory / "two.jsonl").write_text('{"type":"turn.started"}\n' * 2)
     with cli.start("replay", "--interval", "100", "two.jsonl", "two.jsonl") as process:
-        has_handler(process.pid, signal.SIGTERM)
+        until_listening(process)
         process.send_signal(signal.SIGTERM)
         done = cli.finish(process)
     assert (done.status, done.completion) == (143, CANCELLED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -65,7 +66,9 @@ class Stage:
             server.write_codex_home(self.home, config=SANDBOX + config)
             if not retries:
                 file = self.home / "config.toml"
-                file.write_text(file.read_text().replace('wire_api = "responses"', f'wire_api = "responses", {NO_RETRIES}'))
+                file.write_text(
+                    file.read_text().replace('wire_api = "responses"', f'wire_api = "responses", {NO_RETRIES}')
+                )
             yield server
 
     def mcp_server(self, name: str) -> str:
@@ -122,6 +125,11 @@ class Stage:
         with trio.fail_after(SOON):
             await trio.to_thread.run_sync(server.wait_for_requests, count, abandon_on_cancel=True)
         self.oracle.look()
+
+    def signal(self, name: str, *, to: str = "codex") -> None:
+        """Send the signal `SIG{name}` to the CLI, or to the launcher when `to` is `node`."""
+        found = self.oracle.agent() if to == "codex" else next(p for p in self.oracle.look() if p.argv[0] == to)
+        os.kill(found.pid, getattr(signal, f"SIG{name}"))
 
     def fifo(self, name: str = "fifo") -> Path:
         """A named pipe in the workspace, by which a command can tell that it has come so far."""

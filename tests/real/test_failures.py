@@ -65,7 +65,11 @@ async def test_work_that_was_done_before_the_failure_is_told(stage: Stage) -> No
     with stage.model(scenario):
         outcome = await stage.run()
     _failed(outcome)
-    work = ["agent_message: working", "tool_call command_execution running", "tool_result command_execution completed 0"]
+    work = [
+        "agent_message: working",
+        "tool_call command_execution running",
+        "tool_result command_execution completed 0",
+    ]
     assert shape(outcome.events)[2:5] == work
     assert (stage.workspace / "done").exists()
 

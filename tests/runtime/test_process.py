@@ -133,7 +133,9 @@ async def test_a_child_that_never_reads_its_prompt_is_no_error(tmp_path: Path) -
 
 
 @pytest.mark.rule("S7")
-async def test_a_flood_on_stderr_is_drained_and_shown_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_a_flood_on_stderr_is_drained_and_shown_nowhere(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     steps = [WriteStderr("sekrit-on-stderr\n", 64 * 1024 * 1024), *WHOLE_TURN, Exit(3)]
     with trio.fail_after(60):
         async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:

@@ -1,0 +1,129 @@
+"""`doctor`: what a run needs, what of it is there, and what to do about the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .command import ADAPTER, Cli
+
+pytestmark = pytest.mark.rule("C4")
+SECRET = "sk-hunter2hunter2hunter2"
+
+
+def examine(cli: Cli, *words: str) -> tuple[int, dict[str, Any]]:
+    """The exit status and the report."""
+    done = cli.run("doctor", "--json", *words)
+    assert done.stderr == ""
+    assert done.stdout.count(b"\n") == 1
+    assert SECRET.encode() not in done.stdout
+    return done.status, json.loads(done.stdout)
+
+
+def finding(report: dict[str, Any], subject: str) -> dict[str, Any]:
+    """What was found about one thing."""
+    [found] = [entry for entry in report["findings"] if entry["subject"] == subject]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_binary_that_answers_is_enough_for_a_run(cli: Cli) -> None:
+    binary = cli.agent(version="0.163.0")
+    status, report = examine(cli, "--codex", binary)
+    assert (status, report["ok"]) == (0, True)
+    assert report["binary"]["path"] == binary
+    assert (report["binary"]["origin"], report["binary"]["version"]) == ("configured", "0.163.0")
+    assert report["binary"]["supported"] is True
+    assert report["containment"]
+    assert all(report[name].count(".") >= 1 for name in ("adapter", "python", "trio", "msgspec"))
+
+
+@pytest.mark.rule("R1")
+@pytest.mark.parametrize(
+    ("version", "takes"),
+    [
+        ("0.44.0", {"approval policy 'on-failure'", "approval policy 'untrusted'"}),
+        ("0.169.0", {"additional directories", "images", "resuming the last session", "forking a session"}),
+    ],
+)
+def test_it_tells_what_the_release_takes_of_what_differs(cli: Cli, version: str, takes: set[str]) -> None:
+    status, report = examine(cli, "--codex", cli.agent(version=version))
+    assert status == 0
+    assert {name for name, has in report["binary"]["features"].items() if has} == takes
+
+
+@pytest.mark.rule("S6")
+def test_the_binary_is_found_as_a_run_finds_it(cli: Cli) -> None:
+    cli.env["CODEX_BINARY"] = cli.agent()
+    assert examine(cli)[1]["binary"]["origin"] == "CODEX_BINARY"
+
+
+@pytest.mark.parametrize("name", ["nowhere/codex", ".", "plain", "liar"])
+def test_what_is_no_codex_cli_makes_it_fail(cli: Cli, name: str) -> None:
+    (cli.directory / "plain").touch()
+    liar = cli.directory / "liar"
+    liar.write_text(f"#!/bin/sh\necho {SECRET}\n")
+    liar.chmod(0o755)
+    status, report = examine(cli, "--codex", str(cli.directory / name))
+    assert (status, report["ok"]) == (1, False)
+    failed = [entry for entry in report["findings"] if entry["state"] == "failed"]
+    assert len(failed) == 1
+    assert failed[0]["advice"]
+
+
+@pytest.mark.rule("S8")
+def test_a_release_that_is_too_old_makes_it_fail(cli: Cli) -> None:
+    status, report = examine(cli, "--codex", cli.agent(version="0.42.0"))
+    assert status == 1
+    assert "0.44.0" in finding(report, "release")["advice"]
+
+
+@pytest.mark.rule("S8")
+def test_a_build_from_source_is_taken_as_it_is(cli: Cli) -> None:
+    status, report = examine(cli, "--codex", cli.agent(version="0.0.0"))
+    assert status == 0
+    assert finding(report, "release")["state"] == "warning"
+
+
+@pytest.mark.rule("X1", "X5")
+def test_a_login_is_told_without_its_secret(cli: Cli) -> None:
+    binary = cli.agent()
+    _, report = examine(cli, "--codex", binary)
+    assert report["login"] == {"auth_json": False, "config_toml": False, "CODEX_API_KEY": False}
+    assert "codex login" in finding(report, "login")["advice"]
+    home = cli.directory / "home"
+    home.mkdir()
+    (home / "auth.json").write_text(SECRET)
+    (home / "config.toml").write_text(SECRET)
+    cli.env["CODEX_API_KEY"] = SECRET
+    status, report = examine(cli, "--codex", binary, "--codex-home", str(home))
+    assert status == 0
+    assert report["login"] == {"auth_json": True, "config_toml": True, "CODEX_API_KEY": True}
+    assert finding(report, "login")["state"] == "ok"
+
+
+def test_a_codex_home_that_is_not_there_makes_it_fail(cli: Cli) -> None:
+    cli.env["CODEX_HOME"] = str(cli.directory / SECRET)
+    status, report = examine(cli, "--codex", cli.agent())
+    assert status == 1
+    assert "CODEX_HOME" in finding(report, "home")["advice"]
+
+
+def test_the_text_says_the_same(cli: Cli) -> None:
+    done = cli.run("doctor", "--codex", cli.agent())
+    assert done.status == 0
+    assert done.stdout.endswith(b"\nA run could be started.\n")
+    assert b"takes: additional directories, images" in done.stdout
+    done = cli.run("doctor", "--codex", "/nowhere")
+    assert done.status == 1
+    assert done.stdout.endswith(b"\nA run could not be started.\n")
+
+
+def test_without_any_cli_it_says_how_to_get_one(cli: Cli) -> None:
+    cli.env["PATH"] = "/nowhere"
+    code = "import sys; sys.modules['codex_cli_bin'] = None; from codex_adapter.cli import main; sys.exit(main())"
+    done = cli.finish(cli.start("doctor", program=(ADAPTER[0], "-c", code)))
+    assert done.status == 1
+    assert b"pip install openai-codex-cli-bin" in done.stdout

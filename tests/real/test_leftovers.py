@@ -1,0 +1,106 @@
+"""What an agent's commands leave running is gone when the run is, however the run ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from codex_adapter import RunCancelled
+from codex_adapter.testing import McpCall, Shell, answer, script
+
+from .stage import Stage
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
+
+MODES = ("workspace-write", "danger-full-access")
+QUIET = ">/dev/null 2>&1 </dev/null"
+LEAVING = {
+    "in the background": f"sleep 601 {QUIET} &",
+    "as an orphan": f"(sleep 602 {QUIET} &)",
+    "in a session of its own": f"(setsid sleep 603 {QUIET} &)",
+    "deaf to signals": f"(trap '' INT TERM HUP; setsid sleep 604 {QUIET} &)",
+}
+
+
+@pytest.mark.smoke
+@pytest.mark.rule("F2")
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_commands_left_in_the_background_is_gone_after_the_run(mode: str, stage: Stage) -> None:
+    fifo = stage.fifo()
+    command = "\n".join([*LEAVING.values(), "echo up > fifo"])
+    with stage.model(script(Shell(command), answer("Done.", gate="go on"))) as server:
+        async with stage.running(stage.sandboxed(mode)) as run:
+            await stage.told(fifo)
+            await stage.asked(server, 2)
+            sleeping = {process.argv[1] for process in stage.oracle.look() if process.argv[:1] == ("sleep",)}
+            server.open_gate("go on")
+            outcome = await stage.outcome(run)
+    if mode == "danger-full-access":
+        # the sandbox may end some of them with the command
+        assert sleeping == {"601", "602", "603", "604"}
+    assert outcome.completion is not None
+    assert (outcome.completion.final_text, outcome.completion.status.success) == ("Done.", True)
+
+
+@pytest.mark.rule("F2")
+async def test_a_command_that_is_still_running_at_the_end_of_the_turn_is_gone_after_the_run(stage: Stage) -> None:
+    stage.release.needs(0, 120, what="commands that go on while the model does")
+    command = Shell("echo begun; sleep 600", {"yield_time_ms": 500})
+    with stage.model(script(command, "Done.")):
+        outcome = await stage.run(stage.sandboxed("danger-full-access"))
+    assert outcome.completion is not None
+    assert (outcome.completion.final_text, outcome.completion.status.success) == ("Done.", True)
+
+
+@pytest.mark.rule("F3", "K5")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("number", ["INT", "TERM", "KILL"])
+async def test_a_cli_that_a_signal_ends_leaves_nothing(number: str, mode: str, stage: Stage) -> None:
+    fifo = stage.fifo()
+    command = "\n".join([*LEAVING.values(), "echo up > fifo; sleep 605"])
+    with stage.model(script(Shell(command), "never")):
+        async with stage.running(stage.sandboxed(mode)) as run:
+            await stage.told(fifo)
+            stage.signal(number)
+            outcome = await stage.outcome(run)
+    assert outcome.completion is not None
+    assert (outcome.completion.turn, outcome.completion.final_text) == ("cut_off", None)
+    if number == "INT":
+        assert outcome.completion.status.code == (0 if stage.release.before(0, 120) else 1)
+    else:
+        assert outcome.completion.status.signal == f"SIG{number}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, stage: Stage) -> None:
+    fifo = stage.fifo()
+    command = "\n".join([*LEAVING.values(), "echo up > fifo; sleep 605"])
+    with stage.model(script(Shell(command), "never")):
+        async with stage.running(stage.sandboxed(mode)) as run:
+            await stage.told(fifo)
+            run.kill()
+            outcome = await stage.outcome(run)
+    assert isinstance(outcome.error, RunCancelled)
+
+
+async def test_an_mcp_server_that_is_deaf_is_gone_when_the_run_is_killed(stage: Stage) -> None:
+    with stage.model(script(McpCall("srv", "slow", {"seconds": 600}), "never"), config=stage.mcp_server("srv")):
+        async with stage.running() as run:
+            async for event in run.events:
+                if event.kind == "tool_call":
+                    break
+            assert any(stage.oracle.word in " ".join(process.argv) for process in stage.oracle.look())
+            run.kill()
+            outcome = await stage.outcome(run)
+    assert isinstance(outcome.error, RunCancelled)
+
+
+async def test_a_stopped_cli_is_ended_too(stage: Stage) -> None:
+    fifo = stage.fifo()
+    with stage.model(script(Shell("echo up > fifo; sleep 605"), "never")):
+        async with stage.running() as run:
+            await stage.told(fifo)
+            stage.signal("STOP")
+            run.cancel()
+            outcome = await stage.outcome(run)
+    assert isinstance(outcome.error, RunCancelled)
+    assert outcome.seconds < 6.0

@@ -1,0 +1,68 @@
+"""The oracle itself: what hides from it in each of the usual ways is found all the same, and a clean run is clean."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from .oracle import Oracle
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
+
+HIDING = {
+    "a child": "exec sleep 600",
+    "a session of its own": "setsid sleep 600 & read line",
+    "an orphan": "(sleep 600 >/dev/null <&- &) ; read line",
+    "no environment": "env -i sleep 600 & read line",
+    "an orphan without an environment": "sleep 0.2; (setsid env -i sleep 600 >/dev/null <&- &) ; read line",
+}
+
+
+@contextmanager
+def _marked(oracle: Oracle, command: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = {"PATH": os.environ["PATH"], **oracle.environment}
+    with subprocess.Popen(["sh", "-c", command], env=environment, stdin=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            for found in oracle.look():
+                os.kill(found.pid, 9)
+
+
+@pytest.mark.parametrize("way", HIDING)
+def test_a_process_is_found_and_then_not_any_more(way: str) -> None:
+    oracle = Oracle()
+    with _marked(oracle, HIDING[way]) as process:
+        while not (sleepers := [p.pid for p in oracle.look() if p.argv[:2] == ("sleep", "600")]):
+            assert process.poll() is None
+        assert ("sleep", "600") in oracle.left()
+        assert os.getpid() not in [p.pid for p in oracle.look()]
+        if process.pid not in sleepers:
+            process.kill()
+            process.wait()
+            assert ("sleep", "600") in oracle.left()
+    assert oracle.left() == []
+
+
+def test_a_process_that_was_not_waited_for_is_left() -> None:
+    oracle = Oracle()
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, **oracle.environment}) as process:
+        while not oracle.look():
+            assert process.poll() is None
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert oracle.left() == [("a zombie",)]
+    assert oracle.left() == []
+
+
+def test_a_pipe_that_was_not_closed_is_left() -> None:
+    oracle = Oracle()
+    ends = os.pipe()
+    assert len(oracle.left()) == 1
+    for end in ends:
+        os.close(end)
+    assert oracle.left() == []
