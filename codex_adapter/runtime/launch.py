@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import msgspec
 import trio
@@ -74,9 +76,6 @@ def schema_file(options: ExecOptions) -> Iterator[str | None]:
     if options.output_schema is None:
         yield None
         return
-    from shutil import rmtree  # noqa: PLC0415 - slow to load, and few runs have a schema
-    from tempfile import mkdtemp  # noqa: PLC0415
-
     try:
         directory = mkdtemp(prefix="codex-adapter-")
     except OSError:

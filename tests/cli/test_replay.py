@@ -20,7 +20,12 @@ from codex_adapter.testing.thread_lines import (
 from .command import Cli, Done
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "codex"
-LINES = [thread_started(), turn_started(), command_started("item_0", "ls"), command_completed("item_0", "ls", "found\n")]
+LINES = [
+    thread_started(),
+    turn_started(),
+    command_started("item_0", "ls"),
+    command_completed("item_0", "ls", "found\n"),
+]
 LINES += [agent_message("item_1", "Done."), turn_completed()]
 
 
