@@ -67,9 +67,9 @@ def _main(words: list[str]) -> int:
     if words[0] in ("-h", "--help"):
         raise HelpRequested(_HELP)
     if words[0] == "--version":
-        from importlib.metadata import version  # noqa: PLC0415 - slow to load
+        from codex_adapter.cli.versions import installed_version  # noqa: PLC0415 - slow to load
 
-        raise HelpRequested(f"codex-adapter {version('codex-adapter')}\n")
+        raise HelpRequested(f"codex-adapter {installed_version('codex-adapter')}\n")
     command = _command(words[0])
     with held_back() as wanted:
         options = command.parser().read(words[1:])

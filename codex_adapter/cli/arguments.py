@@ -12,8 +12,19 @@ from typing_extensions import override
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 
-__all__ = ["Command", "HelpRequested", "Once", "Parser", "UsageError", "json_lines_or_pretty", "one_of", "seconds"]
+__all__ = [
+    "Command",
+    "HelpRequested",
+    "Once",
+    "Parser",
+    "UsageError",
+    "in_our_words",
+    "json_lines_or_pretty",
+    "one_of",
+    "seconds",
+]
 
+_CONFIG_FIELD = re.compile(r"(?<![.\w])config\.([a-z_]+)")
 # An option's name says nothing of its value; anything else that begins with a dash may be a value that went astray.
 _OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
 
@@ -28,6 +39,15 @@ class HelpRequested(Exception):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
+
+
+def in_our_words(message: str) -> str:
+    """The library's message with the options of the command line in the place of the fields that they set."""
+
+    def option(match: re.Match[str]) -> str:
+        return "--codex" if match[1] == "binary" else "--" + match[1].replace("_", "-")
+
+    return _CONFIG_FIELD.sub(option, message)
 
 
 class Command(NamedTuple):

@@ -10,7 +10,7 @@ from traceback import extract_tb
 import trio
 
 from codex_adapter import AdapterError, BackendError, Completion, RunCancelled, RunHandle, RunTimedOut, SpawnError
-from codex_adapter.cli.arguments import UsageError
+from codex_adapter.cli.arguments import UsageError, in_our_words
 from codex_adapter.cli.output import Output, complain
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import View
@@ -73,9 +73,9 @@ async def _forward(run: RunHandle, view: View, output: Output) -> None:
 def _explain(outcome: Completion | AdapterError) -> None:
     if isinstance(outcome, BackendError):
         if outcome.advice is not None:
-            complain(outcome.advice)
+            complain(in_our_words(outcome.advice))
     elif isinstance(outcome, AdapterError):
-        complain(str(outcome))
+        complain(in_our_words(str(outcome)))
 
 
 def _exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:

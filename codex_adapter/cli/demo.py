@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, SpawnError, open_run
-from codex_adapter.cli.arguments import Command, Once, Parser
+from codex_adapter.cli.arguments import Command, Once, Parser, UsageError
 from codex_adapter.cli.conduct import conduct
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.output import Output
@@ -159,7 +159,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 @contextmanager
 def _place(*, keep: bool) -> Iterator[_Place]:
     with ExitStack() as leaving:
-        root = tempfile.mkdtemp(prefix="codex-adapter-demo-")
+        try:
+            root = tempfile.mkdtemp(prefix="codex-adapter-demo-")
+        except OSError:
+            raise UsageError("the temporary directory cannot be written to; name another one in TMPDIR") from None
         if not keep:
             leaving.callback(shutil.rmtree, root, ignore_errors=True)
         yield _Place(Path(root))

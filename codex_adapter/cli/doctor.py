@@ -6,7 +6,6 @@ import argparse
 import os
 import platform
 import subprocess
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
@@ -14,10 +13,11 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.cli.arguments import Command, Once, Parser
+from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
 from codex_adapter.core.releases import FEATURES, MINIMUM, Version, is_supported
 from codex_adapter.runtime.binary import Binary, ask_version, find_binary
@@ -94,7 +94,7 @@ async def _examine(config: CodexConfig) -> _Report:
     login = _login(environ)
     findings += [_home_finding(environ), _login_finding(login)]
     findings.append(_Finding("containment", "ok", LEVEL))
-    versions = {name: version(name) for name in ("codex-adapter", "trio", "msgspec")}
+    versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
         ok=all(finding.state != "failed" for finding in findings),
         adapter=versions["codex-adapter"],
@@ -112,7 +112,11 @@ async def _examine_binary(config: CodexConfig, environ: dict[str, str]) -> tuple
     try:
         binary = find_binary(config, environ)
     except SpawnError as error:
-        return None, [_Finding("codex", "failed", "not found" if error.not_found else "no program", error.advice)]
+        return None, [
+            _Finding(
+                "codex", "failed", "not found" if error.not_found else "no program", in_our_words(error.advice or "")
+            )
+        ]
     release = await ask_version(binary, environ)
     kind = "npm launcher" if binary.launcher else "native"
     found = [_Finding("codex", "ok", f"{printable(binary.path)} ({kind}, from {binary.origin})")]

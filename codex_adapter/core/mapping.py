@@ -17,7 +17,7 @@ from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.masking import SHORTEST_SECRET
 from codex_adapter.core.parsing import BadLine, usable_id
 from codex_adapter.core.session import SessionNotice
-from codex_adapter.core.tools import TOOLS, ToolItem
+from codex_adapter.core.tools import TOOLS, ToolItem, ToolMaker
 from codex_adapter.events import (
     AGENT_KIND,
     ErrorSource,
@@ -72,33 +72,40 @@ class Mapper:
         self._payloads = payloads
         self._thread_id: str | None = None
         self._thread_id_shown: str | None = None
-        self._turn_id: str | None = None
-        self._turn_id_shown: str | None = None
+        self._turn_seen: str | None = None
+        self._turn_shown: str | None = None
         self._session = SessionNotice()
 
     def map(self, lines: Iterable[te.ThreadEvent | BadLine]) -> list[Event]:
         """What the lines give, one logical event each (M0)."""
         out: list[Event] = []
         for line in lines:
-            if type(line) is BadLine:
-                self.facts.stalls += 1
-                event = error_event(self.seq, line.message)
+            phase = _PHASES.get(type(line))
+            if phase is None or line.thread_id is not self._thread_id or self._session.waiting:  # type: ignore[union-attr]
+                out += self._map_with_care(line)
             else:
-                if line.thread_id is not self._thread_id:
-                    self._see_thread(line)
-                phase = _PHASES.get(type(line))
-                if phase is None:
-                    event = _LINES[type(line)](self, line)
-                else:
-                    item: te.Item = line.item  # type: ignore[union-attr]  # a line that has a phase has an item
-                    event = _ITEMS[type(item)](self, line, item, phase)
-                if self._session.waiting:
-                    *before, event = self._session.put_on(event)
-                    out += before
-                    self.seq += len(before)
-            self.seq += 1
-            out.append(event)
+                item: te.Item = line.item  # type: ignore[union-attr]  # a line that has a phase has an item
+                out.append(_ITEMS[type(item)](self, line, item, phase))
+                self.seq += 1
         return out
+
+    def _map_with_care(self, line: te.ThreadEvent | BadLine) -> list[Event]:
+        """A line that is no item, or that comes with news of the session."""
+        if isinstance(line, BadLine):
+            self.facts.stalls += 1
+            events = [error_event(self.seq, line.message)]
+        else:
+            if line.thread_id is not self._thread_id:
+                self._see_thread(line)
+            phase = _PHASES.get(type(line))
+            if phase is None:
+                event = _LINES[type(line)](self, line)
+            else:
+                item: te.Item = line.item  # type: ignore[union-attr]  # as above
+                event = _ITEMS[type(item)](self, line, item, phase)
+            events = self._session.put_on(event) if self._session.waiting else [event]
+        self.seq += len(events)
+        return events
 
     def finish(self) -> list[Event]:
         """What is left at the end of the stream: a session id that no status event has carried (M5)."""
@@ -107,9 +114,7 @@ class Mapper:
         return events
 
     def _see_thread(self, line: te.ThreadEvent) -> None:
-        thread_id = line.thread_id
-        if thread_id is None:
-            return
+        thread_id: str = line.thread_id  # type: ignore[assignment]  # a thread that was seen is not forgotten
         if not usable_id(thread_id):
             line.thread_id = None
             if thread_id.strip():
@@ -195,25 +200,34 @@ class Mapper:
         self.free_text.append(message)
         return error_event(self.seq, message, _FROM_ITEM)
 
-    def _tool(self, line: ItemLine, item: ToolItem, phase: ToolPhase) -> Event:
+    def _turn_id(self, line: ItemLine) -> str | None:
+        if line.turn_id is not self._turn_seen:
+            self._turn_seen = line.turn_id
+            self._turn_shown = None if line.turn_id is None else self._mask(line.turn_id)
+        return self._turn_shown
+
+
+def _tool_mapping(make: ToolMaker) -> Callable[[Mapper, ItemLine, ToolItem, ToolPhase], Event]:
+    """How a tool-like item is mapped whose facet `make` makes."""
+
+    def map_tool(mapper: Mapper, line: ItemLine, item: ToolItem, phase: ToolPhase) -> Event:
         item_id = item.id
-        if line.turn_id is not self._turn_id:
-            self._turn_id = line.turn_id
-            self._turn_id_shown = None if line.turn_id is None else self._mask(line.turn_id)
-        thread_id = None if line.thread_id is None else self._thread_id_shown
-        tool = TOOLS[type(item)](item, phase, thread_id, self._turn_id_shown)
+        thread_id = None if line.thread_id is None else mapper._thread_id_shown
+        tool = make(item, phase, thread_id, mapper._turn_id(line))
         if phase == "fail":
             tool = replace(tool, status="failed")
         if tool.tool_name is not None:
-            self.free_text.append(tool.tool_name)
+            mapper.free_text.append(tool.tool_name)
         if len(item_id) >= SHORTEST_SECRET:
-            self.free_text.append(item_id)
-        facet = ToolCall(tool) if self._payloads is None else self._payloads(tool, item)
+            mapper.free_text.append(item_id)
+        facet = ToolCall(tool) if mapper._payloads is None else mapper._payloads(tool, item)
         if phase == "complete" or phase == "fail":  # noqa: PLR1714 - no set is made for every event
-            self.facts.open_tools.pop(item_id, None)
-            return Event(self.seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
-        self.facts.open_tools[item_id] = None
-        return Event(self.seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
+            mapper.facts.open_tools.pop(item_id, None)
+            return Event(mapper.seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
+        mapper.facts.open_tools[item_id] = None
+        return Event(mapper.seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
+
+    return map_tool
 
 
 _PHASES: dict[type, ToolPhase] = {
@@ -235,5 +249,5 @@ _ITEMS: dict[type, Callable[..., Event]] = {
     te.Reasoning: Mapper._reasoning,
     te.TodoList: Mapper._plan,
     te.ErrorItem: Mapper._warning,
-    **dict.fromkeys(TOOLS, Mapper._tool),
+    **{kind: _tool_mapping(make) for kind, make in TOOLS.items()},
 }

@@ -74,6 +74,7 @@ def test_it_is_126_when_the_binary_cannot_be_executed(cli: Cli) -> None:
         done = cli.run("run", "--codex", str(path), "Hi.")
         assert done.status == 126
         assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": SPAWN}}
+        assert "--codex" in done.complaint
         assert str(path) not in done.complaint
 
 

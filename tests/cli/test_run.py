@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.testing import Exit, PrintFile, PrintJson, ReadPrompt, Step, WriteFacts, read_facts
+from codex_adapter.testing import Exit, Facts, PrintFile, PrintJson, ReadPrompt, Step, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import (
     agent_message,
     command_completed,
@@ -32,7 +32,7 @@ def run(cli: Cli, *words: str, steps: tuple[Step, ...] = TURN, stdin: bytes = b"
     return cli.run("run", "--codex", binary, *words, stdin=stdin, **options)
 
 
-def told(cli: Cli) -> Any:
+def told(cli: Cli) -> Facts:
     """What the agent was given."""
     return read_facts(cli.directory / "facts")
 
@@ -90,8 +90,10 @@ def test_the_prompt_is_the_argument_even_if_it_looks_like_an_option(cli: Cli, pr
         (("--fork", "0199"), ["--sandbox", "workspace-write", "fork", "0199", "-"]),
         (
             ("--interactive", "--ask-for-approval", "on-request"),
-            ["--ask-for-approval", "on-request", "exec", "--color", "never", "--json", "--skip-git-repo-check"]
-            + ["--sandbox", "workspace-write", "-"],
+            [
+                *("--ask-for-approval", "on-request", "exec", "--color", "never", "--json", "--skip-git-repo-check"),
+                *("--sandbox", "workspace-write", "-"),
+            ],
         ),
         (("--ask-for-approval", "never"), ["--sandbox", "workspace-write", "-"]),
         (

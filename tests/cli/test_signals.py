@@ -36,10 +36,10 @@ pytestmark = pytest.mark.rule("E4", "E1", "W3")
 STOPPING = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 
-def started(cli: Cli, *steps: Step, **options: object) -> subprocess.Popen[bytes]:
+def started(cli: Cli, *steps: Step) -> subprocess.Popen[bytes]:
     """A run whose agent has begun with these steps."""
     facts = cli.directory / "facts"
-    process = cli.start("run", "--codex", cli.agent(*steps, WriteFacts(str(facts)), Hang()), "Hi.", **options)
+    process = cli.start("run", "--codex", cli.agent(*steps, WriteFacts(str(facts)), Hang()), "Hi.")
     until(facts.exists)
     return process
 
@@ -63,10 +63,11 @@ def alive(pid: int) -> bool:
 def until_full(process: subprocess.Popen[bytes]) -> None:
     """Wait until the pipe that a process writes to is full."""
     assert process.stdout is not None
-    size = fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ)
+    pipe = process.stdout.fileno()
+    size = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
 
     def full() -> bool:
-        (waiting,) = struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))
+        (waiting,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
         return bool(waiting > size - 4096)
 
     until(full)

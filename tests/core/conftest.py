@@ -1,13 +1,32 @@
-"""The recordings of the real CLI, for every test that takes `recording` and `returncode`."""
+"""The recordings of the real CLI, and the closed list of what may be said of a bad line."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 CODEX = Path(__file__).parents[2] / "fixtures" / "codex"
+
+FIELDS = frozenset(
+    {
+        *("type", "thread_id", "turn_id", "conversation_id", "item", "usage", "error", "message", "id", "text"),
+        *("command", "aggregated_output", "exit_code", "status", "stdout", "stderr", "changes", "path", "kind"),
+        *("diff", "server", "tool", "arguments", "result", "sender_thread_id", "receiver_thread_ids", "prompt"),
+        *("agents_states", "query", "action", "items", "completed", "delta"),
+    }
+)
+MESSAGE = re.compile(
+    r"codex stream (?:"
+    r"parse error \(redacted\): (?:malformed JSON at byte [0-9]+|invalid UTF-8|not an object|nesting too deep"
+    r"|number out of range|line longer than [0-9]+ bytes)"
+    r"|normalize error \(redacted\): (?:(?:missing field|wrong type for field) (?P<field>[a-z_]+)|wrong shape"
+    r"|nesting too deep)"
+    r") \(line_bytes=[0-9]+\)"
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -18,3 +37,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             [(CODEX / row["version"] / f"{row['scenario']}.jsonl", row["returncode"]) for row in rows],
             ids=[f"{row['version']}-{row['scenario']}" for row in rows],
         )
+
+
+@pytest.fixture(scope="session")
+def is_canonical() -> Callable[[str], bool]:
+    """Whether a message is a canonical text of a bad line, its reason from the closed list."""
+
+    def check(message: str) -> bool:
+        found = MESSAGE.fullmatch(message)
+        return found is not None and (found["field"] is None or found["field"] in FIELDS)
+
+    return check

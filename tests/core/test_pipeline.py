@@ -82,8 +82,10 @@ TEXTS = st.one_of(
     ),
 )
 PHASES = ("started", "updated", "completed", "failed", "created", "delta", "moved")
-ITEM_TYPES = ("agent_message", "reasoning", "command_execution", "file_change", "mcp_tool_call", "collab_tool_call")
-ITEM_TYPES += ("web_search", "todo_list", "error", "tomorrow")
+ITEM_TYPES = [
+    *("agent_message", "reasoning", "command_execution", "file_change", "mcp_tool_call", "collab_tool_call"),
+    *("web_search", "todo_list", "error", "tomorrow"),
+]
 ITEM_LINES = st.builds(
     lambda phase, item_type, item_id, text: {
         "type": f"item.{phase}",

@@ -6,8 +6,10 @@ of the run is remembered, so that a process that has dropped its word and lost i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -62,6 +64,19 @@ class Oracle:
         descriptors = sorted(_pipes() - self._pipes)
         return [process.argv or ("a zombie",) for process in self.look()] + [(name,) for name in descriptors]
 
+    def check(self) -> None:
+        """Nothing may be left; what is left all the same is ended, for the sake of the tests that follow."""
+        left = self.left()
+        self.kill()
+        assert left == []
+
+    def kill(self) -> None:
+        """End whatever is left."""
+        while found := [process for process in self.look() if not process.zombie]:
+            for process in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+
     def agent(self) -> Process:
         """The Codex CLI itself: the process of the run that has `exec` in its argv; raises LookupError."""
         for process in self.look():
@@ -84,11 +99,8 @@ def _processes() -> Iterator[Process]:
             # the name, in parentheses, may hold anything; what follows it is numbers
             fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             argv = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-            environment = (entry / "environ").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        except PermissionError:
-            environment = b""
         yield Process(
             pid=int(entry.name),
             started=int(fields[19]),
@@ -96,9 +108,16 @@ def _processes() -> Iterator[Process]:
             session=int(fields[3]),
             zombie=fields[0] in (b"Z", b"X"),
             exiting=bool(int(fields[6]) & EXITING),
-            environment=environment,
+            environment=_environment(entry),
             argv=tuple(argv),
         )
+
+
+def _environment(entry: Path) -> bytes:
+    try:
+        return (entry / "environ").read_bytes()
+    except OSError:  # a zombie has none, and that of another user's process is not told
+        return b""
 
 
 def _pipes() -> set[str]:

@@ -51,7 +51,7 @@ async def test_the_run_goes_to_its_natural_end_when_the_block_is_left(stage: Sta
             await run.events.receive()
             await stage.told(stage.workspace / "begun")
             await _go(stage)
-        assert stage.oracle.left() == []
+        stage.oracle.check()
         assert len(server.requests) == 3
     assert (stage.workspace / "second").exists()
 
@@ -62,7 +62,7 @@ async def test_a_run_is_collected_without_its_events(stage: Stage) -> None:
         completion = await collect(stage.request(), config=stage.config())
     assert completion.final_text == "Done."
     assert (stage.workspace / "done").exists()
-    assert stage.oracle.left() == []
+    stage.oracle.check()
 
 
 @pytest.mark.smoke
@@ -125,4 +125,4 @@ async def test_many_runs_at_once_do_not_see_each_other(stage: Stage) -> None:
                 nursery.start_soon(one, number)
         assert len(server.requests) == 6
     assert texts == dict.fromkeys(range(6), "Done.")
-    assert stage.oracle.left() == []
+    stage.oracle.check()

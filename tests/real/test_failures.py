@@ -13,7 +13,7 @@ from codex_adapter.core.redaction import non_zero_exit_text
 from codex_adapter.testing import Answer, Shell, answer, script
 
 from .shapes import shape
-from .stage import Outcome, Stage
+from .stage import SOME_RETRIES, Outcome, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("F3")]
 
@@ -76,7 +76,7 @@ async def test_work_that_was_done_before_the_failure_is_told(stage: Stage) -> No
 
 @pytest.mark.rule("M8", "F2")
 async def test_reconnecting_is_told_and_no_failure(stage: Stage) -> None:
-    with stage.model(script(answer("lost", cut_after=2), "after the cut"), retries=True) as server:
+    with stage.model(script(answer("lost", cut_after=2), "after the cut"), retries=SOME_RETRIES) as server:
         outcome = await stage.run()
         assert len(server.requests) == 2
     assert "notice" in shape(outcome.events)

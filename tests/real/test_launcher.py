@@ -40,7 +40,7 @@ async def test_the_native_cli_runs_in_place_of_its_launcher(stage: Stage, launch
         async with stage.running(binary=str(launcher)) as run:
             await stage.asked(server)
             assert os.path.samefile(stage.oracle.agent().argv[0], stage.release.binary)
-            assert not [process for process in stage.oracle.look() if "node" in process.argv[0]]
+            assert not [process for process in stage.oracle.look() if process.argv[0] == "node"]
             server.open_gate("go on")
             outcome = await stage.outcome(run)
     assert outcome.completion is not None

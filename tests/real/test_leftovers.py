@@ -35,8 +35,8 @@ async def test_what_commands_left_in_the_background_is_gone_after_the_run(mode: 
             server.open_gate("go on")
             outcome = await stage.outcome(run)
     if mode == "danger-full-access":
-        # the sandbox may end some of them with the command
-        assert sleeping == {"601", "602", "603", "604"}
+        # the CLI itself ends the process group of a command with it, and the sandbox all the rest
+        assert sleeping >= {"603", "604"}
     assert outcome.completion is not None
     assert (outcome.completion.final_text, outcome.completion.status.success) == ("Done.", True)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from .oracle import Oracle
+from .stage import SOON
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
 
@@ -18,7 +20,7 @@ HIDING = {
     "a session of its own": "setsid sleep 600 & read line",
     "an orphan": "(sleep 600 >/dev/null <&- &) ; read line",
     "no environment": "env -i sleep 600 & read line",
-    "an orphan without an environment": "sleep 0.2; (setsid env -i sleep 600 >/dev/null <&- &) ; read line",
+    "an orphan without an environment": "(setsid env -i sh -c 'sleep 600; true' WORD >/dev/null <&- &) ; read line",
 }
 
 
@@ -36,9 +38,10 @@ def _marked(oracle: Oracle, command: str) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize("way", HIDING)
 def test_a_process_is_found_and_then_not_any_more(way: str) -> None:
     oracle = Oracle()
-    with _marked(oracle, HIDING[way]) as process:
-        while not (sleepers := [p.pid for p in oracle.look() if p.argv[:2] == ("sleep", "600")]):
-            assert process.poll() is None
+    with _marked(oracle, HIDING[way].replace("WORD", oracle.word)) as process:
+        deadline = time.monotonic() + SOON
+        while not (sleepers := [p.pid for p in oracle.look() if p.argv == ("sleep", "600")]):
+            assert time.monotonic() < deadline
         assert ("sleep", "600") in oracle.left()
         assert os.getpid() not in [p.pid for p in oracle.look()]
         if process.pid not in sleepers:
@@ -51,8 +54,7 @@ def test_a_process_is_found_and_then_not_any_more(way: str) -> None:
 def test_a_process_that_was_not_waited_for_is_left() -> None:
     oracle = Oracle()
     with subprocess.Popen(["sleep", "600"], env={**os.environ, **oracle.environment}) as process:
-        while not oracle.look():
-            assert process.poll() is None
+        assert oracle.look()
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         assert oracle.left() == [("a zombie",)]

@@ -1,0 +1,45 @@
+"""Help and version: for each command, with examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.cli import main
+
+from .command import ADAPTER, Cli
+
+
+@pytest.mark.rule("C1")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--help"], "commands:"),
+        (["-h"], "examples:"),
+        (["run", "--help"], "--idle-timeout SECONDS"),
+        (["run", "Hi.", "-h"], "examples:\n  codex-adapter run"),
+        (["replay", "--help"], "examples:\n  codex-adapter replay"),
+        (["demo", "--help"], "examples:\n  codex-adapter demo"),
+        (["doctor", "--help"], "examples:\n  codex-adapter doctor"),
+        (["schema", "--help"], "examples:\n  codex-adapter schema"),
+        (["--version"], "codex-adapter 0."),
+    ],
+)
+def test_help_and_version_are_shown_and_nothing_else_is_done(
+    capfd: pytest.CaptureFixture[str], words: list[str], shown: str
+) -> None:
+    assert main(words) == 0
+    stdout, stderr = capfd.readouterr()
+    assert stderr == ""
+    assert shown in stdout
+
+
+@pytest.mark.rule("C1")
+def test_help_that_nobody_reads_is_no_failure_and_a_full_disk_is_one(cli: Cli) -> None:
+    done = cli.run("-c", '"$@" --help | true', "sh", *ADAPTER, program=("/bin/sh",))
+    assert done.stderr == ""
+    with Path("/dev/full").open("wb") as full:
+        done = cli.finish(cli.start("--help", stdout=full))
+    assert done.status == 125
+    assert "No space left on device" in done.complaint

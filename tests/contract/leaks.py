@@ -1,0 +1,48 @@
+"""Words that must not come out, and the forms in which they might."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ["Canary", "leaks"]
+
+PIECE: Final = 8
+"""Characters of a canary that count as a leak of it."""
+
+
+class Canary:
+    """A word that occurs nowhere by chance; `name` says where it was put."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.word = secrets.token_hex(12)
+
+    def forms_in(self, data: bytes) -> list[str]:
+        """The forms in which the word, or a piece of it, can be read in `data`."""
+        lowered = data.lower()
+        found = [form for form, bytes_ in self._encoded() if bytes_.lower() in lowered]
+        whole = self.word.encode()
+        pieces = (whole[start : start + PIECE] for start in range(len(whole) - PIECE + 1))
+        return found + ["plain"] * any(piece in lowered for piece in pieces)
+
+    def _encoded(self) -> Iterable[tuple[str, bytes]]:
+        word = self.word.encode()
+        yield "hexadecimal", word.hex().encode()
+        yield "hexadecimal, apart", word.hex(" ").encode()
+        yield "UTF-16", self.word.encode("utf-16-le")
+        yield "escaped for JSON", b"".join(b"\\u%04x" % byte for byte in word)
+        yield "escaped for Python", b"".join(b"\\x%02x" % byte for byte in word)
+        yield "escaped for a URL", b"".join(b"%%%02x" % byte for byte in word)
+        yield "backwards", word[::-1]
+        for before in range(3):
+            # Only the characters that depend on the word alone.
+            text = base64.b64encode(bytes(before) + word)
+            yield "base64", text[-(-before * 8 // 6) : (before + len(word)) * 8 // 6]
+
+
+def leaks(data: bytes, canaries: Iterable[Canary]) -> list[str]:
+    """Which canaries can be read in `data`, and how."""
+    return [f"{canary.name}: {form}" for canary in canaries for form in canary.forms_in(data)]

@@ -1,0 +1,46 @@
+"""The scanner for leaks finds every leak that is put there, and none else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import urllib.parse
+
+import pytest
+
+from .leaks import Canary, leaks
+
+pytestmark = pytest.mark.rule("X1", "X5")
+
+
+@pytest.mark.parametrize("around", [b"", b"a", b"ab", b"abc", b"\xff\n"])
+def test_a_word_is_found_in_every_form(around: bytes) -> None:
+    canary, other = Canary("here"), Canary("elsewhere")
+    text = around + canary.word.encode() + around
+    forms = {
+        "plain": {text, text.upper()},
+        "base64": {base64.b64encode(text), base64.urlsafe_b64encode(text)},
+        "hexadecimal": {text.hex().encode(), text.hex().upper().encode()},
+        "hexadecimal, apart": {text.hex(" ").encode()},
+        "UTF-16": {canary.word.encode("utf-16")},
+        "escaped for JSON": {"".join(f"\\u{ord(char):04X}" for char in canary.word).encode()},
+        "escaped for Python": {"".join(f"\\x{ord(char):02x}" for char in canary.word).encode()},
+        "escaped for a URL": {"".join(f"%{ord(char):02X}" for char in canary.word).encode()},
+        "backwards": {text[::-1]},
+    }
+    for form, texts in forms.items():
+        for data in texts:
+            assert leaks(b"before " + data + b" after", [other, canary]) == [f"here: {form}"]
+
+
+def test_a_piece_of_a_word_is_a_leak_of_it() -> None:
+    canary = Canary("here")
+    for start in range(len(canary.word) - 8):
+        assert leaks(f"x{canary.word[start : start + 8]}x".encode(), [canary]) == ["here: plain"]
+
+
+def test_text_in_which_nothing_was_put_has_no_leak() -> None:
+    canaries = [Canary(str(number)) for number in range(50)]
+    text = secrets.token_hex(20_000) + json.dumps({"text": "Ünïcode \u2028"}) + urllib.parse.quote("a b/c")
+    assert leaks(text.encode(), canaries) == []

@@ -1,0 +1,239 @@
+"""Words planted in everything that a run touches: `run` shows none of those that it must not show, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from codex_adapter.testing import (
+    Die,
+    Exit,
+    Hang,
+    PrintBytes,
+    PrintJson,
+    PrintText,
+    ReadPrompt,
+    Step,
+    WaitFor,
+    WriteFacts,
+    WriteStderr,
+    read_facts,
+)
+from codex_adapter.testing.thread_lines import thread_started
+
+from ..cli.command import SOON, Cli
+from .leaks import Canary, leaks
+from .plants import PLANTS, stdout
+
+FULL: Final = ("--tool-payloads", "full")
+METADATA: Final = ("--tool-payloads", "metadata")
+ESCAPED: Final = pytest.mark.xfail(strict=True, reason="JSON in payloads is given as it was printed, escapes and all")
+
+
+class Scene:
+    """An agent that prints every plant, and a request with a word in each of its places."""
+
+    def __init__(self, cli: Cli) -> None:
+        self.cli = cli
+        self.asked = {name: Canary(name) for name in ("prompt", "variable", "directory", "binary", "home", "other")}
+        self.asked |= {name: Canary(name) for name in ("image", "schema", "schema file", "inherited variable")}
+        self.printed = {name: Canary(name) for name in PLANTS}
+        self.stderr, self.unfinished = Canary("standard error"), Canary("the line without an end")
+
+    @property
+    def agent(self) -> tuple[Step, ...]:
+        """What the agent does until the test lets it end."""
+        printed = stdout({name: canary.word for name, canary in self.printed.items()})
+        errors = WriteStderr(f"error: {self.stderr.word}\n", size=200_000)
+        return ReadPrompt(), errors, PrintBytes(printed), PrintText(f'{{"type":"{self.unfinished.word}', end="")
+
+    def run(
+        self, agent: tuple[Step, ...], *words: str, mode: int = 0o755, version: str = "0.163.0"
+    ) -> tuple[int, bytes]:
+        """The status, and all that was written, the streams one after the other."""
+        place, word = self.cli.directory, {name: canary.word for name, canary in self.asked.items()}
+        for name in ("directory", "other", "home"):
+            (place / word[name]).mkdir()
+        (place / word["directory"] / f"{word['image']}.png").touch()
+        (place / word["schema file"]).write_text(json.dumps({"title": word["schema"]}))
+        binary = Path(self.cli.agent(*agent, version=version)).rename(place / word["binary"])
+        binary.chmod(mode)
+        self.cli.env["INHERITED"] = word["inherited variable"]
+        given = ("--codex", str(binary), "--codex-home", word["home"], "--working-dir", word["directory"])
+        given += (
+            "--add-dir",
+            f"../{word['other']}",
+            "--image",
+            f"{word['image']}.png",
+            "--env",
+            f"A={word['variable']}",
+        )
+        given += ("--output-schema", word["schema file"], f"Look at {word['prompt']}.")
+        done = self.cli.run("run", *words, *given)
+        return done.status, done.stdout + b"\n" + done.stderr.encode()
+
+
+@pytest.fixture
+def scene(cli: Cli) -> Scene:
+    return Scene(cli)
+
+
+class Ending(NamedTuple):
+    """A way for a run to end: what the agent does last, what is asked besides, and the exit status."""
+
+    status: int
+    steps: tuple[Step, ...] = ()
+    words: tuple[str, ...] = ()
+    agent: dict[str, Any] = {}
+    prints: bool = True
+
+
+NO_ROLLOUT: Final = WriteStderr("Error: no rollout found for thread id {0}\n")
+ENDINGS: Final = {
+    "exit 0": Ending(0),
+    "exit 3": Ending(3, (Exit(3),)),
+    "killed": Ending(137, (Die("SIGKILL"),)),
+    "timeout": Ending(124, (Hang(),), ("--timeout", "1.5")),
+    "another session": Ending(125, (Hang(),), ("--resume", "0199a213-81c0-7800-8aa1-000000000000"), prints=False),
+    "not executable": Ending(126, agent={"mode": 0o644}, prints=False),
+    "refused": Ending(2, words=("--timeout", "-1"), prints=False),
+    "too old": Ending(125, words=("--fork", "0199a213"), agent={"version": "0.77.0"}, prints=False),
+}
+
+
+@pytest.mark.rule("X1", "X2", "X3", "M7", "T4", "S7", "Q3", "C7")
+@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+@pytest.mark.parametrize("name", ENDINGS)
+def test_what_must_not_be_shown_is_not_shown(scene: Scene, name: str, form: str) -> None:
+    ending = ENDINGS[name]
+    words = ("--format", form, *METADATA, *ending.words)
+    status, written = scene.run((*scene.agent, *ending.steps), *words, **ending.agent)
+    assert status == ending.status, written
+    hidden = [canary for plant, canary in scene.printed.items() if PLANTS[plant][0] != "always"]
+    assert leaks(written, [*scene.asked.values(), *hidden, scene.stderr, scene.unfinished]) == []
+    assert bool(leaks(written, [scene.printed["a message"]])) is ending.prints
+
+
+@pytest.mark.rule("M7")
+@pytest.mark.parametrize("words", [METADATA, FULL])
+def test_what_may_be_shown_is_shown(scene: Scene, words: tuple[str, ...]) -> None:
+    """So that what is not shown is not missing by chance."""
+    _, written = scene.run(scene.agent, *words)
+    seen = {leak.partition(":")[0] for leak in leaks(written, scene.printed.values())}
+    shown = ("always",) if words == METADATA else ("always", "payload")
+    assert seen == {name for name, (who, _) in PLANTS.items() if who in shown}
+
+
+@pytest.mark.rule("X5", "C6")
+@pytest.mark.parametrize("status", [0, 3])
+@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+def test_secrets_of_the_environment_are_masked_wherever_they_stand(scene: Scene, form: str, status: int) -> None:
+    inherited, given, named = (Canary(name) for name in ("inherited", "given", "named"))
+    scene.cli.env["SOME_API_KEY"] = inherited.word
+    words = ("--env", f"APP_PASSWORD={given.word}", "--env", f"INNOCENT={named.word}", "--mask", "INNOCENT")
+    printed = b"".join(stdout(dict.fromkeys(PLANTS, canary.word)) for canary in (inherited, given, named))
+    agent = (ReadPrompt(), PrintBytes(printed), Exit(status))
+    found, written = scene.run(agent, *words, *FULL, "--format", form)
+    assert found == status
+    assert leaks(written, [inherited, given, named]) == []
+    assert written.count(b"***") > 40
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize("ensure_ascii", [False, pytest.param(True, marks=ESCAPED)])
+def test_a_secret_is_masked_as_it_stands_in_json_too(scene: Scene, ensure_ascii: bool) -> None:
+    canaries = [Canary(name) for name in ("before", "between", "after")]
+    secret = '"'.join(f"{canary.word}\\\n\té/" for canary in canaries)
+    raw = {name for name in PLANTS if isinstance(PLANTS[name][1](""), bytes)}
+    lines = stdout(dict.fromkeys(PLANTS.keys() - raw, secret), ensure_ascii=ensure_ascii)
+    _, written = scene.run((ReadPrompt(), PrintBytes(lines)), "--env", f"APP_TOKEN={secret}", *FULL)
+    assert leaks(written, canaries) == []
+    assert written.count(b"***") > 20
+
+
+REFUSED: Final = {
+    "a working directory": (2, "--working-dir", "{}"),
+    "a directory": (2, "--add-dir", "{}"),
+    "a home": (125, "--codex-home", "{}"),
+    "a binary": (127, "--codex", "{}"),
+    "an image": (2, "--image", "{}"),
+    "the file of a schema": (2, "--output-schema", "{}"),
+    "a schema": (2, "--output-schema", "text"),
+    "the file of a request": (2, "--request", "{}"),
+    "a request": (2, "--request", "text"),
+    "a request's field": (2, "--request", "field"),
+    "a request's value": (2, "--request", "value"),
+    "a model": (2, "--model", "-{}"),
+    "a long model": (2, "--model", "{}" * 9),
+    "a mode": (2, "--sandbox", "{}"),
+    "a policy": (2, "--ask-for-approval", "{}"),
+    "a session": (2, "--resume", "-{}"),
+    "payloads": (2, "--tool-payloads", "{}"),
+    "a time": (2, "--timeout", "{}"),
+    "a variable": (2, "--env", "{}"),
+    "a variable's value": (2, "--env", "={}"),
+    "an extension": (2, "--extension", "{}"),
+    "an extension's value": (2, "--extension", 'agent_api.config.model.v1=["{}"]'),
+    "an extension's value inside": (2, "--extension", 'agent_api.session.resume.v1={{"selector":"id","{}":"{}"}}'),
+    "an unknown extension's value": (2, "--extension", 'a.b="{}"'),
+    "an unknown extension's key, after the limit": (2, "--extension", "a." + "b" * 126 + "{}=1"),
+    "an option": (2, "--{}", "x"),
+    "a prompt too many": (2, "{}", "x"),
+}
+
+
+@pytest.mark.rule("Q2", "Q3", "Q5", "E5", "X2", "S6")
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_request_that_is_refused_is_not_repeated(cli: Cli, name: str) -> None:
+    canary, prompt = Canary(name), Canary("prompt")
+    (cli.directory / "text").write_text(f'{{"{canary.word}": {canary.word}}}')
+    (cli.directory / "field").write_text(json.dumps({canary.word: canary.word}))
+    (cli.directory / "value").write_text(json.dumps({"timeout": canary.word, "env": canary.word}))
+    status, option, value = REFUSED[name]
+    words = [word.format(*[canary.word] * 9) for word in (option, value)]
+    cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt())
+    done = cli.run("run", *words, f"Look at {prompt.word}.")
+    assert done.status == status
+    assert leaks(done.stdout + done.stderr.encode(), [canary, prompt]) == []
+    assert done.stderr.startswith("codex-adapter: ")
+
+
+@pytest.mark.rule("S3", "X1")
+def test_the_prompt_is_in_no_argument_no_environment_and_no_file(cli: Cli) -> None:
+    canary, temporary = Canary("prompt"), cli.directory / "temporary"
+    temporary.mkdir()
+    cli.env["TMPDIR"] = str(temporary)
+    facts = cli.directory / "facts"
+    agent = cli.agent(ReadPrompt(), WriteFacts(str(facts)), PrintJson(thread_started()), WaitFor("go"))
+    schema = 'backend.codex.output_schema={"type":"object"}'
+    with cli.start("run", "--codex", agent, "--extension", schema, "-") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"Look at {canary.word}.".encode())
+        process.stdin.close()
+        process.stdin = None
+        process.stdout.readline()
+        seen = {
+            int(path.name): _arguments_and_environment(path) for path in Path("/proc").iterdir() if path.name.isdigit()
+        }
+        files = [path for path in temporary.rglob("*") if path.is_file()]
+        assert len(files) == 1
+        assert leaks(files[0].read_bytes(), [canary]) == []
+        (cli.directory / "go").touch()
+        assert process.wait(SOON) == 0
+    assert read_facts(facts).prompt == f"Look at {canary.word}."
+    assert b"exec" in seen[read_facts(facts).pid]
+    assert b"codex_adapter" in seen[process.pid]
+    assert [pid for pid, text in seen.items() if leaks(text, [canary])] == []
+    assert list(temporary.iterdir()) == []
+
+
+def _arguments_and_environment(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes() + b"\0" + (process / "environ").read_bytes()
+    except OSError:
+        return os.fsencode(process)
