@@ -25,7 +25,7 @@ _EXAMPLES = """\
   codex-adapter replay --exit-status SIGKILL killed.jsonl
   codex exec --json 'Say hello' | codex-adapter replay -
 """
-_STDIN = "/dev/stdin"
+_STDIN = 0
 
 
 def _parser() -> Parser:
@@ -57,9 +57,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     statuses: list[int] = []
     for file in options.files:
 
-        def opening(path: str = _STDIN if file == "-" else file) -> AbstractAsyncContextManager[RunHandle]:
+        def opening(recording: str | int = _STDIN if file == "-" else file) -> AbstractAsyncContextManager[RunHandle]:
             return open_replay(
-                path, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
+                recording, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
             )
 
         statuses.append(await conduct(opening, make_view(), output, stop))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -37,16 +38,21 @@ def open_run(request: RunRequest, *, config: CodexConfig | None = None) -> Abstr
 
 @asynccontextmanager
 async def open_replay(
-    path: str, *, exit_status: int = 0, interval: float = 0.0, full_payloads: bool = False
+    recording: str | os.PathLike[str] | int,
+    *,
+    exit_status: int = 0,
+    interval: float = 0.0,
+    full_payloads: bool = False,
 ) -> AsyncIterator[RunHandle]:
     """A recorded stream as a run: the events and the completion that the live run had (Y1, Y2).
 
-    `exit_status` is the recorded agent's return code, negative for a signal; `interval` the seconds before each line;
+    `recording` is a path or an open descriptor, a pipe for example, which stays the caller's. `exit_status` is the
+    recorded agent's return code, negative for a signal; `interval` the seconds before each line;
     `full_payloads` as `backend.codex.tool_payloads` `full`. Raises `InvalidRequestError` for an unreadable file.
     """
     if not 0 <= interval < float("inf"):
         raise InvalidRequestError("interval must be a finite number of seconds, not negative")
-    source = open_recording(path, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
+    source = open_recording(recording, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
     async with carried(RunHandle(source, Pipeline(full_payloads=full_payloads), config=CodexConfig())) as run:
         yield run
 
@@ -68,7 +74,8 @@ async def carried(run: RunHandle) -> AsyncIterator[RunHandle]:
             yield run
             run.events.leave()
             await run.wait_ended()
-        except BaseException as raised:  # noqa: BLE001 - raised again below, outside the nursery that would wrap it
+        # Raised again below, outside the nursery that would wrap it.
+        except BaseException as raised:  # noqa: BLE001
             error = raised
             run.abandon()
             with trio.CancelScope(shield=True):

@@ -1,9 +1,11 @@
-"""A recorded JSON Lines file as a `Source`: no agent, no network, no configuration (Y1, Y2)."""
+"""A recorded JSON Lines stream as a `Source`: no agent, no network, no configuration (Y1, Y2)."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import BinaryIO, Final
+import os
+import select
+import stat
+from typing import Final
 
 import trio
 
@@ -16,24 +18,39 @@ __all__ = ["ReplaySource", "open_recording"]
 READ_SIZE: Final = 65_536
 
 
-def open_recording(path: str, *, exit_status: ExitStatus, interval: float) -> ReplaySource:
-    """Open a recording. Raises `InvalidRequestError` when the file cannot be read."""
+def open_recording(
+    recording: str | os.PathLike[str] | int, *, exit_status: ExitStatus, interval: float
+) -> ReplaySource:
+    """Open a recording: a path, or a descriptor, which stays the caller's. Raises `InvalidRequestError`."""
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - the source owns and closes it
-        file.read(0)
+        if isinstance(recording, int):
+            fd = os.dup(recording)
+        else:
+            # Without waiting: the writer of a FIFO may come later, and is waited for by reading.
+            fd = os.open(recording, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        mode = os.fstat(fd).st_mode
     except (OSError, ValueError) as error:
         reason = "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
         raise InvalidRequestError(f"the recording {reason}; give the path of a JSON Lines file") from None
-    return ReplaySource(file, exit_status=exit_status, interval=interval)
+    if stat.S_ISDIR(mode):
+        os.close(fd)
+        raise InvalidRequestError("the recording is a directory; give the path of a JSON Lines file")
+    return ReplaySource(fd, waits=not stat.S_ISREG(mode), exit_status=exit_status, interval=interval)
 
 
 class ReplaySource:
-    """Gives a file's bytes, whole reads at a time, or line by line with `interval` seconds before each."""
+    """Gives the bytes of a descriptor as they come, or line by line with `interval` seconds before each.
 
-    def __init__(self, file: BinaryIO, *, exit_status: ExitStatus, interval: float) -> None:
-        self._file = file
+    `waits` for what is no file on a disk: its reader may have to wait for the writer.
+    """
+
+    def __init__(self, fd: int, *, waits: bool, exit_status: ExitStatus, interval: float) -> None:
+        self._fd = fd
+        self._waits = waits and _can_be_waited_for(fd)
         self._status = exit_status
         self._interval = interval
+        self._ahead = bytearray()  # read already, and due only after the interval
+        self._at_end = False
         self._ended = trio.Event()
 
     @property
@@ -47,21 +64,46 @@ class ReplaySource:
 
     async def receive_some(self) -> bytes:
         """As `Source.receive_some`."""
-        if self._ended.is_set():
-            return b""
-        try:
-            if self._interval > 0:
-                with trio.move_on_after(self._interval):
-                    await self._ended.wait()
-                data = b"" if self._ended.is_set() else self._file.readline(READ_SIZE)
-            else:
-                await trio.lowlevel.checkpoint()
-                data = self._file.read(READ_SIZE)
-        except (OSError, ValueError):
-            raise BackendError("io", backend_error_text("io")) from None
+        data = b""
+        if not self._ended.is_set():
+            data = await (self._read_line() if self._interval > 0 else self._read())
         if not data:
             self._ended.set()
         return data
+
+    async def _read_line(self) -> bytes:
+        with trio.move_on_after(self._interval):
+            await self._ended.wait()
+            return b""
+        while b"\n" not in self._ahead and len(self._ahead) < READ_SIZE and not self._at_end:
+            data = await self._read()
+            self._at_end = not data
+            self._ahead += data
+        length = self._ahead.find(b"\n") + 1 or len(self._ahead)
+        line = bytes(self._ahead[:length])
+        del self._ahead[:length]
+        return line
+
+    async def _read(self) -> bytes:
+        try:
+            await self._readable()
+            return b"" if self._ended.is_set() else os.read(self._fd, READ_SIZE)
+        except (OSError, trio.ClosedResourceError):
+            raise BackendError("io", backend_error_text("io")) from None
+
+    async def _readable(self) -> None:
+        if not self._waits:
+            await trio.lowlevel.checkpoint()
+            return
+        async with trio.open_nursery() as nursery:
+
+            async def stop_waiting() -> None:
+                await self._ended.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(stop_waiting)
+            await trio.lowlevel.wait_readable(self._fd)
+            nursery.cancel_scope.cancel()
 
     def close_output(self) -> None:
         """As `Source.close_output`."""
@@ -82,6 +124,18 @@ class ReplaySource:
         self._ended.set()
 
     async def aclose(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the descriptor."""
+        os.close(self._fd)
         await trio.lowlevel.checkpoint()
+
+
+def _can_be_waited_for(fd: int) -> bool:
+    """Whether the system can tell when `fd` is readable; what it cannot, as /dev/null, never makes anybody wait."""
+    poll = select.epoll()
+    try:
+        poll.register(fd, select.EPOLLIN)
+    except PermissionError:
+        return False
+    finally:
+        poll.close()
+    return True

@@ -39,8 +39,8 @@ class Scene:
 
     def __init__(self, cli: Cli) -> None:
         self.cli = cli
-        self.asked = {name: Canary(name) for name in ("prompt", "variable", "directory", "binary", "home", "other")}
-        self.asked |= {name: Canary(name) for name in ("image", "schema", "schema file", "inherited variable")}
+        places = ("prompt", "variable", "inherited variable", "binary", "home", "directory", "other directory", "image")
+        self.asked = {name: Canary(name) for name in (*places, "schema", "schema file")}
         self.printed = {name: Canary(name) for name in PLANTS}
         self.stderr, self.unfinished = Canary("standard error"), Canary("the line without an end")
 
@@ -56,24 +56,24 @@ class Scene:
     ) -> tuple[int, bytes]:
         """The status, and all that was written, the streams one after the other."""
         place, word = self.cli.directory, {name: canary.word for name, canary in self.asked.items()}
-        for name in ("directory", "other", "home"):
+        for name in ("directory", "other directory", "home"):
             (place / word[name]).mkdir()
         (place / word["directory"] / f"{word['image']}.png").touch()
         (place / word["schema file"]).write_text(json.dumps({"title": word["schema"]}))
         binary = Path(self.cli.agent(*agent, version=version)).rename(place / word["binary"])
         binary.chmod(mode)
         self.cli.env["INHERITED"] = word["inherited variable"]
-        given = ("--codex", str(binary), "--codex-home", word["home"], "--working-dir", word["directory"])
-        given += (
-            "--add-dir",
-            f"../{word['other']}",
-            "--image",
-            f"{word['image']}.png",
-            "--env",
-            f"A={word['variable']}",
-        )
-        given += ("--output-schema", word["schema file"], f"Look at {word['prompt']}.")
-        done = self.cli.run("run", *words, *given)
+        options = {
+            "--codex": str(binary),
+            "--codex-home": word["home"],
+            "--working-dir": word["directory"],
+            "--add-dir": f"../{word['other directory']}",
+            "--image": f"{word['image']}.png",
+            "--env": f"A={word['variable']}",
+            "--output-schema": word["schema file"],
+        }
+        given = [text for option in options.items() for text in option]
+        done = self.cli.run("run", *words, *given, f"Look at {word['prompt']}.")
         return done.status, done.stdout + b"\n" + done.stderr.encode()
 
 

@@ -51,7 +51,10 @@ def running(stage: Stage, command: str, *arguments: str, **options: Any) -> Iter
     settings = dict(stage.request().env) | {"CODEX_HOME": str(stage.home)}
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     argv = [sys.executable, "-m", "codex_adapter", command, *arguments]
-    with subprocess.Popen(argv, env={**os.environ, **settings}, cwd=stage.workspace, **options) as process:
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        argv, env={**os.environ, **settings}, cwd=stage.workspace, **options
+    )
+    with process:
         try:
             yield process
             process.wait(SOON)

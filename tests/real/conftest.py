@@ -11,11 +11,10 @@ import pytest
 from .releases import Release, installed
 from .stage import Stage
 
-RELEASES = installed()
 NONE = pytest.param(None, marks=pytest.mark.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES"))
 
 
-@pytest.fixture(scope="session", params=RELEASES or [NONE], ids=str)
+@pytest.fixture(scope="session", params=list[object](installed()) or [NONE], ids=str)
 def release(request: pytest.FixtureRequest) -> Release:
     """One Codex CLI after the other."""
     assert isinstance(request.param, Release)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import secrets
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +78,13 @@ class Oracle:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
 
+    def wait_gone(self, seconds: float) -> list[tuple[str, ...]]:
+        """What is still living after so long; for a run that nobody is left to wait for."""
+        deadline = time.monotonic() + seconds
+        while self.look() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return [process.argv for process in self.look()]
+
     def agent(self) -> Process:
         """The Codex CLI itself: the process of the run that has `exec` in its argv; raises LookupError."""
         for process in self.look():
@@ -125,7 +133,7 @@ def _pipes() -> set[str]:
     names = set()
     for entry in Path("/proc/self/fd").iterdir():
         try:
-            names.add(os.readlink(entry))
+            names.add(str(entry.readlink()))
         except FileNotFoundError:
             continue
     return {name for name in names if name.startswith(("pipe:", "anon_inode:[pidfd]"))}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from typing_extensions import override
 
 __all__ = ["Release", "installed"]
 
@@ -22,6 +23,7 @@ class Release(NamedTuple):
     binary: Path
     launcher: Path | None = None
 
+    @override
     def __str__(self) -> str:
         return ".".join(map(str, self.version))
 

@@ -16,7 +16,7 @@ def shape(events: Iterable[Event]) -> list[str]:
 
 
 def is_warning(event: Event) -> bool:
-    """Whether the event is an error item: of a model that the CLI has no metadata for, of a mistake in its configuration."""
+    """Whether the event is an error item, as for a model that the CLI has no metadata for."""
     return isinstance(event.data, ErrorSource) and event.data.source == "item"
 
 

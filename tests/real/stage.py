@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import trio
 
 from codex_adapter import (
@@ -28,7 +27,7 @@ from codex_adapter.testing import ModelServer, Scenario, mcp_config
 from .oracle import Oracle
 from .releases import Release
 
-__all__ = ["SOON", "SOME_RETRIES", "Outcome", "Stage"]
+__all__ = ["SOME_RETRIES", "SOON", "Outcome", "Stage"]
 
 SOON = 20.0
 """Seconds within which anything that is not about time must have happened."""
@@ -69,15 +68,12 @@ class Stage:
         """
         with ModelServer(scenario) as server:
             server.write_codex_home(self.home, config=SANDBOX + config)
-            if not retries:
-                file = self.home / "config.toml"
-                file.write_text(
-                    file.read_text().replace('wire_api = "responses"', f'wire_api = "responses", {NO_RETRIES}')
-                )
+            file = self.home / "config.toml"
+            file.write_text(file.read_text().replace('wire_api = "responses"', f'wire_api = "responses", {retries}'))
             yield server
 
     def mcp_server(self, name: str) -> str:
-        """The scripted MCP server for the CLI's configuration, with the oracle's word in its argv: it gets no variable."""
+        """Configuration of the scripted MCP server; the oracle's word is in its argv, since it gets no variable."""
         return mcp_config(name).replace('"ok"]', f'"ok", "{self.oracle.word}"]')
 
     def request(self, prompt: str = "Do it.", *, env: Mapping[str, str] | None = None, **options: Any) -> RunRequest:

@@ -75,23 +75,20 @@ def test_nothing_survives_an_adapter_that_is_killed(mode: str, stage: Stage) -> 
             assert len(stage.oracle.look()) > 3
             process.kill()
             process.wait(SOON)
-            deadline = time.monotonic() + PROMPT
-            while stage.oracle.look() and time.monotonic() < deadline:
-                pass
-            left = [found.argv for found in stage.oracle.look()]
+            left = stage.oracle.wait_gone(PROMPT)
             stage.oracle.kill()
     assert left == []
 
 
 @pytest.mark.rule("E2", "D3")
 @pytest.mark.parametrize(("last", "status"), [(answer("Done."), 0), (REFUSAL, 1)])
-def test_a_reader_that_leaves_changes_neither_the_work_nor_the_status(
-    last: Answer, status: int, stage: Stage
-) -> None:
+def test_a_reader_that_leaves_changes_neither_the_work_nor_the_status(last: Answer, status: int, stage: Stage) -> None:
     stage.fifo("begun")
     stage.fifo("go")
     work = Shell("echo x > begun; read word < go; echo one > first")
-    thoughts = answer(*(Reasoning((f"**{number}** {'x' * 2000}",)) for number in range(100)), Shell("echo two > second"))
+    thoughts = answer(
+        *(Reasoning((f"**{number}** {'x' * 2000}",)) for number in range(100)), Shell("echo two > second")
+    )
     with stage.model(script(work, thoughts, last)):
         with running(stage, *_run(stage)) as process:
             assert process.stdout is not None

@@ -99,7 +99,7 @@ def test_a_binary_that_is_none_gives_126_and_one_that_is_not_there_127(stage: St
     plain = stage.root / "plain"
     plain.write_text("no program")
     for binary, status in ((plain, 126), (stage.root / "missing", 127)):
-        with running(stage, "run", "--codex", str(binary), "Do it.") as process:
+        with stage.model(script()), running(stage, "run", "--codex", str(binary), "Do it.") as process:
             done = told(process)
         assert done.status == status
         assert done.completion["error"] == {"kind": "backend", "message": backend_error_text("spawn")}

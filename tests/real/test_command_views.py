@@ -16,7 +16,9 @@ pytestmark = [pytest.mark.real]
 
 @pytest.mark.rule("C7")
 def test_a_run_is_told_as_text(stage: Stage) -> None:
-    with stage.model(script(Shell("echo of the command; exit 3"), answer("All\x1b[31m done.", delay=stage.release.pause))):
+    with stage.model(
+        script(Shell("echo of the command; exit 3"), answer("All\x1b[31m done.", delay=stage.release.pause))
+    ):
         done = perform(stage, "run", "--format", "pretty", "Do it.")
     assert (done.status, done.stderr) == (0, b"")
     text = done.stdout.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from codex_adapter import collect, open_run
+from codex_adapter import Event, collect, open_run
 from codex_adapter.testing import Reasoning, Shell, answer, script
 
 from .shapes import shape
@@ -70,9 +70,9 @@ async def test_a_run_is_collected_without_its_events(stage: Stage) -> None:
 async def test_events_are_there_before_the_cli_exits(stage: Stage) -> None:
     with stage.model(script(answer("Half way.", Shell("true")), answer("Done.", gate="go on"))) as server:
         async with stage.running() as run:
-            seen = []
-            with trio.fail_after(SOON):
-                while "agent_message: Half way." not in shape(seen):
+            seen: list[Event] = []
+            while "agent_message: Half way." not in shape(seen):
+                with trio.fail_after(SOON):
                     seen.append(await run.events.receive())
             assert stage.oracle.agent().pid > 0
             server.open_gate("go on")

@@ -1,4 +1,4 @@
-"""A run of the real CLI that is ended in the middle of a command: promptly, with its text, and with nothing left behind."""
+"""A run of the real CLI that is ended in mid-command: promptly, with its text, and with nothing left behind."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_an_exception_in_the_block_leaves_it_as_it_is_and_nothing_else_beh
     fifo = stage.fifo()
     mistake = KeyError("of the caller")
     started = 0.0
-    with stage.model(script(Shell(BUSY), "never")), pytest.raises(KeyError) as caught:
+    with stage.model(script(Shell(BUSY), "never")), pytest.raises(KeyError) as caught:  # noqa: PT012 - one block
         async with open_run(stage.sandboxed(mode), config=stage.config()):
             await stage.told(fifo)
             started = time.monotonic()

@@ -1,4 +1,4 @@
-"""What the real CLI makes of a model that fails: the turn has failed, the status says so, and nothing of stderr is told."""
+"""What the real CLI makes of a model that fails: a failed turn, a status, and nothing of its stderr."""
 
 from __future__ import annotations
 

@@ -35,11 +35,16 @@ def by_node(stage: Stage, launcher: Path) -> str:
     return str(program)
 
 
+def same_file(one: str, other: Path) -> bool:
+    """Whether both paths name one file."""
+    return Path(one).samefile(other)
+
+
 async def test_the_native_cli_runs_in_place_of_its_launcher(stage: Stage, launcher: Path) -> None:
     with stage.model(script(answer("Done.", gate="go on"))) as server:
         async with stage.running(binary=str(launcher)) as run:
             await stage.asked(server)
-            assert os.path.samefile(stage.oracle.agent().argv[0], stage.release.binary)
+            assert same_file(stage.oracle.agent().argv[0], stage.release.binary)
             assert not [process for process in stage.oracle.look() if process.argv[0] == "node"]
             server.open_gate("go on")
             outcome = await stage.outcome(run)
@@ -53,7 +58,7 @@ async def test_a_launcher_on_the_path_is_found(stage: Stage, launcher: Path, mon
     with stage.model(script(answer("Done.", gate="go on"))) as server:
         async with stage.running(stage.request(env={"PATH": path}), binary="codex") as run:
             await stage.asked(server)
-            assert os.path.samefile(stage.oracle.agent().argv[0], stage.release.binary)
+            assert same_file(stage.oracle.agent().argv[0], stage.release.binary)
             server.open_gate("go on")
             await stage.outcome(run)
 

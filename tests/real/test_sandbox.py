@@ -1,4 +1,4 @@
-"""The sandbox mode of a request is the one that the real CLI keeps, at the start of a session and when it is resumed."""
+"""The sandbox mode of a request is the one that the real CLI keeps, in a new session and in a resumed one."""
 
 from __future__ import annotations
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 
@@ -26,6 +28,7 @@ from codex_adapter.testing import (
     CloseStdout,
     Die,
     Exit,
+    ExitOnSignal,
     Fill,
     Hang,
     IgnoreSignals,
@@ -47,8 +50,6 @@ THREAD = "01a20018-057d-7ce3-b0c7-a173a1ba2c6a"
 
 
 def lines(*values: object) -> list[Step]:
-    import msgspec
-
     return [PrintText(msgspec.json.encode(value).decode()) for value in values]
 
 
@@ -157,8 +158,6 @@ async def test_the_agents_own_status_is_told(tmp_path: Path, step: Step, text: s
 
 @pytest.mark.rule("K4", "K3")
 async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
-    from codex_adapter.testing import ExitOnSignal
-
     steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
     start = time.monotonic()
     async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
@@ -217,21 +216,16 @@ async def test_no_descendant_survives(tmp_path: Path, ending: str, kind: str) ->
                 await run.events.aclose()
             else:
                 await run.events.receive()
-            pid = int((tmp_path / "pid").read_text()) if (tmp_path / "pid").exists() else 0
             if ending == "cancel":
                 run.cancel()
             elif ending == "exception":
                 raise KeyError
-            async for _ in run.events if ending != "left" else _nothing():
-                pass
+            if ending != "left":
+                async for _ in run.events:
+                    pass
             await run.wait_completed()
     pid = int((tmp_path / "pid").read_text())
     assert not alive(pid)
-
-
-async def _nothing():  # type: ignore[no-untyped-def]  # an empty async iterator
-    return
-    yield
 
 
 @pytest.mark.rule("F7", "K4")
@@ -302,11 +296,9 @@ async def test_a_binary_that_cannot_run_is_a_spawn_error(tmp_path: Path, content
 
 @pytest.mark.rule("X2")
 async def test_descriptors_running_out_is_a_spawn_error_and_leaks_none(tmp_path: Path) -> None:
-    import resource
-
     settings = config(tmp_path, *WHOLE_TURN)
     assert (await collect(RunRequest(prompt="x"), config=settings)).status.success
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = sorted(entry.name for entry in Path("/proc/self/fd").iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(int(fd) for fd in before)
     for spare in range(12):
@@ -315,11 +307,11 @@ async def test_descriptors_running_out_is_a_spawn_error_and_leaks_none(tmp_path:
             completion: Completion | None = await collect(RunRequest(prompt="x"), config=settings)
         except BackendError as error:
             completion = None
-            assert "codex backend error:" in str(error)
+            assert error.failure in {"spawn", "io"}  # noqa: PT017 - some limits are high enough
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert completion is None or completion.status.success
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert sorted(entry.name for entry in Path("/proc/self/fd").iterdir()) == before
 
 
 @pytest.mark.rule("L2")

@@ -260,7 +260,7 @@ async def test_a_slow_consumer_loses_nothing_and_holds_no_more_than_its_share() 
     async with running([THREAD, *lines, DONE]) as (run, source):
         await wait_all_tasks_blocked()
         assert len(source._script) > 995
-        got = []
+        got: list[str] = []
         while True:
             try:
                 batch = await run.events.receive_batch()
@@ -273,7 +273,7 @@ async def test_a_slow_consumer_loses_nothing_and_holds_no_more_than_its_share() 
 
 @pytest.mark.rule("F7")
 async def test_output_held_open_after_the_exit_is_read_for_a_grace_only(autojump_clock: MockClock) -> None:
-    script = [*TURN_OF_ONE_MESSAGE, EXIT, 1.0, say("late", 9), math.inf]
+    script: list[Step] = [*TURN_OF_ONE_MESSAGE, EXIT, 1.0, say("late", 9), math.inf]
     async with running(script, held=True) as (run, source):
         assert (await texts(run))[-1] == "late"
         assert (await run.wait_completed()).final_text == "late"
@@ -293,7 +293,7 @@ async def test_output_closed_in_mid_turn_by_a_living_agent_fails_the_run(autojum
 
 @pytest.mark.rule("K6")
 async def test_an_agent_that_stays_after_its_turn_is_ended_and_keeps_its_answer(autojump_clock: MockClock) -> None:
-    script = [*TURN_OF_ONE_MESSAGE, math.inf]
+    script: list[Step] = [*TURN_OF_ONE_MESSAGE, math.inf]
     async with running(script, status=ExitStatus(signal="SIGTERM")) as (run, _):
         await run.events.aclose()
         completion = await run.wait_completed()
@@ -305,7 +305,7 @@ async def test_an_agent_that_stays_after_its_turn_is_ended_and_keeps_its_answer(
 
 @pytest.mark.rule("K6")
 async def test_a_new_turn_calls_the_lingering_clock_off(autojump_clock: MockClock) -> None:
-    script = [*TURN_OF_ONE_MESSAGE, 9.0, TURN, 9.0, say("again"), 9.0, DONE]
+    script: list[Step] = [*TURN_OF_ONE_MESSAGE, 9.0, TURN, 9.0, say("again"), 9.0, DONE]
     async with running(script) as (run, _):
         await run.events.aclose()
         assert (await run.wait_completed()).final_text == "again"
@@ -313,7 +313,7 @@ async def test_a_new_turn_calls_the_lingering_clock_off(autojump_clock: MockCloc
 
 @pytest.mark.rule("K5")
 async def test_the_callers_own_exception_leaves_unwrapped_and_ends_the_run(autojump_clock: MockClock) -> None:
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(KeyError, match="mine"):  # noqa: PT012 - the block is the subject
         async with running([THREAD, math.inf], stubborn=2.0) as (run, source):
             await run.events.receive()
             raise KeyError("mine")
