@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from codex_adapter.core import thread_events as te
 from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.masking import SHORTEST_SECRET
+from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.parsing import BadLine, usable_id
 from codex_adapter.core.session import SessionNotice
 from codex_adapter.core.tools import TOOLS, ToolItem, ToolMaker
@@ -22,7 +23,6 @@ from codex_adapter.events import (
     AGENT_KIND,
     ErrorSource,
     Event,
-    Facet,
     Plan,
     PlanItem,
     TextPart,
@@ -34,7 +34,7 @@ from codex_adapter.events import (
     UnknownLine,
 )
 
-__all__ = ["Mapper", "error_event", "status_event"]
+__all__ = ["Mapper"]
 
 _FROM_ITEM = ErrorSource("item")
 _FROM_LINE = ErrorSource("event")
@@ -44,16 +44,6 @@ _TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot
 
 ItemLine: TypeAlias = te.ItemStarted | te.ItemUpdated | te.ItemCompleted | te.ItemFailed
 Payloads: TypeAlias = Callable[[Tool, ToolItem], ToolCall]
-
-
-def status_event(seq: int, message: str | None = None, data: Facet | None = None) -> Event:
-    """A status event (M1)."""
-    return Event(seq, AGENT_KIND, "status", "status", None, message, data)
-
-
-def error_event(seq: int, message: str, data: Facet | None = None) -> Event:
-    """An error event; those of the adapter itself have no data (M1, M8)."""
-    return Event(seq, AGENT_KIND, "error", "error", None, message, data)
 
 
 class Mapper:

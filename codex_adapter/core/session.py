@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from codex_adapter.events import AGENT_KIND, Event, Session, SessionHandle
+from codex_adapter.core.notices import status_event
+from codex_adapter.events import Event, Session, SessionHandle
 
 __all__ = ["SessionNotice"]
 
@@ -42,12 +43,9 @@ class SessionNotice:
             and (data is None or event.data is None)
         ):
             return [replace(event, message=message or event.message, data=data or event.data)]
-        return [self._alone(event.seq, message, data), replace(event, seq=event.seq + 1)]
+        return [status_event(event.seq, message, data), replace(event, seq=event.seq + 1)]
 
     def at_the_end(self, seq: int) -> list[Event]:
         """The id as an event of its own, when no status event came that could carry it."""
         handle, self._handle = self._handle, None
-        return [] if handle is None else [self._alone(seq, None, handle)]
-
-    def _alone(self, seq: int, message: str | None, data: SessionHandle | None) -> Event:
-        return Event(seq, AGENT_KIND, "status", "status", None, message, data)
+        return [] if handle is None else [status_event(seq, data=handle)]

@@ -75,7 +75,7 @@ async def carried(run: RunHandle) -> AsyncIterator[RunHandle]:
             run.events.leave()
             await run.wait_ended()
         # Raised again below, outside the nursery that would wrap it.
-        except BaseException as raised:  # noqa: BLE001
+        except BaseException as raised:  # noqa: BLE001, ASYNC103
             error = raised
             run.abandon()
             with trio.CancelScope(shield=True):

@@ -69,7 +69,8 @@ class Contained:
         """Wait for the agent's exit, for one waiter. Raises `BackendError` (`wait`) when its status was lost."""
         await trio.lowlevel.wait_readable(self._pidfd)
         try:
-            result = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)
+            # It does not block: the agent has exited.
+            result = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222
         except ChildProcessError:
             # Somebody else in this process reaped it, or SIGCHLD is ignored: there is no honest status to give.
             result = None

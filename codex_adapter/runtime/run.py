@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from codex_adapter.core.mapping import error_event
+from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.redaction import (
     CANCELLED,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.core.mapping import error_event
+from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.redaction import non_zero_exit_text
 from codex_adapter.events import Event, ExitStatus
