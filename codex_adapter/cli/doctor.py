@@ -21,7 +21,7 @@ from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
 from codex_adapter.core.releases import FEATURES, MINIMUM, Version, is_supported
 from codex_adapter.runtime.binary import Binary, ask_version, find_binary
-from codex_adapter.runtime.containment import LEVEL
+from codex_adapter.runtime.containment import LEVELS as LEVEL
 
 __all__ = ["COMMAND"]
 

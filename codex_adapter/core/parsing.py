@@ -87,7 +87,7 @@ class LineParser:
             return
         if isinstance(event, TurnStarted):
             self._turns += 1
-            if event.turn_id is None:
+            if event.turn_id is None or not usable_id(event.turn_id):
                 event.turn_id = f"synthetic-turn-{self._turns}"
         if event.turn_id is None:
             event.turn_id = self.turn_id

@@ -17,6 +17,7 @@ from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, Unk
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
+from codex_adapter.runtime.containment import Containment
 from codex_adapter.runtime.launch import Launch, prepare_launch, schema_file
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
@@ -102,9 +103,10 @@ class Backend(Protocol):
 class CodexBackend:
     """The Codex CLI as a backend: one configuration, any number of runs, also at once."""
 
-    def __init__(self, config: CodexConfig | None = None) -> None:
+    def __init__(self, config: CodexConfig | None = None, *, containment: Containment | None = None) -> None:
         self._config = CodexConfig() if config is None else config
         self._versions = Versions()
+        self._containment = Containment() if containment is None else containment
 
     @property
     def agent_kind(self) -> str:
@@ -123,7 +125,7 @@ class CodexBackend:
         launch = await prepare_launch(request, config, versions=self._versions)
         with schema_file(launch.options) as schema:
             expectation = _expectation(launch)
-            source = spawn(launch, schema=schema, stop_timeout=config.stop_timeout)
+            source = await spawn(launch, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment)
             pipeline = Pipeline(
                 full_payloads=launch.options.tool_payloads == "full",
                 secrets=tuple(secret_values(launch.env, config.mask)),

@@ -1,122 +1,103 @@
-"""Nothing survives a run: starting an agent so that it, and all that it starts, can be ended.
+"""Nothing survives a run: the levels by which an agent and all that it starts are held, and the choice of one (N1).
 
-The one interface is `contain`; a stronger arrangement than this one takes its place and nothing else changes. What this
-level reaches: the agent's process group, and every process that still carries the run's mark in its environment.
+Best first: `cgroup`, a guard in a PID namespace and a cgroup of the run's own; `pid_namespace`, a guard that is process
+1 of a namespace; `guard`, a guard that inherits all orphans; `process_group`, what the group and the mark reach. What each
+cannot hold is a table in specs/containment.md.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
-import subprocess
-import uuid
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Final
-
-import trio
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from codex_adapter.core.redaction import backend_error_text
-from codex_adapter.errors import BackendError
+from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
+from codex_adapter.runtime.cgroup import Cgroup, make_cgroup
+from codex_adapter.runtime.guarded import LevelUnavailable, start_guarded
+from codex_adapter.runtime.marks import new_mark, with_mark
+from codex_adapter.runtime.process_group import start_group
 
-__all__ = ["LEVEL", "Contained", "contain"]
+__all__ = ["LEVELS", "Contained", "Containment", "Level"]
 
-LEVEL: Final = "process_group"
-MARK_VARIABLE: Final = "CODEX_ADAPTER_RUN"
-_ROUNDS: Final = 200
-_ROUND_SECONDS: Final = 0.005
-
-
-def contain(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: str, stdin: int, stdout: int, stderr: int
-) -> Contained:
-    """Start the agent on the given descriptors, in a session of its own and with the run's mark. Raises OSError."""
-    mark = uuid.uuid4().hex
-    # An adapter inside a run keeps the outer run's mark, so that the outer run still knows its processes.
-    marks = ":".join(filter(None, (env.get(MARK_VARIABLE), mark)))
-    # From this thread, at once: trio's own would be forked from a worker thread that goes away.
-    process = subprocess.Popen(
-        argv,
-        env={**env, MARK_VARIABLE: marks},
-        cwd=cwd,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=True,
-    )
-    try:
-        return Contained(process, mark)
-    except OSError:
-        process.kill()
-        process.wait()
-        raise
+Level: TypeAlias = Literal["cgroup", "pid_namespace", "guard", "process_group"]
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+_NAMESPACES: Final = ("pid_namespace", "user_namespace")
 
 
-class Contained:
-    """A started agent and all that came of it.
-
-    The agent stays unreaped until `aclose`: so long its process id is not given to another process, nor its group's.
-    """
-
-    def __init__(self, process: subprocess.Popen[bytes], mark: str) -> None:
-        self._process = process
-        self._mark = mark.encode()
-        self._pidfd = os.pidfd_open(process.pid)
+class Contained(Protocol):
+    """A started agent and all that came of it."""
 
     async def wait(self) -> ExitStatus:
         """Wait for the agent's exit, for one waiter. Raises `BackendError` (`wait`) when its status was lost."""
-        await trio.lowlevel.wait_readable(self._pidfd)
-        try:
-            # It does not block: the agent has exited.
-            result = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222
-        except ChildProcessError:
-            # Somebody else in this process reaped it, or SIGCHLD is ignored: there is no honest status to give.
-            result = None
-        if result is None:
-            raise BackendError("wait", backend_error_text("wait"))
-        exited = result.si_code == os.CLD_EXITED
-        return ExitStatus.from_returncode(result.si_status if exited else -result.si_status)
 
     def signal(self, number: signal.Signals) -> None:
         """Send the agent a signal; nothing when it has exited."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, number)
 
-    def kill(self) -> bool:
-        """SIGKILL to everything of the run that is found now; whether there was anything but the agent's group."""
-        self.signal(signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        found = False
-        for pid in self._marked():
-            found = True
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        return found
+    def kill(self) -> None:
+        """SIGKILL to everything of the run."""
 
     async def aclose(self) -> None:
-        """Kill until nothing is found any more, at most for a second, and let go of the agent."""
-        for _ in range(_ROUNDS):
-            if not self.kill():
-                break
-            await trio.sleep(_ROUND_SECONDS)
-        # Reaped by its own id only, and without waiting: an agent that even SIGKILL has not ended yet stays as it is.
-        self._process.poll()
-        os.close(self._pidfd)
+        """Kill until nothing is left, bounded in time, and let go of the agent. Called once, under a shield."""
 
-    def _marked(self) -> Iterator[int]:
-        """Living processes with the run's mark; a process about to be gone has no environment any more."""
-        try:
-            names = os.listdir("/proc")  # noqa: PTH208 - names are all that is needed, and there are many
-        except OSError:
-            return
-        for name in names:
-            if name.isdigit():
+
+class Containment:
+    """Starts agents at the strongest level that this machine has, and remembers which that is.
+
+    `demanded` is the weakest level to be content with. `allowed` are the levels to try, best first.
+    """
+
+    def __init__(self, demanded: Level | None = None, *, allowed: Sequence[Level] = LEVELS) -> None:
+        weakest = LEVELS.index(demanded) if demanded is not None else len(LEVELS) - 1
+        self._ways = [way for way in _ways(allowed) if LEVELS.index(way[0]) <= weakest]
+        self.level: Level | None = None
+        """The level of the last run that was started; None before the first."""
+
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, pipes: Sequence[int]) -> Contained:
+        """Start an agent on the three descriptors `pipes`.
+
+        Raises OSError when it cannot be executed, `SpawnError` where no level that is good enough can be had.
+        """
+        mark = new_mark()
+        env = with_mark(env, mark)
+        while self._ways:
+            level, hold = self._ways[0]
+            cgroup: Cgroup | None = None
+            if level == "cgroup":
+                cgroup = make_cgroup(f"codex-adapter-{mark}")
+            if level == "process_group":
+                self.level = level
+                return start_group(argv, env=env, cwd=cwd, pipes=pipes, mark=mark)
+            if level != "cgroup" or cgroup is not None:
                 try:
-                    environment = Path("/proc", name, "environ").read_bytes()
-                except OSError:
-                    continue
-                if self._mark in environment:
-                    yield int(name)
+                    contained = await start_guarded(
+                        argv, env=env, cwd=cwd, pipes=pipes, mark=mark, hold=hold, cgroup=cgroup
+                    )
+                except LevelUnavailable:
+                    pass
+                else:
+                    self.level = level
+                    return contained
+            del self._ways[0]
+        raise SpawnError(
+            backend_error_text("spawn"),
+            not_found=False,
+            advice="This machine has no containment of the level demanded; `codex-adapter doctor` tells what it has.",
+        )
+
+
+def _ways(allowed: Sequence[Level]) -> Iterator[tuple[Level, str]]:
+    """Levels with the ways in which the guard can hold them, best first."""
+    for level in LEVELS:
+        if level not in allowed:
+            continue
+        if level == "process_group":
+            yield level, ""
+        elif sys.platform == "linux" and sys.executable:
+            if level in ("cgroup", "pid_namespace"):
+                for hold in _NAMESPACES:
+                    yield level, hold
+            if level in ("cgroup", "guard"):
+                yield level, "guard"

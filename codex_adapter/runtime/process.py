@@ -14,7 +14,7 @@ import trio
 from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.containment import Contained, contain
+from codex_adapter.runtime.containment import Contained, Containment
 from codex_adapter.runtime.launch import Launch
 
 __all__ = ["ProcessSource", "spawn"]
@@ -25,7 +25,7 @@ _TAIL_SIZE: Final = 8_192
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"no rollout found for conversation id")
 
 
-def spawn(launch: Launch, *, schema: str | None, stop_timeout: float) -> ProcessSource:
+async def spawn(launch: Launch, *, schema: str | None, stop_timeout: float, containment: Containment) -> ProcessSource:
     """Start the agent (S1 to S5). Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as childs:
         try:
@@ -33,8 +33,8 @@ def spawn(launch: Launch, *, schema: str | None, stop_timeout: float) -> Process
             output, stdout = _pipe(read=ours, write=childs)
             fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, READ_SIZE)
             errors, stderr = _pipe(read=ours, write=childs)
-            contained = contain(
-                launch.argv(schema), env=launch.env, cwd=launch.cwd, stdin=stdin, stdout=stdout, stderr=stderr
+            contained = await containment.start(
+                launch.argv(schema), env=launch.env, cwd=launch.cwd, pipes=(stdin, stdout, stderr)
             )
         except OSError as error:
             raise _spawn_error(error, launch.cwd) from None

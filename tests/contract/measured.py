@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..cli.command import ADAPTER, Cli, Done
 
-__all__ = ["PATIENCE", "Measured", "measured"]
+__all__ = ["PATIENCE", "Measured", "living", "measured"]
 
 PATIENCE: Final = 60.0
 """Seconds after which a command counts as hanging, on a machine with other things to do."""
@@ -78,3 +80,13 @@ def measured(cli: Cli, *words: str, stdin: bytes = b"") -> Measured:
     assert [event["seq"] for event in events] == list(range(len(events)))
     assert (completion["type"], completion["seq"]) == ("completion", len(events))
     return Measured(done, events, completion, peak, seconds)
+
+
+def living(directory: Path) -> list[str]:
+    """The pids of processes whose home is below the directory."""
+    found: list[str] = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"HOME={directory}/".encode() in environment.read_bytes():
+                found.append(environment.parent.name)
+    return found

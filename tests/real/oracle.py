@@ -86,9 +86,9 @@ class Oracle:
         return [process.argv for process in self.look()]
 
     def agent(self) -> Process:
-        """The Codex CLI itself: the process of the run that has `exec` in its argv; raises LookupError."""
+        """The native Codex CLI itself; raises LookupError."""
         for process in self.look():
-            if "exec" in process.argv and "--json" in process.argv:
+            if process.argv and Path(process.argv[0]).name == "codex" and "--json" in process.argv:
                 return process
         raise LookupError("no living process of the run is a Codex CLI")
 

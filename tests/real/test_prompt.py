@@ -24,7 +24,6 @@ ODD = {
     "beyond the basic plane": "\U0001f600\U0010fffd",
     "non-characters": "\ufffe\uffff\ufffd",
     "a byte order mark within": "a\ufeffb",
-    "a byte order mark at the start": "\ufeffDo it.",
     "a flag": "--dangerously-bypass-approvals-and-sandbox",
     "a dash": "-",
     "shell": "$(touch pwned) `touch pwned` ; touch pwned | 'x' \"y\" \\",
@@ -47,6 +46,13 @@ async def test_an_odd_prompt_arrives_as_it_is(name: str, stage: Stage) -> None:
         assert _asked(server) == ODD[name]
     assert shape(outcome.events) == ["session", "status", "agent_message: fine", "usage"]
     assert not (stage.workspace / "pwned").exists()
+
+
+@pytest.mark.rule("R1")
+async def test_a_byte_order_mark_at_the_start_is_passed_on_and_newer_releases_take_it_off(stage: Stage) -> None:
+    with stage.model(script("fine")) as server:
+        await stage.run(stage.request("\ufeffDo it."))
+        assert _asked(server) == ("\ufeffDo it." if stage.release.before(0, 98) else "Do it.")
 
 
 @pytest.mark.smoke

@@ -76,6 +76,7 @@ async def test_the_calls_of_an_mcp_server_are_told_and_the_server_is_gone_afterw
 
 @pytest.mark.rule("M6")
 async def test_a_plan_is_told_each_time_that_it_changes(stage: Stage) -> None:
+    stage.release.needs(0, 50, what="a plan that the configuration can enable")
     begun = Plan((PlanStep("one", "in_progress"), PlanStep("two")))
     midway = Plan((PlanStep("one", "completed"), PlanStep("two", "in_progress")))
     with stage.model(script(begun, midway, "Done."), config="tools.update_plan = { enabled = true }\n"):

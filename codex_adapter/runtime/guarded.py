@@ -1,0 +1,145 @@
+"""The adapter's side of a guard: start one, tell it what to do, hear how the agent ended (N1, N2)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from codex_adapter.core.redaction import backend_error_text
+from codex_adapter.errors import BackendError
+from codex_adapter.events import ExitStatus
+from codex_adapter.runtime.cgroup import Cgroup
+from codex_adapter.runtime.marks import kill_marked
+from codex_adapter.runtime.process_group import kill_until_none_is_found
+
+__all__ = ["Guarded", "LevelUnavailable", "start_guarded"]
+
+_GUARD: Final = str(Path(__file__).with_name("guard.py"))
+_GUARD_PATIENCE: Final = 1.0
+
+
+class LevelUnavailable(Exception):
+    """The guard cannot hold a run in this way on this machine."""
+
+
+async def start_guarded(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    pipes: Sequence[int],
+    mark: str,
+    hold: str,
+    cgroup: Cgroup | None,
+) -> Guarded:
+    """Start a guard, and by it the agent on the three descriptors `pipes`.
+
+    Raises OSError when the agent cannot be executed, `LevelUnavailable` when the run cannot be held like this.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    stdin, stdout, stderr = pipes
+    with theirs:
+        try:
+            # From this thread, at once: the guard is to die with the thread that forked it, and this one stays.
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", _GUARD, str(theirs.fileno()), hold, cgroup.path if cgroup else "", *argv],
+                env=env,
+                cwd=cwd,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            raise
+    guarded = Guarded(process, ours, mark, cgroup)
+    try:
+        message = await guarded.hear()
+    except BaseException:
+        with trio.CancelScope(shield=True):
+            await guarded.aclose()
+        raise
+    if message[:1] == b"P":
+        return guarded
+    await guarded.aclose()
+    if message[:1] == b"E":
+        number = _number(message)
+        raise OSError(number, "", argv[0])
+    raise LevelUnavailable
+
+
+class Guarded:
+    """A guard, the agent that it started, and all that came of it."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], control: socket.socket, mark: str, cgroup: Cgroup | None
+    ) -> None:
+        control.setblocking(False)
+        self._process = process
+        self._control = control
+        self._mark = mark
+        self._cgroup = cgroup
+        self._pidfd = os.pidfd_open(process.pid)
+
+    async def hear(self) -> bytes:
+        """The guard's next message; empty when the guard is gone."""
+        while True:
+            await trio.lowlevel.wait_readable(self._control)
+            try:
+                return self._control.recv(16)
+            except (BlockingIOError, ConnectionResetError):
+                # Reset is said once, when the guard left without hearing all; what it had said itself comes after.
+                continue
+
+    async def wait(self) -> ExitStatus:
+        """As `Contained.wait`."""
+        message = await self.hear()
+        if message[:1] != b"X":
+            # The guard was killed: what became of the agent nobody can tell.
+            raise BackendError("wait", backend_error_text("wait"))
+        return ExitStatus.from_returncode(os.waitstatus_to_exitcode(_number(message)))
+
+    def signal(self, number: signal.Signals) -> None:
+        """As `Contained.signal`."""
+        self._say(b"S" + bytes((number,)))
+
+    def kill(self) -> None:
+        """As `Contained.kill`."""
+        self._say(b"K")
+
+    async def aclose(self) -> None:
+        """As `Contained.aclose`."""
+        self._say(b"K")
+        with trio.move_on_after(_GUARD_PATIENCE):
+            await trio.lowlevel.wait_readable(self._pidfd)
+        if self._process.poll() != 0:
+            # It was killed, or is stopped. A namespace ends with it; without one the mark is what is left to go by.
+            self._process.kill()
+            await kill_until_none_is_found(lambda: kill_marked(self._mark))
+            with trio.move_on_after(_GUARD_PATIENCE):
+                await trio.lowlevel.wait_readable(self._pidfd)
+            self._process.poll()
+        if self._cgroup is not None:
+            await self._cgroup.aclose()
+        self._control.close()
+        os.close(self._pidfd)
+
+    def _say(self, message: bytes) -> None:
+        with contextlib.suppress(OSError):  # it is gone, or hears nothing any more: `aclose` sees to that
+            self._control.send(message)
+
+
+def _number(message: bytes) -> int:
+    return int(struct.unpack_from("=i", message, 1)[0])
