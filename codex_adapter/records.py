@@ -27,7 +27,7 @@ class _Failed(msgspec.Struct, frozen=True, tag_field="outcome", tag="failed"):
 
 def encode_events(events: Sequence[Event]) -> bytes:
     """The lines of some events, each with its newline (W1)."""
-    return _encoder.encode_lines(events)
+    return _one_line_for_everybody(_encoder.encode_lines(events))
 
 
 def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
@@ -35,7 +35,7 @@ def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
 
     `seq` is the number after that of the last event.
     """
-    return b'{"type":"completion","seq":%d,%b\n' % (seq, completion_body(outcome)[1:])
+    return _one_line_for_everybody(b'{"type":"completion","seq":%d,%b\n' % (seq, completion_body(outcome)[1:]))
 
 
 def completion_body(outcome: Completion | AdapterError) -> bytes:
@@ -43,3 +43,10 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
     if isinstance(outcome, Completion):
         return b'{"outcome":"completed",' + _encoder.encode(outcome)[1:]
     return _encoder.encode(_Failed(ErrorBody(outcome.kind, str(outcome))))
+
+
+def _one_line_for_everybody(data: bytes) -> bytes:
+    """U+2028 and U+2029 escaped: JSON allows them as they are, and some readers of lines end a line there (W1)."""
+    if b"\xe2\x80" in data:
+        data = data.replace(b"\xe2\x80\xa8", rb"\u2028").replace(b"\xe2\x80\xa9", rb"\u2029")
+    return data

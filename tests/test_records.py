@@ -123,3 +123,14 @@ def test_the_body_of_a_completion_is_its_record_without_its_place() -> None:
     for outcome in (Completion(ExitStatus(code=3), turn="failed"), BackendError("other", "m")):
         body = json.loads(completion_body(outcome))
         assert {"type": "completion", "seq": 7, **body} == json.loads(encode_completion(7, outcome))
+
+
+@pytest.mark.rule("W1", "W3")
+def test_what_some_readers_take_for_the_end_of_a_line_is_escaped() -> None:
+    text = "a\u2028b\u2029c\u2014d"
+    event = Event(0, "codex", "text_output", "assistant", text)
+    assert b"a\\u2028b\\u2029c\xe2\x80\x94d" in encode_events([event])
+    assert json.loads(encode_events([event]))["text"] == text
+    completion = encode_completion(1, Completion(status=ExitStatus(code=0), final_text=text))
+    assert b"\xe2\x80\xa8" not in completion
+    assert json.loads(completion)["final_text"] == text

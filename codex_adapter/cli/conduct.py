@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from traceback import extract_tb
+from typing import Final
 
 import trio
 
-from codex_adapter import AdapterError, BackendError, Completion, RunCancelled, RunHandle, RunTimedOut, SpawnError
+from codex_adapter import (
+    AdapterError,
+    BackendError,
+    Completion,
+    Event,
+    RunCancelled,
+    RunHandle,
+    RunTimedOut,
+    SpawnError,
+)
 from codex_adapter.cli.arguments import UsageError, in_our_words
 from codex_adapter.cli.output import Output, complain
 from codex_adapter.cli.signals import StopSignals
@@ -17,6 +27,8 @@ from codex_adapter.cli.views import View
 from codex_adapter.core.redaction import CANCELLED, backend_error_text
 
 __all__ = ["Opening", "complain_of_defect", "conduct"]
+
+_EVENTS_A_WRITE: Final = 64
 
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
@@ -59,15 +71,23 @@ async def _forward(run: RunHandle, view: View, output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
     patience = math.inf if view.refresh_seconds is None else view.refresh_seconds
     while True:
-        shown = None
+        batch: Sequence[Event] = ()
         with trio.move_on_after(patience):
             try:
-                shown = view.events(await run.events.receive_batch())
+                batch = await run.events.receive_batch()
             except (trio.EndOfChannel, trio.ClosedResourceError):
                 return
-        if not await output.write(view.refresh() if shown is None else shown):
-            await run.events.aclose()
-            return
+        shown = [view.refresh()] if not batch else _shown(view, batch)
+        for text in shown:
+            if not await output.write(text):
+                await run.events.aclose()
+                return
+
+
+def _shown(view: View, batch: Sequence[Event]) -> Iterator[bytes]:
+    """A batch in parts: the events of one long line are megabytes, which need not be encoded all at once."""
+    for start in range(0, len(batch), _EVENTS_A_WRITE):
+        yield view.events(batch[start : start + _EVENTS_A_WRITE])
 
 
 def _explain(outcome: Completion | AdapterError) -> None:

@@ -1,12 +1,13 @@
-"""Older and wrapper shapes -> today's shape, as plain JSON values (T2).
+"""Older and wrapper shapes -> today's shape, as JSON (T2).
 
 Only lines that today's structs refused come here. What cannot be a known event is told apart as `Unknown`; everything
-else goes back to the structs, which have the last word on fields and types.
+else goes back to the structs, which have the last word on fields and types. Values are moved about undecoded, so that a
+line of any content costs no more memory than its length.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 import msgspec
 
@@ -14,7 +15,11 @@ from codex_adapter.core.thread_events import Unknown
 
 __all__ = ["modernize"]
 
+Fields: TypeAlias = dict[str, msgspec.Raw]
+
 _encode = msgspec.json.Encoder().encode
+_decode_fields = msgspec.json.Decoder(Fields).decode
+_decode_text = msgspec.json.Decoder(str).decode
 
 _LINE_TYPES = {
     "thread.started": "thread.started",
@@ -44,79 +49,108 @@ _ITEM_TYPES = {
     "error": "error",
 }
 # What a failed item may lack: it is told by its error.
-_FAILED: dict[str, dict[str, Any]] = {
-    "agent_message": {"text": ""},
-    "reasoning": {"text": ""},
-    "todo_list": {"items": []},
-    "error": {"message": "item failed"},
+_FAILED: dict[str, Fields] = {
+    "agent_message": {"text": msgspec.Raw(b'""')},
+    "reasoning": {"text": msgspec.Raw(b'""')},
+    "todo_list": {"items": msgspec.Raw(b"[]")},
+    "error": {"message": msgspec.Raw(b'"item failed"')},
 }
-_UNDECODED = frozenset({"arguments", "result", "error", "action", "agents_states"})
 _ITEM_KEYS = {"item_id": "id", "server_name": "server", "tool_name": "tool"}
 _THREAD_ID_KEYS = ("thread_id", "conversation_id", "session_id", "id")
 _LINE_KEYS = frozenset({"type", "thread_id", "turn_id", "conversation_id"})
 
 
-def modernize(line: dict[str, Any], line_type: str) -> dict[str, Any] | Unknown:
-    """Today's shape of a line of type `line_type`, or Unknown when no release is known to print it (T2, T4)."""
+def modernize(line: bytes | bytearray) -> bytes | Unknown | None:
+    """Today's shape of a line, or Unknown when no release is known to print it (T2, T4).
+
+    None when its type is missing or no text. Raises what the decoder raises, `msgspec.ValidationError` for no object.
+    """
+    fields = _decode_fields(line)
+    line_type = _text(fields.get("type"))
+    if line_type is None:
+        return None
     known = _LINE_TYPES.get(line_type)
+    item_type = _item_type_of(fields)
     if known is None:
-        return Unknown(type=line_type, item_type=_item_type_of(line))
-    if known == "thread.started":
-        return {"type": known, **_first(line, _THREAD_ID_KEYS, "thread_id")}
-    if not known.startswith("item."):
-        return {**line, "type": known}
-    item_type = _item_type_of(line)
-    if item_type is not None and item_type not in _ITEM_TYPES:
         return Unknown(type=line_type, item_type=item_type)
-    failed = known == "item.failed"
+    if known == "thread.started":
+        fields = _first(fields, _THREAD_ID_KEYS, "thread_id")
+    elif known.startswith("item."):
+        if item_type is not None and item_type not in _ITEM_TYPES:
+            return Unknown(type=line_type, item_type=item_type)
+        fields = _modern_line(fields, item_type, line_type, failed=known == "item.failed")
+    return _encode({**fields, "type": known})
+
+
+def _modern_line(line: Fields, item_type: str | None, line_type: str, *, failed: bool) -> Fields:
+    modern: Fields = {key: line[key] for key in ("thread_id", "turn_id", "conversation_id", "error") if key in line}
     if failed and item_type is None:
         item_type = "error"
-    context: dict[str, Any] = {
-        key: line[key] for key in ("thread_id", "turn_id", "conversation_id", "error") if key in line
-    }
-    item: Any = line.get("item")
-    if item is None:
-        item = {key: value for key, value in line.items() if key not in _LINE_KEYS}
-    if isinstance(item, dict):
-        item = _modern_item(item, item_type, fragments=line_type == "item.delta")
-        if failed:
-            item = {**_FAILED.get(item["type"], {}), **item}
-    return {**context, "type": known, "item": item}
-
-
-def _item_type_of(line: dict[str, Any]) -> str | None:
     item = line.get("item")
-    holder = item if isinstance(item, dict) else {}
-    for name in (holder.get("type"), holder.get("item_type"), line.get("item_type")):
-        if isinstance(name, str):
-            return name
-    return None
+    fields = _object(item)
+    if item is None or _is_null(item):
+        fields = {key: value for key, value in line.items() if key not in _LINE_KEYS}
+    if fields is not None:
+        fields = _modern_item(fields, item_type, fragments=line_type == "item.delta")
+        if failed and item_type is not None:
+            fields = {**_FAILED.get(_ITEM_TYPES[item_type], {}), **fields}
+        item = msgspec.Raw(_encode(fields))
+    if item is not None:
+        modern["item"] = item
+    return modern
 
 
-def _modern_item(item: dict[str, Any], item_type: str | None, *, fragments: bool) -> dict[str, Any]:
+def _modern_item(item: Fields, item_type: str | None, *, fragments: bool) -> Fields:
     modern = _renamed(item)
     for wrapper in ("content", "delta"):
         inner = modern.pop(wrapper, None)
-        if isinstance(inner, str):
-            inner = {"text" if wrapper == "content" else "text_delta": inner}
-        if isinstance(inner, dict):
-            modern = {**_renamed(inner), **modern}
+        if _is_text(inner):
+            modern.setdefault("text" if wrapper == "content" else "text_delta", inner)
+        else:
+            modern = {**_renamed(_object(inner) or {}), **modern}
     fragment = modern.pop("text_delta", None)
     if "text" not in modern and fragment is not None:
         modern["text"] = fragment
         fragments = True
     if item_type is not None:
-        modern["type"] = _ITEM_TYPES[item_type]
-    modern["$delta"] = fragments
-    return {key: msgspec.Raw(_encode(value)) if key in _UNDECODED else value for key, value in modern.items()}
+        modern["type"] = msgspec.Raw(_encode(_ITEM_TYPES[item_type]))
+    modern["$delta"] = msgspec.Raw(b"true" if fragments else b"false")
+    return modern
 
 
-def _renamed(fields: dict[str, Any]) -> dict[str, Any]:
+def _item_type_of(line: Fields) -> str | None:
+    holder = _object(line.get("item")) or {}
+    for name in (holder.get("type"), holder.get("item_type"), line.get("item_type")):
+        text = _text(name)
+        if text is not None:
+            return text
+    return None
+
+
+def _renamed(fields: Fields) -> Fields:
     return {_ITEM_KEYS.get(key, key): value for key, value in fields.items()}
 
 
-def _first(line: dict[str, Any], keys: tuple[str, ...], name: str) -> dict[str, Any]:
+def _first(line: Fields, keys: tuple[str, ...], name: str) -> Fields:
     for key in keys:
-        if line.get(key) is not None:
+        if key in line and not _is_null(line[key]):
             return {name: line[key]}
     return {}
+
+
+def _is_text(value: msgspec.Raw | None) -> TypeGuard[msgspec.Raw]:
+    return value is not None and bytes(memoryview(value)[:1]) == b'"'
+
+
+def _is_null(value: msgspec.Raw) -> bool:
+    return bytes(memoryview(value)[:1]) == b"n"
+
+
+def _text(value: msgspec.Raw | None) -> str | None:
+    return _decode_text(value) if _is_text(value) else None
+
+
+def _object(value: msgspec.Raw | None) -> Fields | None:
+    if value is None or bytes(memoryview(value)[:1]) != b"{":
+        return None
+    return _decode_fields(value)

@@ -63,6 +63,7 @@ _PREFIXES = tuple(
     )
 )
 _LONG_RUN = b"x" * 16
+_WINDOW = 65_536
 _RUNS = bytes(ord("x") if chr(byte).isalnum() or chr(byte) in "_-" else ord(" ") for byte in range(128)) + b" " * 128
 
 
@@ -89,6 +90,7 @@ class Masker:
         # The longest first: a secret may be a part of another one.
         self._secrets = sorted((v for v in values if len(v) >= SHORTEST_SECRET), key=len, reverse=True)
         self._literals = (*self._secrets, *_AROUND)
+        self._overlap = max(512, *map(len, self._literals))
 
     def may_touch(self, texts: Sequence[str]) -> bool:
         """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one.
@@ -96,12 +98,19 @@ class Masker:
         The pattern costs twenty times what the rest of the pipeline does, so it must not see ordinary text.
         """
         joined = "\0".join(texts)
+        # A long text is looked at in windows, which overlap so that nothing lies across a border unseen.
+        step = max(_WINDOW, 2 * self._overlap)
+        return any(
+            self._may_touch(joined[start : start + step + self._overlap]) for start in range(0, len(joined), step)
+        )
+
+    def _may_touch(self, window: str) -> bool:
         for literal in self._literals:
-            if literal in joined:
+            if literal in window:
                 return True
-        if "@" in joined and "://" in joined:
+        if "@" in window and "://" in window:
             return True
-        encoded = joined.encode()
+        encoded = window.encode()
         runs = encoded.translate(_RUNS)
         start = runs.find(_LONG_RUN)
         while start >= 0:

@@ -103,28 +103,28 @@ class LineParser:
         if not isinstance(error, msgspec.ValidationError):
             return _parse_error(line, error)
         try:
-            value = _PLAIN_DECODER.decode(line)
-            line_type = value.get("type") if isinstance(value, dict) else None
-            modern = modernize(value, line_type) if isinstance(line_type, str) else None
+            modern = modernize(line)
+        except msgspec.ValidationError:
+            return BadLine(parse_error_text("not an object", len(line)))
         except Exception as plain_error:  # noqa: BLE001 - as in `parse`
             return _parse_error(line, plain_error)
+        if modern is None:
+            return BadLine(normalize_error_text(_field_reason(str(error)), len(line)))
         if isinstance(modern, Unknown):
             return modern
-        if not isinstance(value, dict):
-            return BadLine(parse_error_text("not an object", len(line)))
-        if modern is None:
-            reason = "missing field type" if line_type is None else "wrong type for field type"
-            return BadLine(normalize_error_text(reason, len(line)))
         try:
-            event: ThreadEvent = msgspec.convert(modern, DecodedEvent)
+            event: ThreadEvent = _DECODER.decode(modern)
         except msgspec.ValidationError as shape_error:
+            if _OUT_OF_RANGE.match(str(shape_error)):
+                return _parse_error(line, shape_error)
             return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
+        except Exception as modern_error:  # noqa: BLE001 - as in `parse`
+            return _parse_error(line, modern_error)
         return event
 
 
 _TURNS = frozenset[type]((ThreadStarted, TurnStarted, TurnCompleted, TurnFailed))
 _DECODER = msgspec.json.Decoder(DecodedEvent)
-_PLAIN_DECODER = msgspec.json.Decoder()
 
 
 def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:
@@ -141,6 +141,7 @@ def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:
 
 
 _BYTE = re.compile(r"\(byte ([0-9]{1,20})\)\Z")
+_OUT_OF_RANGE = re.compile(r"(?:Number|Integer value) out of range")
 _MISSING = re.compile(r"\AObject missing required field `([a-z_]+)`")
 _PATH = re.compile(r" - at `\$[^`]*?([a-z_]+)(?:\[[^`]*)?`\Z")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
@@ -65,7 +66,19 @@ def _output(item: ToolItem) -> dict[str, str | None]:
 def _json_text(raw: msgspec.Raw) -> str | None:
     """The JSON text of a value the parser left undecoded; None for null and for a value that is not there."""
     text = bytes(raw).decode(errors="replace")
-    return None if text in ("", "null") else text
+    if text in ("", "null"):
+        return None
+    return _ESCAPE.sub(_unescape, text) if "\\u" in text else text
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    """The character itself where JSON may have it unescaped, so that a secret is known however it was printed (X5)."""
+    code = int(escape[1], 16) if escape[1] else 0
+    plain = code >= 0x20 and code not in (0x22, 0x5C) and not 0xD800 <= code <= 0xDFFF
+    return chr(code) if plain else escape[0]
 
 
 def _cut(texts: dict[str, str], limit: int) -> dict[str, PayloadText]:

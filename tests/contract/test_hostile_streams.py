@@ -133,14 +133,12 @@ def test_a_message_of_10_mib_is_whole_in_pieces(cli: Cli, char: str) -> None:
     assert_whole(found, 128, final_text=final_text)
 
 
-@pytest.mark.xfail(strict=True, reason="while it is looked at for secrets, a long text is there four times over")
 @pytest.mark.rule("B2", "X5")
 @pytest.mark.parametrize("char", ["x", "€"])
 def test_a_message_of_10_mib_takes_little_memory(cli: Cli, char: str) -> None:
     assert run(cli, *message(char)).peak_mib < MOST_MIB
 
 
-@pytest.mark.xfail(strict=True, reason="a line that no struct takes is decoded whole, into an object for every value")
 @pytest.mark.rule("T4", "L4")
 @pytest.mark.parametrize(
     ("fill", "kind"),
@@ -173,7 +171,7 @@ LINES: Final = {
     b'{"type":"error","message":"\0"}': "parse error (redacted): malformed JSON at byte 27",
     b'{"type":"error","message":"\\ud83d"}': "parse error (redacted): malformed JSON at byte 35",
     b'{"type":"turn.started"}{"type":"turn.started"}': "parse error (redacted): malformed JSON at byte 24",
-    b"[" * 100_000: "parse error (redacted): nesting too deep",
+    b"[" * 100_000: "parse error (redacted): not an object",
     b'{"a":' * 100_000: "parse error (redacted): nesting too deep",
     b'{"type":"turn.completed","usage":{"n":' + b"9" * 10_000 + b"}}": "parse error (redacted): number out of range",
     b'["type"]': "parse error (redacted): not an object",

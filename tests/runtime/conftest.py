@@ -1,0 +1,73 @@
+"""Levels of containment that this machine has, and an oracle for what is left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import trio
+
+from codex_adapter.errors import SpawnError
+from codex_adapter.runtime.containment import LEVELS, Containment, Level
+
+from .survivors import Survivors
+
+
+@cache
+def _available(level: Level) -> bool:
+    async def start() -> bool:
+        with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: ASYNC230, PTH123 - an instant
+            try:
+                contained = await Containment(allowed=(level,)).start(
+                    ["/bin/true"], env={}, cwd="/", pipes=[nothing.fileno()] * 3
+                )
+            except SpawnError:
+                return False
+            await contained.wait()
+            await contained.aclose()
+            return True
+
+    return trio.run(start)
+
+
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> Level:
+    """Each level that this machine has."""
+    wanted: Level = request.param
+    if not _available(wanted):
+        pytest.skip(f"this machine has no containment of the level {wanted}")
+    return wanted
+
+
+@pytest.fixture(params=LEVELS[:-1])
+def guard_level(request: pytest.FixtureRequest) -> Level:
+    """Each level with a guard that this machine has."""
+    wanted: Level = request.param
+    if not _available(wanted):
+        pytest.skip(f"this machine has no containment of the level {wanted}")
+    return wanted
+
+
+@pytest.fixture
+def levels() -> list[Level]:
+    """The levels that this machine has, best first."""
+    return [level for level in LEVELS if _available(level)]
+
+
+@pytest.fixture
+def survivors(tmp_path: Path) -> Iterator[Survivors]:
+    """What is left of runs in `tmp_path`; nothing any more after the test."""
+    found = Survivors(tmp_path)
+    yield found
+    found.kill()
+
+
+@pytest.fixture(scope="session")
+def user_namespaces() -> None:
+    """Skips where no user namespace can be had, in which a test takes abilities away from a process of its own."""
+    if subprocess.run(["unshare", "-Urm", "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("this machine lets nobody have a user namespace")

@@ -1,0 +1,77 @@
+"""What is left of a run, asked of the system alone: nothing here knows how the product holds its runs.
+
+A run's processes are those that have the test's own variable in their environment or work in the test's directory,
+whatever process namespace, session or parent they have. One that has exited has neither any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Living", "Survivors"]
+
+
+class Living(NamedTuple):
+    """A living process: its id here and in its innermost namespace, its parent's id here, and its arguments."""
+
+    pid: int
+    inner: int
+    parent: int
+    argv: str
+
+
+class Survivors:
+    """The living processes of the runs that work in `directory` or have `env` in their environment."""
+
+    def __init__(self, directory: Path) -> None:
+        self.env = {f"PROBE_{secrets.token_hex(8)}": "1"}
+        self._directory = directory
+        self._token = next(iter(self.env)).encode()
+
+    def now(self) -> list[Living]:
+        """Those alive now."""
+        return list(self._living())
+
+    def soon(self, seconds: float = 1.0) -> list[Living]:
+        """Those still alive after this time; returns at once when there is none any more."""
+        deadline = time.monotonic() + seconds
+        while (found := self.now()) and time.monotonic() < deadline:
+            os.sched_yield()
+        return found
+
+    def children(self, parent: int | None = None) -> list[Living]:
+        """Those whose parent is `parent`, by default this process."""
+        return [process for process in self.now() if process.parent == (parent or os.getpid())]
+
+    def kill(self) -> None:
+        """Leave nothing, whatever the test found."""
+        while found := self.now():
+            for process in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+
+    def _living(self) -> Iterator[Living]:
+        home = self._directory.stat()
+        for process in Path("/proc").iterdir():
+            if not process.name.isdigit() or int(process.name) == os.getpid():
+                continue
+            # Gone in between, or somebody else's: neither is of the run.
+            with contextlib.suppress(OSError, IndexError, StopIteration):
+                if self._token in (process / "environ").read_bytes() or os.path.samestat(
+                    (process / "cwd").stat(), home
+                ):
+                    yield _read(process)
+
+
+def _read(process: Path) -> Living:
+    inner = next(line for line in (process / "status").read_text().splitlines() if line.startswith("NSpid:"))
+    parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+    argv = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return Living(int(process.name), int(inner.split()[-1]), int(parent), argv[:100])

@@ -1,0 +1,187 @@
+"""The table of what each level cannot hold: adapters and guards that are really killed, and what is really left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from codex_adapter.runtime.containment import LEVELS, Level
+from codex_adapter.testing import Hang, Step, WaitFor, write_agent
+
+from .agents import DESCENDANTS, WHOLE_TURN, kinds_of, start_all_kinds
+from .survivors import Survivors
+
+PROGRAM: Final = Path(__file__).with_name("adapter_program.py")
+NO_NAMESPACES: Final = "echo 0 >/proc/sys/user/max_pid_namespaces"
+NO_CGROUPS: Final = "mount -t tmpfs none /sys/fs/cgroup"
+ALL: Final = set(DESCENDANTS)
+CLEARED: Final = {"cleared environment", "cleared environment, own session"}
+
+
+class Adapter(NamedTuple):
+    """An adapter that has been started; `level` is what it said, None when it refused."""
+
+    process: subprocess.Popen[str]
+    level: str | None
+    said: str
+
+    def end(self) -> str:
+        """What it says of its run once that has ended."""
+        return self.process.communicate(timeout=30)[0].strip()
+
+
+@contextmanager
+def adapter(
+    steps: Sequence[Step],
+    survivors: Survivors,
+    tmp_path: Path,
+    *,
+    allowed: Sequence[Level] = LEVELS,
+    demanded: str = "",
+    without: str = "",
+) -> Iterator[Adapter]:
+    """An adapter whose agent has said something, where `without`, a shell command, has taken abilities away."""
+    binary = write_agent(tmp_path / "bin", steps)
+    argv = [sys.executable, str(PROGRAM), binary, str(tmp_path), ",".join(allowed), demanded]
+    if without:
+        argv = ["unshare", "-Urm", "sh", "-c", f'{without} && exec "$@"', "sh", *argv]
+    with subprocess.Popen(argv, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(survivors.env))
+            process.stdin.close()
+            process.stdin = None
+            said = process.stdout.readline().strip()
+            yield Adapter(process, said.removeprefix("started ") if said.startswith("started ") else None, said)
+        finally:
+            process.kill()
+
+
+def guard_of(process: subprocess.Popen[str], survivors: Survivors) -> int:
+    [child] = survivors.children(process.pid)
+    return child.pid
+
+
+def adapter_killed(process: subprocess.Popen[str], _survivors: Survivors) -> None:
+    process.kill()
+
+
+def guard_killed(process: subprocess.Popen[str], survivors: Survivors) -> None:
+    os.kill(guard_of(process, survivors), signal.SIGKILL)
+    process.wait(30)
+
+
+def both_killed(process: subprocess.Popen[str], survivors: Survivors) -> None:
+    process.send_signal(signal.SIGSTOP)
+    os.kill(guard_of(process, survivors), signal.SIGKILL)
+    process.kill()
+
+
+def guard_stopped_and_adapter_killed(process: subprocess.Popen[str], survivors: Survivors) -> None:
+    os.kill(guard_of(process, survivors), signal.SIGSTOP)
+    process.kill()
+
+
+Event = Callable[[subprocess.Popen[str], Survivors], None]
+NOT_HELD: dict[Event, dict[str, set[str]]] = {
+    adapter_killed: {"process_group": ALL},
+    guard_killed: {"guard": CLEARED},
+    both_killed: {"guard": ALL, "cgroup alone": ALL},
+    guard_stopped_and_adapter_killed: {"guard": ALL, "cgroup alone": ALL},
+}
+"""By what happens and to which level: the kinds of descendants that are left. Everything else is held."""
+
+
+@pytest.mark.rule("N1", "N2", "E4")
+@pytest.mark.parametrize("event", NOT_HELD, ids=lambda event: event.__name__)
+def test_each_level_holds_all_but_what_the_table_says(
+    tmp_path: Path, level: Level, event: Event, survivors: Survivors
+) -> None:
+    if level == "process_group" and event is not adapter_killed:
+        pytest.skip("there is no guard at this level")
+    with adapter([*start_all_kinds(), *WHOLE_TURN[:2], Hang()], survivors, tmp_path, allowed=[level]) as started:
+        assert started.level == level
+        event(started.process, survivors)
+        check(tmp_path, survivors, NOT_HELD[event].get(level, set()))
+
+
+@pytest.mark.rule("N1")
+@pytest.mark.usefixtures("user_namespaces")
+@pytest.mark.parametrize("event", NOT_HELD, ids=lambda event: event.__name__)
+def test_a_cgroup_without_a_namespace_holds_all_but_what_the_table_says(
+    tmp_path: Path, levels: list[Level], event: Event, survivors: Survivors
+) -> None:
+    if "cgroup" not in levels:
+        pytest.skip("this machine has no cgroup for us")
+    steps = [*start_all_kinds(), *WHOLE_TURN[:2], Hang()]
+    with adapter(steps, survivors, tmp_path, allowed=["cgroup"], without=NO_NAMESPACES) as started:
+        assert started.level == "cgroup"
+        event(started.process, survivors)
+        check(tmp_path, survivors, NOT_HELD[event].get("cgroup alone", set()))
+
+
+def check(tmp_path: Path, survivors: Survivors, expected: set[str]) -> None:
+    left = survivors.soon(0.5 if expected else 1.0)
+    assert kinds_of(tmp_path, {process.inner for process in left}) == expected
+    assert expected or left == []
+
+
+@pytest.mark.rule("N2")
+def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
+    tmp_path: Path, level: Level, survivors: Survivors
+) -> None:
+    steps = [*WHOLE_TURN[:2], WaitFor("go"), *WHOLE_TURN[2:]]
+    with adapter(steps, survivors, tmp_path, allowed=[level]) as started:
+        started.process.send_signal(signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        agents = {process.pid for process in survivors.now() if not survivors.children(process.pid)}
+        while agents & {process.pid for process in survivors.now()}:
+            os.sched_yield()
+        started.process.send_signal(signal.SIGCONT)
+        assert started.end() == "exit status: 0"
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("N1")
+@pytest.mark.usefixtures("user_namespaces")
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [("true", "cgroup"), (NO_CGROUPS, "pid_namespace"), (f"{NO_CGROUPS} && {NO_NAMESPACES}", "guard")],
+)
+def test_the_best_level_that_can_be_had_is_chosen(
+    tmp_path: Path, levels: list[Level], without: str, expected: Level, survivors: Survivors
+) -> None:
+    if expected not in levels:
+        pytest.skip(f"this machine has no containment of the level {expected}")
+    with adapter(WHOLE_TURN, survivors, tmp_path, without=without) as started:
+        assert started.level == expected
+        assert started.end() == "exit status: 0"
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("N3")
+@pytest.mark.usefixtures("user_namespaces")
+@pytest.mark.parametrize(
+    ("demanded", "level"),
+    [("cgroup", None), ("pid_namespace", None), ("guard", "guard"), ("process_group", "guard"), ("", "guard")],
+)
+def test_a_level_that_is_demanded_and_cannot_be_had_is_refused_with_advice(
+    tmp_path: Path, demanded: str, level: str | None, survivors: Survivors
+) -> None:
+    without = f"{NO_CGROUPS} && {NO_NAMESPACES}"
+    with adapter(WHOLE_TURN, survivors, tmp_path, demanded=demanded, without=without) as started:
+        assert started.level == level
+        if level is None:
+            assert started.said.startswith("spawn This machine has no containment of the level demanded;")
+            assert "codex-adapter doctor" in started.said
+    assert survivors.now() == []

@@ -1,0 +1,48 @@
+"""Nothing that the agent started survives its run: every kind of descendant, every ending, every level."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from codex_adapter import RunCancelled, RunRequest, RunTimedOut
+from codex_adapter.runtime.containment import Level
+from codex_adapter.testing import Hang
+
+from .agents import DESCENDANTS, WHOLE_TURN, backend, config, kinds_of, start_all_kinds
+from .survivors import Survivors
+
+ESCAPES = {"process_group": {"cleared environment, own session"}}
+"""What a level cannot hold; another level holds every kind."""
+
+
+@pytest.mark.rule("K4", "N1", "N4")
+@pytest.mark.parametrize("ending", ["natural", "cancel", "timeout", "exception", "left"])
+async def test_no_descendant_survives_but_those_that_a_level_cannot_hold(
+    tmp_path: Path, level: Level, ending: str, survivors: Survivors
+) -> None:
+    ends_by_itself = ending in {"natural", "left"}
+    rest = WHOLE_TURN if ends_by_itself else [*WHOLE_TURN[:2], Hang()]
+    runs = backend(level, config(tmp_path, *start_all_kinds(), *rest, stop_timeout=0.9))
+    request = RunRequest(prompt="x", timeout=1.5 if ending == "timeout" else None, env=survivors.env)
+    with contextlib.suppress(RunCancelled, RunTimedOut, KeyError):
+        async with runs.open_run(request) as run:
+            if ending == "left":
+                await run.events.aclose()
+            else:
+                await run.events.receive()
+            if not ends_by_itself:
+                assert kinds_of(tmp_path, {process.inner for process in survivors.now()}) == DESCENDANTS.keys()
+            if ending == "cancel":
+                run.cancel()
+            elif ending == "exception":
+                raise KeyError
+            elif ending != "left":
+                async for _ in run.events:
+                    pass
+            await run.wait_completed()
+    left = survivors.now()
+    assert kinds_of(tmp_path, {process.inner for process in left}) == ESCAPES.get(level, set())
+    assert len(left) == len(ESCAPES.get(level, ()))

@@ -1,0 +1,135 @@
+"""How a run's end comes: the agent's own status, the steps from asking to killing, and the graces."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import trio
+
+from codex_adapter import BackendError, RunCancelled, RunRequest, RunTimedOut, collect, open_run
+from codex_adapter.runtime.containment import Level
+from codex_adapter.testing import (
+    CloseStdout,
+    Die,
+    Exit,
+    ExitOnSignal,
+    Hang,
+    IgnoreSignals,
+    Repeat,
+    StartDescendant,
+    Step,
+    WaitFor,
+)
+
+from .agents import WHOLE_TURN, backend, config
+from .survivors import Survivors
+
+
+@pytest.mark.rule("F3", "N2")
+@pytest.mark.parametrize(("step", "text"), [(Exit(7), "exit status: 7"), (Die("SIGSEGV"), "signal: 11 (SIGSEGV)")])
+async def test_the_agents_own_status_is_told(tmp_path: Path, level: Level, step: Step, text: str) -> None:
+    runs = backend(level, config(tmp_path, *WHOLE_TURN, step))
+    async with runs.open_run(RunRequest(prompt="x")) as run:
+        last = [event async for event in run.events][-1]
+        assert str((await run.wait_completed()).status) == text
+    assert last.message == f"codex exited non-zero: {text} (stderr redacted)"
+
+
+@pytest.mark.rule("X2", "F4", "N2")
+async def test_a_status_that_the_system_took_is_a_wait_error_unless_a_guard_waited_for_it(
+    tmp_path: Path, level: Level
+) -> None:
+    runs = backend(level, config(tmp_path, *WHOLE_TURN[:2], WaitFor("go"), Exit(7)))
+    async with runs.open_run(RunRequest(prompt="x")) as run:
+        await run.events.receive()
+        previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            (tmp_path / "go").touch()
+            await run.events.aclose()
+            if level == "process_group":
+                with pytest.raises(BackendError, match=r"\Acodex backend error: wait ") as caught:
+                    await run.wait_completed()
+                assert caught.value.failure == "wait"
+            else:
+                assert (await run.wait_completed()).status.code == 7
+        finally:
+            signal.signal(signal.SIGCHLD, previous)
+
+
+@pytest.mark.rule("K4", "K3")
+async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
+    steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
+    start = time.monotonic()
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+        await run.events.receive()
+        run.cancel()
+        with pytest.raises(RunCancelled):
+            await run.wait_completed()
+        assert run._status is not None
+        assert run._status.code == 9
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.rule("K4")
+async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path) -> None:
+    steps = [IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), *WHOLE_TURN[:2], Hang()]
+    start = time.monotonic()
+    async with open_run(RunRequest(prompt="x", timeout=0.5), config=config(tmp_path, *steps, stop_timeout=0.9)) as run:
+        await run.events.aclose()
+        with pytest.raises(RunTimedOut):
+            await run.wait_completed()
+        assert run._status is not None
+        assert run._status.signal == "SIGKILL"
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.rule("K4")
+async def test_an_agent_that_is_stopped_or_blocked_on_a_full_pipe_is_ended_too(
+    tmp_path: Path, level: Level, survivors: Survivors
+) -> None:
+    steps = [*WHOLE_TURN[:2], Repeat('{"type":"turn.started"}')]
+    with trio.fail_after(20):
+        runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
+        async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+            await run.events.receive()
+            [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
+            os.kill(agent.pid, signal.SIGSTOP)
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("F7", "K4")
+async def test_a_grandchild_that_holds_stdout_holds_the_run_for_a_grace_only(
+    tmp_path: Path, survivors: Survivors
+) -> None:
+    steps = [StartDescendant("pid", session=True, hold_stdout=True), *WHOLE_TURN]
+    start = time.monotonic()
+    completion = await collect(
+        RunRequest(prompt="x", env=survivors.env), config=config(tmp_path, *steps, descendant_grace=0.5)
+    )
+    assert completion.final_text == "done"
+    assert 0.5 <= time.monotonic() - start < 5
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("F8")
+async def test_an_agent_that_closes_its_output_in_mid_turn_fails_the_run(tmp_path: Path) -> None:
+    steps = [*WHOLE_TURN[:3], CloseStdout(), Hang()]
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, exit_grace=0.3)) as run:
+        last = [event async for event in run.events][-1]
+        with pytest.raises(BackendError, match=r"\Acodex stream closed unexpectedly\Z"):
+            await run.wait_completed()
+    assert last.message == "codex stream closed unexpectedly"
+
+
+@pytest.mark.rule("K6")
+async def test_an_agent_that_lingers_after_its_turn_is_ended_with_its_answer(tmp_path: Path) -> None:
+    completion = await collect(RunRequest(prompt="x"), config=config(tmp_path, *WHOLE_TURN, Hang(), exit_grace=0.3))
+    assert completion.final_text == "done"
+    assert completion.status.signal == "SIGINT"
