@@ -1,8 +1,8 @@
 """Nothing survives a run: the levels by which an agent and all that it starts are held, and the choice of one (N1).
 
 Best first: `cgroup`, a guard in a PID namespace and a cgroup of the run's own; `pid_namespace`, a guard that is process
-1 of a namespace; `guard`, a guard that inherits all orphans; `process_group`, what the group and the mark reach. What each
-cannot hold is a table in specs/containment.md.
+1 of a namespace; `guard`, a guard that inherits all orphans; `process_group`, what the group and the mark reach. What
+each cannot hold is a table in specs/containment.md.
 """
 
 from __future__ import annotations
