@@ -13,8 +13,6 @@ process is number 1 of a namespace, which holds all of the run and ends with it.
 is not root. CGROUP, unless empty: the directory of a cgroup that holds the agent and all its descendants as well.
 """
 
-# ruff: noqa: PTH - every module that is not loaded is a millisecond less for each run
-
 import contextlib
 import ctypes
 import os

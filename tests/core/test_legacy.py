@@ -225,3 +225,23 @@ def test_an_older_shape_with_a_field_missing_or_wrong_is_a_normalize_error(line:
     assert LineParser(1000).parse([raw])[0] == BadLine(
         f"codex stream normalize error (redacted): {reason} (line_bytes={len(raw)})"
     )
+
+
+@pytest.mark.rule("T2", "L4")
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b'"\xff"', "parse error (redacted): invalid UTF-8"),
+        (b"[" * 100_000 + b"]" * 100_000, "parse error (redacted): nesting too deep"),
+        (b"9" * 6_000, "parse error (redacted): number out of range"),
+        (b"7", "normalize error (redacted): wrong type for field text"),
+        (b'["t"]', "normalize error (redacted): wrong type for field text"),
+    ],
+    ids=["no UTF-8", "deep", "huge", "a number", "a list"],
+)
+def test_a_bad_value_in_an_older_shape_is_as_bad_as_in_todays(value: bytes, reason: str) -> None:
+    for line in (
+        b'{"type":"item.created","item_type":"reasoning","item_id":"a","text":%b}' % value,
+        b'{"type":"item.created","item":{"type":"reasoning","id":"a","text":%b}}' % value,
+    ):
+        assert LineParser(1 << 24).parse([line]) == [BadLine(f"codex stream {reason} (line_bytes={len(line)})")]

@@ -26,10 +26,11 @@ def _run(stage: Stage, *options: str) -> tuple[str, ...]:
     return ("run", "--codex", str(stage.release.binary), *options, "Do it.")
 
 
-@pytest.mark.smoke
 @pytest.mark.rule("E1", "W3")
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("name", "status"), [("INT", 130), ("TERM", 143), ("HUP", 129)])
+@pytest.mark.parametrize(
+    ("name", "status"), [("INT", 130), pytest.param("TERM", 143, marks=pytest.mark.smoke), ("HUP", 129)]
+)
 def test_a_signal_cancels_the_run_and_its_completion_is_written(
     name: str, status: int, mode: str, stage: Stage
 ) -> None:

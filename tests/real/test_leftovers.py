@@ -21,9 +21,8 @@ LEAVING = {
 }
 
 
-@pytest.mark.smoke
 @pytest.mark.rule("F2")
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["workspace-write", pytest.param("danger-full-access", marks=pytest.mark.smoke)])
 async def test_what_commands_left_in_the_background_is_gone_after_the_run(mode: str, stage: Stage) -> None:
     fifo = stage.fifo()
     command = "\n".join([*LEAVING.values(), "echo up > fifo"])
@@ -49,6 +48,18 @@ async def test_a_command_that_is_still_running_at_the_end_of_the_turn_is_gone_af
         outcome = await stage.run(stage.sandboxed("danger-full-access"))
     assert outcome.completion is not None
     assert (outcome.completion.final_text, outcome.completion.status.success) == ("Done.", True)
+
+
+@pytest.mark.rule("K6", "F2")
+async def test_a_cli_that_outlives_its_turn_is_ended_and_its_final_text_kept(stage: Stage) -> None:
+    if stage.release.version[:2] != (0, 61):
+        pytest.skip("this release exits with its turn")
+    command = Shell("sleep 600", {"yield_time_ms": 500})
+    with stage.model(script(command, "Done."), config="features.unified_exec = true\n"):
+        outcome = await stage.run(stage.sandboxed("danger-full-access"), exit_grace=1.0)
+    assert outcome.completion is not None
+    assert (outcome.completion.final_text, outcome.completion.turn) == ("Done.", "completed")
+    assert 1.0 < outcome.seconds < 6.0
 
 
 @pytest.mark.rule("F3", "K5")

@@ -32,8 +32,9 @@ async def _written(stage: Stage, mode: str | None, **extensions: Any) -> tuple[s
     return {name for name, file in files.items() if file.exists()}, outcome.completion.session_id
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("mode", REACH)
+@pytest.mark.parametrize(
+    "mode", [pytest.param("read-only", marks=pytest.mark.smoke), "workspace-write", "danger-full-access"]
+)
 async def test_a_command_writes_just_where_the_mode_lets_it(mode: str, stage: Stage) -> None:
     written, _ = await _written(stage, mode)
     assert written == REACH[mode]

@@ -103,6 +103,34 @@ async def test_payloads_are_told_when_they_are_asked_for(stage: Stage) -> None:
         assert result.tool.bytes.stdout == len("the output")
 
 
+@pytest.mark.rule("M7", "B4")
+async def test_a_payload_of_a_megabyte_is_cut_and_its_size_told(stage: Stage) -> None:
+    if (0, 98) <= stage.release.version < (0, 163):
+        pytest.skip("some of these releases cut or lose a long output themselves")
+    request = stage.request(extensions={"backend.codex.tool_payloads": "full"})
+    command = Shell("head -c 1000000 /dev/zero | tr '\\0' 'x'")
+    with stage.model(script(command, "Done.")):
+        outcome = await stage.run(request)
+    _, result = (event.data for event in outcome.events if isinstance(event.data, ToolCall))
+    assert result.tool.bytes.stdout == 1_000_000
+    assert result.output is not None
+    assert result.output.aggregated_output is not None
+    assert result.output.aggregated_output.truncated
+    assert 0 < len(result.output.aggregated_output.text) <= 16 * 1024
+
+
+@pytest.mark.rule("X5")
+async def test_a_secret_of_the_environment_is_told_nowhere(stage: Stage) -> None:
+    secret = "correct-horse-battery-staple"
+    said = answer(Reasoning((f"**It is {secret}**",)), f"First {secret}.", Shell(f"echo {secret}"))
+    request = stage.request(env={"SERVICE_PASSWORD": secret}, extensions={"backend.codex.tool_payloads": "full"})
+    with stage.model(script(said, answer(f"The secret is {secret}.", delay=stage.release.pause))):
+        outcome = await stage.run(request)
+    assert secret not in repr(outcome)
+    assert outcome.completion is not None
+    assert outcome.completion.final_text == "The secret is ***."
+
+
 async def test_a_turn_without_a_word_completes_without_a_final_text(stage: Stage) -> None:
     with stage.model(script(Answer())):
         outcome = await stage.run()
