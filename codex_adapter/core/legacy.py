@@ -55,6 +55,7 @@ _FAILED: dict[str, Fields] = {
     "todo_list": {"items": msgspec.Raw(b"[]")},
     "error": {"message": msgspec.Raw(b'"item failed"')},
 }
+_NULL = msgspec.Raw(b"null")
 _ITEM_KEYS = {"item_id": "id", "server_name": "server", "tool_name": "tool"}
 _THREAD_ID_KEYS = ("thread_id", "conversation_id", "session_id", "id")
 _LINE_KEYS = frozenset({"type", "thread_id", "turn_id", "conversation_id"})
@@ -86,17 +87,16 @@ def _modern_line(line: Fields, item_type: str | None, line_type: str, *, failed:
     modern: Fields = {key: line[key] for key in ("thread_id", "turn_id", "conversation_id", "error") if key in line}
     if failed and item_type is None:
         item_type = "error"
-    item = line.get("item")
+    item = line.get("item", _NULL)
     fields = _object(item)
-    if item is None or _is_null(item):
+    if _is_null(item):
         fields = {key: value for key, value in line.items() if key not in _LINE_KEYS}
     if fields is not None:
         fields = _modern_item(fields, item_type, fragments=line_type == "item.delta")
         if failed and item_type is not None:
             fields = {**_FAILED.get(_ITEM_TYPES[item_type], {}), **fields}
         item = msgspec.Raw(_encode(fields))
-    if item is not None:
-        modern["item"] = item
+    modern["item"] = item
     return modern
 
 

@@ -118,6 +118,16 @@ def test_a_message_that_ends_like_a_cut_one_is_cut_again_when_it_is_too_long() -
     assert cut("x" * MESSAGE_LIMIT + MARK, MESSAGE_LIMIT) == "x" * (MESSAGE_LIMIT - 14) + MARK
 
 
+@pytest.mark.rule("B3")
+@EACH_WIDTH
+@pytest.mark.parametrize("length", [*range(4_040, 4_130), 5_000, 8_192, 12_288, 65_536])
+def test_a_message_on_a_line_of_any_length_is_bounded(character: str, width: int, length: int) -> None:
+    text = text_of(length, character, width)
+    for line in (f'{{"type":"error","message":"{text}"}}\n', f'{{"message":"{text}","type":"error","x":""}}\n'):
+        (event,) = Pipeline().receive_data(line.encode())
+        assert event.message == cut(text, MESSAGE_LIMIT)
+
+
 @pytest.mark.rule("B1")
 @pytest.mark.parametrize(
     ("channel", "kept"),

@@ -35,6 +35,7 @@ TOKENS = [
     "pypi-" + A + A,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0." + A,
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0",
+    "eyJ" + "a" * 13 + "." + "b" * 8,
     PEM,
     PEM.replace("RSA ", ""),
     PEM.replace("RSA", "OPENSSH"),

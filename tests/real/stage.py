@@ -68,6 +68,7 @@ class Stage:
         """
         with ModelServer(scenario) as server:
             server.write_codex_home(self.home, config=SANDBOX + config)
+            self.release.write_models_cache(self.home)
             file = self.home / "config.toml"
             file.write_text(file.read_text().replace('wire_api = "responses"', f'wire_api = "responses", {retries}'))
             yield server

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,11 +143,12 @@ def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
 ) -> None:
     steps = [*WHOLE_TURN[:2], WaitFor("go"), *WHOLE_TURN[2:]]
     with adapter(steps, survivors, tmp_path, allowed=[level]) as started:
+        [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
         started.process.send_signal(signal.SIGSTOP)
         (tmp_path / "go").touch()
-        agents = {process.pid for process in survivors.now() if not survivors.children(process.pid)}
-        while agents & {process.pid for process in survivors.now()}:
-            os.sched_yield()
+        deadline = time.monotonic() + 10
+        while agent in survivors.now():
+            assert time.monotonic() < deadline
         started.process.send_signal(signal.SIGCONT)
         assert started.end() == "exit status: 0"
     assert survivors.now() == []
@@ -184,4 +186,6 @@ def test_a_level_that_is_demanded_and_cannot_be_had_is_refused_with_advice(
         if level is None:
             assert started.said.startswith("spawn This machine has no containment of the level demanded;")
             assert "codex-adapter doctor" in started.said
+        else:
+            assert started.end() == "exit status: 0"
     assert survivors.now() == []

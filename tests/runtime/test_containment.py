@@ -1,0 +1,217 @@
+"""Levels of containment: what each one promises alike, guards that are lost in mid-run, and the oracle's own proof."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import trio
+from typing_extensions import override
+
+from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, SpawnError
+from codex_adapter.runtime.backend import CodexBackend
+from codex_adapter.runtime.containment import Contained, Containment, Level
+from codex_adapter.runtime.guarded import start_guarded
+from codex_adapter.runtime.process_group import ProcessGroup
+from codex_adapter.testing import Hang, WriteFacts, read_facts
+
+from .agents import DESCENDANTS, WHOLE_TURN, backend, config, kinds_of, start_all_kinds
+from .survivors import Survivors
+
+
+@pytest.mark.rule("N1")
+async def test_the_level_of_a_run_is_told_and_is_the_best_there_is(tmp_path: Path, levels: list[Level]) -> None:
+    containment = Containment()
+    assert containment.level is None
+    async with CodexBackend(config(tmp_path, *WHOLE_TURN), containment=containment).open_run(RunRequest(prompt="x")):
+        assert containment.level == levels[0]
+
+
+@pytest.mark.rule("S6", "N2")
+@pytest.mark.parametrize(
+    ("content", "not_found"),
+    [(b"#!/no/such/interpreter\n", True), (b"#!/etc/passwd\n", False), (b"\x7fELFnonsense", False)],
+    ids=["ENOENT", "EACCES", "ENOEXEC"],
+)
+async def test_an_agent_that_cannot_be_executed_is_a_spawn_error(
+    tmp_path: Path, level: Level, content: bytes, not_found: bool, survivors: Survivors
+) -> None:
+    binary = tmp_path / "codex"
+    binary.write_bytes(content)
+    binary.chmod(0o755)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    runs = backend(level, CodexConfig(binary=str(binary), default_working_dir=str(tmp_path)))
+    with pytest.raises(SpawnError) as caught:
+        async with runs.open_run(RunRequest(prompt="x")):
+            pass
+    assert caught.value.not_found is not_found
+    assert survivors.now() == []
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.rule("S3", "N2")
+async def test_the_agent_has_three_descriptors_and_takes_every_signal(tmp_path: Path, level: Level) -> None:
+    leak = os.open(os.devnull, os.O_RDONLY)
+    os.set_inheritable(leak, True)
+    script = "grep -E 'Sig(Blk|Ign)' /proc/self/status >ignored; ls /proc/$$/fd >descriptors"
+    binary = tmp_path / "codex"
+    binary.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\n{script}\n')
+    binary.chmod(0o755)
+    try:
+        settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path))
+        async with backend(level, settings).open_run(RunRequest(prompt="x")) as run:
+            await run.events.aclose()
+            await run.wait_completed()
+    finally:
+        os.close(leak)
+    masks = [int(line.split()[1], 16) for line in (tmp_path / "ignored").read_text().splitlines()]
+    assert masks == [0, 0]
+    # 10 and above is the shell's own copy of its script.
+    assert [number for number in (tmp_path / "descriptors").read_text().split() if int(number) < 10] == ["0", "1", "2"]
+
+
+@pytest.mark.rule("N2")
+async def test_the_agent_takes_signals_that_the_adapter_ignores(tmp_path: Path, guard_level: Level) -> None:
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        settings = config(tmp_path, WriteFacts("facts.json"), *WHOLE_TURN[:2], Hang())
+        async with backend(guard_level, settings).open_run(RunRequest(prompt="x")) as run:
+            await run.events.receive()
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+            assert run._status is not None
+            assert run._status.signal == "SIGINT"
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    facts = read_facts(tmp_path / "facts.json")
+    assert facts.session == facts.pid != 1
+
+
+@pytest.mark.rule("N2")
+@pytest.mark.parametrize("depth", [0, 1])
+async def test_a_guard_that_is_killed_fails_the_run_and_leaves_nothing_marked(
+    tmp_path: Path, guard_level: Level, depth: int, survivors: Survivors
+) -> None:
+    steps = [*start_all_kinds()[:4], *WHOLE_TURN[:2], Hang()]
+    with trio.fail_after(10):
+        runs = backend(guard_level, config(tmp_path, *steps))
+        async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+            await run.events.receive()
+            os.kill(guards(survivors)[-1 if depth else 0], signal.SIGKILL)
+            await run.events.aclose()
+            with pytest.raises(BackendError) as caught:
+                await run.wait_completed()
+    assert caught.value.failure == "wait"
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("N2", "K4")
+@pytest.mark.parametrize("depth", [0, 1])
+async def test_a_guard_that_is_stopped_holds_up_a_cancel_for_a_bounded_time(
+    tmp_path: Path, guard_level: Level, depth: int, survivors: Survivors
+) -> None:
+    steps = [*start_all_kinds()[:4], *WHOLE_TURN[:2], Hang()]
+    start = time.monotonic()
+    runs = backend(guard_level, config(tmp_path, *steps, stop_timeout=0.6))
+    async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+        await run.events.receive()
+        os.kill(guards(survivors)[-1 if depth else 0], signal.SIGSTOP)
+        run.cancel()
+        with pytest.raises(RunCancelled):
+            await run.wait_completed()
+    assert time.monotonic() - start < 5
+    assert survivors.now() == []
+
+
+def guards(survivors: Survivors) -> list[int]:
+    """The guards of the one run, the one that is our child first."""
+    [child] = survivors.children()
+    found = [child.pid]
+    while inner := [process.pid for process in survivors.children(found[-1]) if "guard.py" in process.argv]:
+        found += inner
+    return found
+
+
+@pytest.mark.rule("N1")
+async def test_one_who_is_not_root_has_a_namespace_too(
+    tmp_path: Path, survivors: Survivors, user_namespaces: None
+) -> None:
+    with Path(os.devnull).open("r+b", buffering=0) as nothing:
+        contained = await start_guarded(
+            ["/bin/sh", "-c", "(setsid sleep 60 &) ; exit 7"],
+            env={**os.environ, **survivors.env},
+            cwd=str(tmp_path),
+            pipes=[nothing.fileno()] * 3,
+            mark="none",
+            hold="user_namespace",
+            cgroup=None,
+        )
+        assert (await contained.wait()).code == 7
+        assert survivors.now() != []
+        await contained.aclose()
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("N1", "K5")
+async def test_two_hundred_runs_at_once_each_have_their_own_status_and_leave_nothing(
+    tmp_path: Path, survivors: Survivors
+) -> None:
+    binary = tmp_path / "codex"
+    binary.write_text('#!/bin/sh\n[ "$1" = --version ] && exit\n(setsid sleep 60 >/dev/null 2>&1 &)\nexit "$STATUS"\n')
+    binary.chmod(0o755)
+    runs = CodexBackend(CodexConfig(binary=str(binary), default_working_dir=str(tmp_path)))
+    told: dict[int, int | None] = {}
+
+    async def one(status: int) -> None:
+        request = RunRequest(prompt="x", env={**survivors.env, "STATUS": str(status)})
+        async with runs.open_run(request) as run:
+            await run.events.aclose()
+            told[status] = (await run.wait_completed()).status.code
+
+    with trio.fail_after(120):
+        async with trio.open_nursery() as nursery:
+            for status in range(200):
+                nursery.start_soon(one, status)
+    assert told == {status: status for status in range(200)}
+    assert survivors.now() == []
+
+
+class Unheld(ProcessGroup):
+    """An agent that is ended, and nothing else with it."""
+
+    @override
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+
+    @override
+    def _kill(self) -> bool:
+        self.signal(signal.SIGKILL)
+        return False
+
+
+class NoContainment(Containment):
+    """Starts agents that nothing holds."""
+
+    @override
+    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, pipes: Sequence[int]) -> Contained:
+        stdin, stdout, stderr = pipes
+        return Unheld(subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr), "none")
+
+
+@pytest.mark.rule("N1")
+async def test_the_oracle_finds_what_an_agent_leaves_that_nothing_holds(tmp_path: Path, survivors: Survivors) -> None:
+    settings = config(tmp_path, *start_all_kinds(), *WHOLE_TURN)
+    async with CodexBackend(settings, containment=NoContainment()).open_run(
+        RunRequest(prompt="x", env=survivors.env)
+    ) as run:
+        await run.events.aclose()
+        await run.wait_completed()
+    left = survivors.now()
+    assert len(left) == len(DESCENDANTS)
+    assert kinds_of(tmp_path, {process.inner for process in left}) == DESCENDANTS.keys()
