@@ -41,7 +41,8 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     Limits, in seconds: `idle_timeout` without progress (K2); `tool_timeout` for one open tool call (K2);
     `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
     `exit_grace` for an agent that closed its output (F8) or finished its turn (K6) to exit by itself.
-    `max_line_bytes` bounds one line of the agent (L2).
+    `max_line_bytes` bounds one line of the agent (L2). `containment` is the weakest level to be content with: `cgroup`,
+    `pid_namespace`, `guard` or `process_group`; None for the strongest there is (N3).
     """
 
     binary: str | None = None
@@ -57,3 +58,4 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     descendant_grace: float = 2.0
     exit_grace: float = 10.0
     max_line_bytes: int = 16 * 1024 * 1024
+    containment: str | None = None

@@ -1,4 +1,4 @@
-"""`codex-adapter doctor`: what is installed, and whether a run could be started (C4)."""
+"""`codex-adapter doctor`: what is installed, and whether a run could be started (C4, N3)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import argparse
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import trio
 
-from codex_adapter import CodexConfig, SpawnError
+from codex_adapter import BackendError, CodexConfig, SpawnError
 from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.output import Output
@@ -21,7 +22,7 @@ from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
 from codex_adapter.core.releases import FEATURES, MINIMUM, Version, is_supported
 from codex_adapter.runtime.binary import Binary, ask_version, find_binary
-from codex_adapter.runtime.containment import LEVELS as LEVEL
+from codex_adapter.runtime.containment import LEVELS, Containment
 
 __all__ = ["COMMAND"]
 
@@ -64,6 +65,7 @@ class _Report(msgspec.Struct, frozen=True):
     trio: str
     msgspec: str
     containment: str
+    containment_levels: list[str]
     binary: _BinaryFacts | None
     login: dict[str, bool]
     findings: list[_Finding]
@@ -93,7 +95,8 @@ async def _examine(config: CodexConfig) -> _Report:
     binary, findings = await _examine_binary(config, environ)
     login = _login(environ)
     findings += [_home_finding(environ), _login_finding(login)]
-    findings.append(_Finding("containment", "ok", LEVEL))
+    levels = await _containment_levels(environ)
+    findings.append(_containment_finding(levels))
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
         ok=all(finding.state != "failed" for finding in findings),
@@ -101,7 +104,8 @@ async def _examine(config: CodexConfig) -> _Report:
         python=platform.python_version(),
         trio=versions["trio"],
         msgspec=versions["msgspec"],
-        containment=LEVEL,
+        containment=levels[0] if levels else "none",
+        containment_levels=levels,
         binary=binary,
         login=login,
         findings=findings,
@@ -195,6 +199,37 @@ def _login_finding(login: dict[str, bool]) -> _Finding:
     return _Finding(
         "login", "warning", "none found" + (", config.toml is there" if login["config_toml"] else ""), advice
     )
+
+
+async def _containment_levels(environ: dict[str, str]) -> list[str]:
+    """The levels at which an agent can be held here, best first: each is tried."""
+    levels: list[str] = []
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        for level in LEVELS:
+            with suppress(OSError, BackendError):
+                contained = await Containment(allowed=(level,)).start(
+                    ["/bin/sh", "-c", ":"], env=environ, cwd="/", pipes=(nothing,) * 3
+                )
+                try:
+                    await contained.wait()
+                    levels.append(level)
+                finally:
+                    with trio.CancelScope(shield=True):
+                        await contained.aclose()
+    finally:
+        os.close(nothing)
+    return levels
+
+
+def _containment_finding(levels: list[str]) -> _Finding:
+    if not levels:
+        return _Finding("containment", "failed", "no agent can be started", "Check that /bin/sh can be executed.")
+    found = levels[0] + (f" (also {', '.join(levels[1:])})" if levels[1:] else "")
+    if levels[0] != "process_group":
+        return _Finding("containment", "ok", found)
+    advice = "What outlives a killed adapter is not ended here; a Linux where processes can be read in /proc has more."
+    return _Finding("containment", "warning", found, advice)
 
 
 def _text(report: _Report) -> bytes:

@@ -11,6 +11,7 @@ from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
 from codex_adapter.cli.arguments import Once, Parser, UsageError, json_lines_or_pretty, seconds
 from codex_adapter.cli.inputs import decode_json, read_input
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+from codex_adapter.core.validation import CONTAINMENT_LEVELS
 
 __all__ = ["TOOL_PAYLOADS", "add_options", "read_request"]
 
@@ -49,6 +50,8 @@ def add_options(parser: Parser) -> None:
     add("--mask", action="append", metavar="NAME", help="a variable whose value never appears; repeatable")
     add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
     add("--codex-home", action=Once, metavar="DIR", help="sets CODEX_HOME (default: as it is)")
+    levels = ", ".join(CONTAINMENT_LEVELS)
+    add("--containment", action=Once, metavar="LEVEL", help=f"be content with no weaker one: {levels} (default: any)")
     add = parser.add_argument_group("the agent").add_argument
     add("--model", action=Once, metavar="ID", help="the model to use")
     add("--sandbox", action=Once, metavar="MODE", help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})")
@@ -99,6 +102,7 @@ async def read_request(options: argparse.Namespace) -> tuple[RunRequest, CodexCo
         idle_timeout=options.idle_timeout,
         tool_timeout=options.tool_timeout,
         mask=tuple(options.mask or ()),
+        containment=options.containment,
     )
     return RunRequest(**fields), config
 

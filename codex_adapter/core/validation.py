@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +16,10 @@ from codex_adapter.core.extensions import ExecOptions, FileFacts, check_model, r
 from codex_adapter.core.values import is_encodable, is_path, is_seconds, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
-__all__ = ["check_config", "check_request", "effective_timeout", "run_directory"]
+__all__ = ["CONTAINMENT_LEVELS", "check_config", "check_request", "effective_timeout", "run_directory"]
+
+CONTAINMENT_LEVELS: Final = ("cgroup", "pid_namespace", "guard", "process_group")
+"""How a run can be held, best first (N1)."""
 
 
 def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) -> ExecOptions:
@@ -42,7 +45,7 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
 
 
 def check_config(config: CodexConfig) -> None:
-    """Check what can be checked of a configuration without a request; raises `InvalidRequestError` (Q5)."""
+    """Check what can be checked of a configuration without a request; raises `InvalidRequestError` (Q5, N3)."""
     for name in ("binary", "codex_home", "default_working_dir"):
         if getattr(config, name) is not None:
             _check_path(f"config.{name}", getattr(config, name))
@@ -59,6 +62,8 @@ def check_config(config: CodexConfig) -> None:
         if not is_seconds(getattr(config, name)):
             refuse(f"config.{name}", "a finite number of seconds, zero or more")
     _check_line_limit(config.max_line_bytes)
+    if config.containment is not None and config.containment not in CONTAINMENT_LEVELS:
+        refuse("config.containment", f"one of {', '.join(CONTAINMENT_LEVELS)}, or absent")
 
 
 def run_directory(request: RunRequest, config: CodexConfig, facts: FileFacts) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol
+from typing import Protocol, cast
 
 import trio
 
@@ -17,7 +17,7 @@ from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, Unk
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment import Containment, Level
 from codex_adapter.runtime.launch import Launch, prepare_launch, schema_file
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
@@ -101,12 +101,15 @@ class Backend(Protocol):
 
 
 class CodexBackend:
-    """The Codex CLI as a backend: one configuration, any number of runs, also at once."""
+    """The Codex CLI as a backend: one configuration, any number of runs, also at once.
+
+    `containment` holds its runs; without one, it is made for the level that the configuration demands (N3).
+    """
 
     def __init__(self, config: CodexConfig | None = None, *, containment: Containment | None = None) -> None:
         self._config = CodexConfig() if config is None else config
         self._versions = Versions()
-        self._containment = Containment() if containment is None else containment
+        self._containment = containment
 
     @property
     def agent_kind(self) -> str:
@@ -125,6 +128,9 @@ class CodexBackend:
         launch = await prepare_launch(request, config, versions=self._versions)
         with schema_file(launch.options) as schema:
             expectation = _expectation(launch)
+            if self._containment is None:
+                # Only now: the configuration has been checked.
+                self._containment = Containment(cast("Level | None", config.containment))
             source = await spawn(launch, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment)
             pipeline = Pipeline(
                 full_payloads=launch.options.tool_payloads == "full",

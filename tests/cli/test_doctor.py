@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.core.validation import CONTAINMENT_LEVELS
+
 from .command import ADAPTER, Cli
 
 pytestmark = pytest.mark.rule("C4")
@@ -111,11 +113,34 @@ def test_a_codex_home_that_is_not_there_makes_it_fail(cli: Cli) -> None:
     assert "CODEX_HOME" in finding(report, "home")["advice"]
 
 
+@pytest.mark.rule("N3")
+def test_it_tells_the_levels_of_containment_that_this_machine_gives(cli: Cli) -> None:
+    _, report = examine(cli, "--codex", cli.agent())
+    levels = report["containment_levels"]
+    assert levels == [level for level in CONTAINMENT_LEVELS if level in levels]
+    assert levels[-1] == "process_group"
+    assert report["containment"] == levels[0]
+    assert finding(report, "containment")["found"].startswith(levels[0])
+
+
+@pytest.mark.rule("N3")
+def test_it_does_not_tell_a_level_that_cannot_be_had(cli: Cli) -> None:
+    unshare = ("unshare", "-Urm", "sh", "-c")
+    if cli.finish(cli.start("true", program=unshare)).status != 0:
+        pytest.skip("this machine lets nobody have a user namespace")
+    poorer = 'mount -t tmpfs none /sys/fs/cgroup && echo 0 >/proc/sys/user/max_pid_namespaces && exec "$@"'
+    done = cli.run("doctor", "--json", "--codex", cli.agent(), program=(*unshare, poorer, "sh", *ADAPTER))
+    report = json.loads(done.stdout)
+    assert report["containment_levels"] == ["guard", "process_group"]
+    assert report["containment"] == "guard"
+
+
 def test_the_text_says_the_same(cli: Cli) -> None:
     done = cli.run("doctor", "--codex", cli.agent())
     assert done.status == 0
     assert done.stdout.endswith(b"\nA run could be started.\n")
     assert b"takes: additional directories, images" in done.stdout
+    assert b"\nok   containment: " in done.stdout
     done = cli.run("doctor", "--codex", "/nowhere")
     assert done.status == 1
     assert done.stdout.endswith(b"\nA run could not be started.\n")

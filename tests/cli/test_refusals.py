@@ -150,6 +150,7 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
         (["--timeout", "nan", "Hi."], "invalid_request", "timeout must be"),
         (["--timeout", "inf", "Hi."], "invalid_request", "timeout must be"),
         (["--idle-timeout", "0", "Hi."], "invalid_request", "--idle-timeout must be"),
+        (["--containment", SECRET, "Hi."], "invalid_request", "--containment must be one of cgroup, pid_namespace,"),
         (["--tool-timeout=-1", "Hi."], "invalid_request", "--tool-timeout must be"),
         (["--env", f"={SECRET}", "Hi."], "invalid_request", "env: every name must be"),
         (["--env", "A=\udcff", "Hi."], "invalid_request", "env: every value must be"),

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.core.extensions import ExecOptions
-from codex_adapter.core.validation import check_config, check_request, effective_timeout, run_directory
+from codex_adapter.core.validation import (
+    CONTAINMENT_LEVELS,
+    check_config,
+    check_request,
+    effective_timeout,
+    run_directory,
+)
 from codex_adapter.errors import AdapterError, InvalidRequestError, UnsupportedCapabilityError
 from codex_adapter.request import CodexConfig, RunRequest
 
@@ -153,7 +159,7 @@ def test_the_requests_model_beats_the_configured_one() -> None:
     assert check(config, extensions={"agent_api.config.model.v1": "asked"}).model == "asked"
 
 
-@pytest.mark.rule("Q5")
+@pytest.mark.rule("Q5", "N3")
 @pytest.mark.parametrize(
     ("field", "values"),
     [
@@ -167,6 +173,7 @@ def test_the_requests_model_beats_the_configured_one() -> None:
         ("descendant_grace", [-1, math.nan, math.inf, None, "1"]),
         ("exit_grace", [-1, math.nan, math.inf, None, "1"]),
         ("max_line_bytes", [0, -1, 1.5, None, True, "1"]),
+        ("containment", ["", "none", "Guard", 1, [], {}]),
     ],
 )
 def test_a_field_of_the_configuration_is_refused_by_its_name(field: str, values: list[Any]) -> None:
@@ -178,6 +185,14 @@ def test_a_field_of_the_configuration_is_refused_by_its_name(field: str, values:
 @pytest.mark.rule("Q5")
 def test_limits_at_the_edge_of_what_is_allowed_are_taken() -> None:
     check_config(CodexConfig(stop_timeout=0, descendant_grace=0, exit_grace=0, max_line_bytes=1, idle_timeout=0.001))
+
+
+@pytest.mark.rule("N3")
+def test_each_level_of_containment_can_be_demanded() -> None:
+    for level in CONTAINMENT_LEVELS:
+        check_config(CodexConfig(containment=level))
+    with pytest.raises(InvalidRequestError, match="cgroup, pid_namespace, guard, process_group"):
+        check_config(CodexConfig(containment=SECRET))
 
 
 JUNK = st.recursive(

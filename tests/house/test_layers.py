@@ -56,6 +56,7 @@ IMPURE_ATTRIBUTES = frozenset(
 TERMINAL = frozenset(f"sys.{name}" for name in ("argv", "stdin", "stdout", "stderr")) | {"trio.run", "print", "input"}
 PROGRAMS = frozenset(
     {
+        "codex_adapter.runtime.guard",
         "codex_adapter.testing.agent_program",
         "codex_adapter.testing.mcp_server",
         "codex_adapter.testing.model_server.__main__",

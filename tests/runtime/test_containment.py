@@ -14,8 +14,9 @@ import trio
 from typing_extensions import override
 
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, SpawnError
+from codex_adapter.core.validation import CONTAINMENT_LEVELS
 from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Contained, Containment, Level
+from codex_adapter.runtime.containment import LEVELS, Contained, Containment, Level
 from codex_adapter.runtime.guarded import start_guarded
 from codex_adapter.runtime.process_group import ProcessGroup
 from codex_adapter.testing import Hang, WriteFacts, read_facts
@@ -30,6 +31,15 @@ async def test_the_level_of_a_run_is_told_and_is_the_best_there_is(tmp_path: Pat
     assert containment.level is None
     async with CodexBackend(config(tmp_path, *WHOLE_TURN), containment=containment).open_run(RunRequest(prompt="x")):
         assert containment.level == levels[0]
+
+
+@pytest.mark.rule("N3")
+async def test_the_configuration_demands_a_level_by_its_name(tmp_path: Path, level: Level, levels: list[Level]) -> None:
+    assert CONTAINMENT_LEVELS == LEVELS
+    runs = CodexBackend(config(tmp_path, *WHOLE_TURN, containment=level))
+    async with runs.open_run(RunRequest(prompt="x")):
+        assert runs._containment is not None
+        assert runs._containment.level == levels[0]
 
 
 @pytest.mark.rule("S6", "N2")
