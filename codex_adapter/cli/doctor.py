@@ -6,15 +6,15 @@ import argparse
 import os
 import platform
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import trio
 
-from codex_adapter import BackendError, CodexConfig, SpawnError
+from codex_adapter import CodexConfig, SpawnError
 from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words
+from codex_adapter.cli.levels import levels_given
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
@@ -22,7 +22,6 @@ from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
 from codex_adapter.core.releases import FEATURES, MINIMUM, Version, is_supported
 from codex_adapter.runtime.binary import Binary, ask_version, find_binary
-from codex_adapter.runtime.containment import LEVELS, Containment
 
 __all__ = ["COMMAND"]
 
@@ -95,7 +94,7 @@ async def _examine(config: CodexConfig) -> _Report:
     binary, findings = await _examine_binary(config, environ)
     login = _login(environ)
     findings += [_home_finding(environ), _login_finding(login)]
-    levels = await _containment_levels(environ)
+    levels = await levels_given(environ)
     findings.append(_containment_finding(levels))
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
@@ -199,27 +198,6 @@ def _login_finding(login: dict[str, bool]) -> _Finding:
     return _Finding(
         "login", "warning", "none found" + (", config.toml is there" if login["config_toml"] else ""), advice
     )
-
-
-async def _containment_levels(environ: dict[str, str]) -> list[str]:
-    """The levels at which an agent can be held here, best first: each is tried."""
-    levels: list[str] = []
-    nothing = os.open(os.devnull, os.O_RDWR)
-    try:
-        for level in LEVELS:
-            with suppress(OSError, BackendError):
-                contained = await Containment(allowed=(level,)).start(
-                    ["/bin/sh", "-c", ":"], env=environ, cwd="/", pipes=(nothing,) * 3
-                )
-                try:
-                    await contained.wait()
-                    levels.append(level)
-                finally:
-                    with trio.CancelScope(shield=True):
-                        await contained.aclose()
-    finally:
-        os.close(nothing)
-    return levels
 
 
 def _containment_finding(levels: list[str]) -> _Finding:

@@ -51,7 +51,7 @@ async def start_guarded(
     with theirs:
         try:
             # From this thread, at once: the guard is to die with the thread that forked it, and this one stays.
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: ASYNC220
                 [sys.executable, "-I", "-S", _GUARD, str(theirs.fileno()), hold, cgroup.path if cgroup else "", *argv],
                 env=env,
                 cwd=cwd,

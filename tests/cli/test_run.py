@@ -18,7 +18,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
-from .command import Cli, Done
+from .command import ADAPTER, Cli, Done
 
 TURN = tuple(
     PrintJson(line) for line in (thread_started(), turn_started(), agent_message("item_0", "Hello."), turn_completed())
@@ -129,6 +129,19 @@ def test_variables_are_set_and_copied_and_named_homes_reach_the_agent(cli: Cli) 
     env = told(cli).env
     assert (env["COPIED"], env["SET"], env["EMPTY"]) == ("from outside", "a=b", "")
     assert env["CODEX_HOME"] == str(cli.directory / "home")
+
+
+@pytest.mark.rule("C6", "N3")
+def test_a_level_of_containment_can_be_demanded(cli: Cli) -> None:
+    unshare = ("unshare", "-Urm", "sh", "-c")
+    if cli.finish(cli.start("true", program=unshare)).status != 0:
+        pytest.skip("this machine lets nobody have a user namespace")
+    poorer = 'mount -t tmpfs none /sys/fs/cgroup && echo 0 >/proc/sys/user/max_pid_namespaces && exec "$@"'
+    program = (*unshare, poorer, "sh", *ADAPTER)
+    assert run(cli, "--containment", "guard", "Hi.", program=program).status == 0
+    done = run(cli, "--containment", "pid_namespace", "Hi.", program=program)
+    assert done.status == 126
+    assert "`codex-adapter doctor`" in done.complaint
 
 
 @pytest.mark.rule("C6", "X5")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import os
+import select
 import signal
-import struct
 import subprocess
-import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,6 @@ from codex_adapter.testing import (
     WaitFor,
     WriteFacts,
     WriteFile,
-    read_facts,
 )
 from codex_adapter.testing.thread_lines import thread_started
 
@@ -52,25 +50,24 @@ def until(condition: Callable[[], bool]) -> None:
         os.sched_yield()
 
 
-def alive(pid: int) -> bool:
-    """Whether a process is there that is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def left(cli: Cli) -> list[str]:
+    """Processes that have the test's own directory in their arguments, as the agent and all its descendants do."""
+    found = []
+    for arguments in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(cli.directory).encode() in arguments.read_bytes():
+                found.append(arguments.parent.name)
+    return found
 
 
 def until_full(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the pipe that a process writes to is full."""
+    """Wait until the pipe that a process writes to takes nothing more."""
     assert process.stdout is not None
-    pipe = process.stdout.fileno()
-    size = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
-
-    def full() -> bool:
-        (waiting,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
-        return bool(waiting > size - 4096)
-
-    until(full)
+    writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        until(lambda: not select.select([], [writer], [], 0)[1])
+    finally:
+        os.close(writer)
 
 
 @pytest.mark.parametrize(("number", "status"), STOPPING)
@@ -85,8 +82,7 @@ def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
     assert done.status == status
     assert done.stderr == ""
     assert done._replace(stdout=first + done.stdout).completion == CANCELLED
-    assert not alive(read_facts(cli.directory / "facts").pid)
-    assert not alive(int((cli.directory / "child").read_text()))
+    assert left(cli) == []
 
 
 def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
@@ -98,7 +94,7 @@ def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
     assert time.monotonic() - begun < 2.5, "the steps of ending take 3.3 s when nothing hurries them"
     assert done.status in (143, 130)
     assert done.completion == CANCELLED
-    assert not alive(read_facts(cli.directory / "facts").pid)
+    assert left(cli) == []
 
 
 @pytest.mark.parametrize(("number", "status"), STOPPING)

@@ -42,7 +42,7 @@ class Release(NamedTuple):
         """Spare this release the three seconds in which it tries to load a list of models from where there is none."""
         if (0, 92) <= self.version < (0, 107):
             now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-            cache = {"fetched_at": now, "etag": None, "client_version": str(self), "models": []}
+            cache: dict[str, object] = {"fetched_at": now, "etag": None, "client_version": str(self), "models": []}
             (home / "models_cache.json").write_text(json.dumps(cache))
 
     def keeps_what_is_not_read(self) -> None:

@@ -19,7 +19,11 @@ from codex_adapter.runtime.backend import CodexBackend
 from codex_adapter.runtime.containment import Containment
 
 
-async def main(binary: str, directory: str, allowed: Any, demanded: Any) -> None:
+async def main(*words: str) -> None:
+    binary, directory, *levels = words
+    allowed: Any
+    demanded: Any
+    allowed, demanded = levels
     containment = Containment(demanded or None, allowed=allowed.split(","))
     backend = CodexBackend(CodexConfig(binary=binary, default_working_dir=directory), containment=containment)
     request = RunRequest(prompt="x", env=json.load(sys.stdin))

@@ -20,16 +20,19 @@ from .survivors import Survivors
 @cache
 def _available(level: Level) -> bool:
     async def start() -> bool:
-        with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: ASYNC230, PTH123 - an instant
+        nothing = os.open(os.devnull, os.O_RDWR)
+        try:
             try:
                 contained = await Containment(allowed=(level,)).start(
-                    ["/bin/true"], env={}, cwd="/", pipes=[nothing.fileno()] * 3
+                    ["/bin/true"], env={}, cwd="/", pipes=[nothing] * 3
                 )
             except SpawnError:
                 return False
             await contained.wait()
             await contained.aclose()
             return True
+        finally:
+            os.close(nothing)
 
     return trio.run(start)
 

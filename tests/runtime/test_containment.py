@@ -211,7 +211,8 @@ class NoContainment(Containment):
     @override
     async def start(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, pipes: Sequence[int]) -> Contained:
         stdin, stdout, stderr = pipes
-        return Unheld(subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr), "none")
+        process = subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr)  # noqa: ASYNC220
+        return Unheld(process, "none")
 
 
 @pytest.mark.rule("N1")
