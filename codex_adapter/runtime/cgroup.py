@@ -11,6 +11,7 @@ import trio
 
 __all__ = ["Cgroup", "make_cgroup"]
 
+_PREFIX: Final = "codex-adapter-"
 _ROUNDS: Final = 200
 _ROUND_SECONDS: Final = 0.005
 
@@ -37,11 +38,15 @@ class Cgroup:
 
 
 def make_cgroup(name: str) -> Cgroup | None:
-    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had."""
+    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had.
+
+    `name` begins with the process id of this adapter.
+    """
     home = _own_cgroup()
     if home is None:
         return None
-    path = home / name
+    _sweep(home)
+    path = home / (_PREFIX + name)
     try:
         path.mkdir()
     except OSError:
@@ -51,6 +56,15 @@ def make_cgroup(name: str) -> Cgroup | None:
             path.rmdir()
         return None
     return Cgroup(str(path))
+
+
+def _sweep(home: Path) -> None:
+    """Remove empty cgroups of adapters that are gone: one that was killed could not remove its own."""
+    for path in home.glob(f"{_PREFIX}*"):
+        adapter = path.name.removeprefix(_PREFIX).partition("-")[0]
+        if adapter.isdigit() and not Path("/proc", adapter).exists():
+            with contextlib.suppress(OSError):
+                path.rmdir()
 
 
 def _own_cgroup() -> Path | None:

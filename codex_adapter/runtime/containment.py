@@ -66,7 +66,7 @@ class Containment:
             level, hold = self._ways[0]
             cgroup: Cgroup | None = None
             if level == "cgroup":
-                cgroup = make_cgroup(f"codex-adapter-{mark}")
+                cgroup = make_cgroup(mark)
             if level == "process_group":
                 self.level = level
                 return start_group(argv, env=env, cwd=cwd, pipes=pipes, mark=mark)

@@ -16,6 +16,7 @@ from typing_extensions import override
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, SpawnError
 from codex_adapter.core.validation import CONTAINMENT_LEVELS
 from codex_adapter.runtime.backend import CodexBackend
+from codex_adapter.runtime.cgroup import make_cgroup
 from codex_adapter.runtime.containment import LEVELS, Contained, Containment, Level
 from codex_adapter.runtime.guarded import start_guarded
 from codex_adapter.runtime.process_group import ProcessGroup
@@ -226,3 +227,20 @@ async def test_the_oracle_finds_what_an_agent_leaves_that_nothing_holds(tmp_path
     left = survivors.now()
     assert len(left) == len(DESCENDANTS)
     assert kinds_of(tmp_path, {process.inner for process in left}) == DESCENDANTS.keys()
+
+
+@pytest.mark.rule("N1")
+def test_empty_cgroups_of_adapters_that_are_gone_are_swept(tmp_path: Path) -> None:
+    made = make_cgroup(f"{os.getpid()}-mine")
+    if made is None:
+        pytest.skip("no cgroup can be made here")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = Path(made.path).with_name(f"codex-adapter-{gone.pid}-theirs")
+    left.mkdir()
+    another = make_cgroup(f"{os.getpid()}-another")
+    assert another is not None
+    assert not left.exists()
+    assert Path(made.path).exists()
+    for cgroup in (made, another):
+        Path(cgroup.path).rmdir()
