@@ -7,6 +7,7 @@ about the file system are asked of the caller, so that this file does no I/O.
 from __future__ import annotations
 
 import posixpath
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -168,7 +169,15 @@ def _session(key: str, value: Any, _facts: FileFacts) -> SessionSelector:
             f"{key}: id",
             f"a string of 1 to {_MAX_SESSION_ID_BYTES} bytes, not blank, without control characters or a leading '-'",
         )
-    return SessionSelector(session)
+    return SessionSelector(_canonical(session))
+
+
+def _canonical(session: str) -> str:
+    """A UUID in the form in which the CLI prints it; the CLI takes other spellings, and answers with this one."""
+    try:
+        return str(uuid.UUID(session))
+    except ValueError:
+        return session
 
 
 def _json_schema(key: str, value: Any, _facts: FileFacts) -> dict[str, Any]:

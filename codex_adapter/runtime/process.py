@@ -21,8 +21,8 @@ __all__ = ["ProcessSource", "spawn"]
 
 READ_SIZE: Final = 262_144
 _TAIL_SIZE: Final = 8_192
-# What releases since 0.120 write to stderr for a session they cannot find.
-_SESSION_MISSING: Final = (b"no rollout found for thread id", b"no rollout found for conversation id")
+# What releases since 0.120 write to stderr for a session they cannot find; the second is for forks of what is no UUID.
+_SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
 
 
 async def spawn(launch: Launch, *, schema: str | None, stop_timeout: float, containment: Containment) -> ProcessSource:

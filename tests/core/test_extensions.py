@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -251,6 +252,13 @@ def test_a_session_is_the_last_one_or_one_by_its_id(key: str) -> None:
 )
 def test_a_session_selector_of_another_shape_is_refused(key: str, value: Any) -> None:
     refused(key, value)
+
+
+@pytest.mark.rule("Q3", "S9")
+@pytest.mark.parametrize("spelling", [str.upper, "{{{}}}".format, lambda session: session.replace("-", "")])
+def test_a_session_id_in_another_spelling_is_the_one_that_the_cli_prints(spelling: Callable[[str], str]) -> None:
+    session = "01a20018-057d-7ce3-b0c7-a173a1ba2c6a"
+    assert read(**{RESUME: {"selector": "id", "id": spelling(session)}}).resume == SessionSelector(session)
 
 
 @pytest.mark.rule("Q4")

@@ -221,3 +221,11 @@ def test_whatever_stands_in_a_configuration_is_taken_or_refused_by_name(fields: 
     except InvalidRequestError as error:
         outcome = str(error)
     assert outcome.startswith("config.")
+
+
+@pytest.mark.rule("Q3")
+def test_an_image_is_an_existing_file_and_a_relative_one_counts_from_the_runs_directory() -> None:
+    images = {"backend.codex.images": ["/srv/file"]}
+    assert check(extensions=images).images == ("/srv/file",)
+    assert check(working_dir="/srv", extensions={"backend.codex.images": ["file"]}).images == ("/srv/file",)
+    assert refused(extensions={"backend.codex.images": ["/srv/other"]}).startswith("backend.codex.images")
