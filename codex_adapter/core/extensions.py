@@ -7,7 +7,7 @@ about the file system are asked of the caller, so that this file does no I/O.
 from __future__ import annotations
 
 import posixpath
-import uuid
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -37,6 +37,7 @@ _RESUME = "agent_api.session.resume.v1"
 _FORK = "agent_api.session.fork.v1"
 
 _MAX_SESSION_ID_BYTES = 1024
+_UUID = re.compile(r"\{?([0-9A-Fa-f]{8})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{12})\}?")
 _MAX_DIRECTORY_BYTES = 1024
 _MAX_MODEL_BYTES = 128
 _MAX_ADD_DIRS = 16
@@ -174,10 +175,8 @@ def _session(key: str, value: Any, _facts: FileFacts) -> SessionSelector:
 
 def _canonical(session: str) -> str:
     """A UUID in the form in which the CLI prints it; the CLI takes other spellings, and answers with this one."""
-    try:
-        return str(uuid.UUID(session))
-    except ValueError:
-        return session
+    found = _UUID.fullmatch(session)
+    return session if found is None else "-".join(found.groups()).lower()
 
 
 def _json_schema(key: str, value: Any, _facts: FileFacts) -> dict[str, Any]:
