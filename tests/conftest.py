@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("nightly", deadline=None, max_examples=10_000, print_blob=True)
 # `--hypothesis-profile` comes later and wins.
 settings.load_profile("gate")
+
+
+def pytest_configure() -> None:
+    """Whoever starts the tests by `nohup`, or in the background of a script, makes them ignore signals: not these."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
