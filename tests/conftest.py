@@ -1,4 +1,4 @@
-"""How hypothesis searches: the same examples every time for a change, many random ones at night."""
+"""How hypothesis searches (the same examples for every change, many at night), and what no test inherits."""
 
 from __future__ import annotations
 
