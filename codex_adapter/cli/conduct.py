@@ -28,7 +28,8 @@ from codex_adapter.core.redaction import CANCELLED, backend_error_text
 
 __all__ = ["Opening", "complain_of_defect", "conduct"]
 
-_EVENTS_A_WRITE: Final = 64
+_LONG_EVENTS_A_WRITE: Final = 16
+_MUCH_TEXT: Final = 1024 * 1024
 
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
@@ -86,8 +87,10 @@ async def _forward(run: RunHandle, view: View, output: Output) -> None:
 
 def _shown(view: View, batch: Sequence[Event]) -> Iterator[bytes]:
     """A batch in parts: the events of one long line are megabytes, which need not be encoded all at once."""
-    for start in range(0, len(batch), _EVENTS_A_WRITE):
-        yield view.events(batch[start : start + _EVENTS_A_WRITE])
+    small = sum(len(event.text or "") for event in batch) < _MUCH_TEXT
+    step = len(batch) if small else _LONG_EVENTS_A_WRITE
+    for start in range(0, len(batch), step):
+        yield view.events(batch[start : start + step])
 
 
 def _explain(outcome: Completion | AdapterError) -> None:
