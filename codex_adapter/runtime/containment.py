@@ -63,7 +63,7 @@ class Containment:
         mark = new_mark()
         env = with_mark(env, mark)
         while self._ways:
-            level, hold = self._ways[0]
+            way = level, hold = self._ways[0]
             cgroup: Cgroup | None = None
             if level == "cgroup":
                 cgroup = make_cgroup(mark)
@@ -80,7 +80,8 @@ class Containment:
                 else:
                     self.level = level
                     return contained
-            del self._ways[0]
+            if way in self._ways:  # another run, begun meanwhile, may have found out first
+                self._ways.remove(way)
         raise SpawnError(
             backend_error_text("spawn"),
             not_found=False,

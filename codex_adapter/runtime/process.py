@@ -31,7 +31,8 @@ async def spawn(launch: Launch, *, schema: str | None, stop_timeout: float, cont
         try:
             stdin, prompt = _pipe(read=childs, write=ours)
             output, stdout = _pipe(read=ours, write=childs)
-            fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, READ_SIZE)
+            with contextlib.suppress(OSError):  # a user with very many pipes may not have larger ones
+                fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, READ_SIZE)
             errors, stderr = _pipe(read=ours, write=childs)
             contained = await containment.start(
                 launch.argv(schema), env=launch.env, cwd=launch.cwd, pipes=(stdin, stdout, stderr)
