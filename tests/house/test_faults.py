@@ -1,0 +1,30 @@
+"""The page of faults is what the tests' marks say, and long enough to be worth its name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.fault_table import TABLE, TOPICS, Row, render, rows
+
+pytestmark = pytest.mark.rule("P6")
+
+
+@pytest.fixture(scope="module")
+def table(root: Path) -> list[Row]:
+    return list(rows(root))
+
+
+def test_the_page_is_what_the_marks_say(table: list[Row]) -> None:
+    assert TABLE.read_text() == render(table), "write it anew: python -m tests.fault_table"
+
+
+def test_every_topic_is_known_and_every_fault_is_told_once(table: list[Row]) -> None:
+    assert {row.topic for row in table} == TOPICS.keys()
+    assert [fault for fault, count in Counter(row.fault for row in table).items() if count > 1] == []
+
+
+def test_no_cell_breaks_the_table(table: list[Row]) -> None:
+    assert [row for row in table for cell in row if "|" in cell or "\n" in cell] == []
