@@ -13,9 +13,10 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words
+from codex_adapter.cli.arguments import Command, Once, Parser, UsageError, in_our_words
 from codex_adapter.cli.levels import levels_given
 from codex_adapter.cli.narration import printable
+from codex_adapter.cli.orphans import look_after_orphans, orphans_text
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
@@ -28,11 +29,14 @@ __all__ = ["COMMAND"]
 _DESCRIPTION = """\
 Looks at what a run needs: the Codex CLI and its release, a login, this machine. Exits with 0 when a run could be
 started, else with 1. Shows no secret, and no value of an environment variable but the path of the CLI.
+
+With --orphans it looks for processes of runs whose adapter was killed, and exits with 0 when none is left, else with 1.
 """
 _EXAMPLES = """\
   codex-adapter doctor
   codex-adapter doctor --codex ./node_modules/.bin/codex
   codex-adapter doctor --json | jq .ok
+  codex-adapter doctor --orphans --kill
 """
 _LOGIN_VARIABLE = "CODEX_API_KEY"
 
@@ -76,10 +80,19 @@ def _parser() -> Parser:
     add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
     add("--codex-home", action=Once, metavar="DIR", help="as CODEX_HOME")
     add("--json", action="store_true", help="one JSON object instead of text")
+    add("--orphans", action="store_true", help="list what adapters that were killed have left running")
+    add("--kill", action="store_true", help="end what --orphans lists, and remove what it left on disk")
     return parser
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    if options.kill and not options.orphans:
+        raise UsageError("--kill: goes with --orphans only")
+    if options.orphans:
+        found = await look_after_orphans(kill=options.kill)
+        text = orphans_text(found, kill=options.kill)
+        await output.write(msgspec.json.encode(found) + b"\n" if options.json else text)
+        return 0 if found.ok else 1
     report = None
     with stop.interrupting():
         report = await _examine(CodexConfig(binary=options.codex, codex_home=options.codex_home))

@@ -10,6 +10,7 @@ import trio
 
 from codex_adapter import BackendError
 from codex_adapter.runtime.containment import LEVELS, Containment
+from codex_adapter.runtime.marks import new_mark
 
 __all__ = ["levels_given"]
 
@@ -22,7 +23,7 @@ async def levels_given(environ: Mapping[str, str]) -> list[str]:
         for level in LEVELS:
             with suppress(OSError, BackendError):
                 contained = await Containment(allowed=(level,)).start(
-                    ["/bin/sh", "-c", ":"], env=environ, cwd="/", pipes=(nothing,) * 3
+                    ["/bin/sh", "-c", ":"], env=environ, cwd="/", pipes=(nothing,) * 3, mark=new_mark()
                 )
                 try:
                     await contained.wait()

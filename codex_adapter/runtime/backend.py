@@ -18,10 +18,12 @@ from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
 from codex_adapter.runtime.containment import Containment, Level
-from codex_adapter.runtime.launch import Launch, prepare_launch, schema_file
+from codex_adapter.runtime.launch import Launch, prepare_launch
+from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import RunHandle
+from codex_adapter.runtime.schema_file import schema_file
 from codex_adapter.runtime.session import SessionExpectation
 
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
@@ -126,12 +128,15 @@ class CodexBackend:
         """As the function of that name, with this backend's configuration."""
         config = self._config
         launch = await prepare_launch(request, config, versions=self._versions)
-        with schema_file(launch.options) as schema:
+        mark = new_mark()
+        with schema_file(launch.options, mark) as schema:
             expectation = _expectation(launch)
             if self._containment is None:
                 # Only now: the configuration has been checked.
                 self._containment = Containment(cast("Level | None", config.containment))
-            source = await spawn(launch, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment)
+            source = await spawn(
+                launch, mark=mark, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment
+            )
             pipeline = Pipeline(
                 full_payloads=launch.options.tool_payloads == "full",
                 secrets=tuple(secret_values(launch.env, config.mask)),

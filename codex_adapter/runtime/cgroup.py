@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import trio
+from codex_adapter.runtime.killing import kill_until_none_is_found
+from codex_adapter.runtime.marks import adapter_is_gone
 
-__all__ = ["Cgroup", "make_cgroup"]
+__all__ = ["Cgroup", "left_cgroups", "make_cgroup"]
 
 _PREFIX: Final = "codex-adapter-"
-_ROUNDS: Final = 200
-_ROUND_SECONDS: Final = 0.005
 
 
 class Cgroup:
@@ -24,29 +24,32 @@ class Cgroup:
 
     async def aclose(self) -> None:
         """Kill what is in it and remove it, within about a second."""
-        for _ in range(_ROUNDS):
-            with contextlib.suppress(OSError):
-                Path(self.path, "cgroup.kill").write_text("1")
-            try:
-                os.rmdir(self.path)  # noqa: PTH106, ASYNC240 - an instant on this file system
-            except FileNotFoundError:
-                return
-            except OSError:
-                await trio.sleep(_ROUND_SECONDS)
-            else:
-                return
+        await kill_until_none_is_found(self._kill)
+
+    def processes(self) -> list[int]:
+        """The ids of the processes in it."""
+        try:
+            return [int(line) for line in Path(self.path, "cgroup.procs").read_text().split()]
+        except OSError:
+            return []
+
+    def _kill(self) -> bool:
+        """Kill what is in it; whether it is still there."""
+        with contextlib.suppress(OSError):
+            Path(self.path, "cgroup.kill").write_text("1")
+        with contextlib.suppress(OSError):
+            os.rmdir(self.path)  # noqa: PTH106 - an instant on this file system
+        return os.path.lexists(self.path)
 
 
-def make_cgroup(name: str) -> Cgroup | None:
-    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had.
-
-    `name` begins with the process id of this adapter.
-    """
-    home = _own_cgroup()
-    if home is None:
+def make_cgroup(mark: str) -> Cgroup | None:
+    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had."""
+    place = _place()
+    if place is None:
         return None
+    home = Path(place[0], place[1])
     _sweep(home)
-    path = home / (_PREFIX + name)
+    path = home / (_PREFIX + mark)
     try:
         path.mkdir()
     except OSError:
@@ -58,17 +61,26 @@ def make_cgroup(name: str) -> Cgroup | None:
     return Cgroup(str(path))
 
 
+def left_cgroups() -> Iterator[Cgroup]:
+    """The cgroups of runs whose adapter is gone, wherever on this machine that was."""
+    place = _place()
+    if place is not None:
+        for directory, below, _ in os.walk(place[0]):
+            for name in below:
+                if name.startswith(_PREFIX) and adapter_is_gone(name.removeprefix(_PREFIX)):
+                    yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk gives them
+
+
 def _sweep(home: Path) -> None:
     """Remove empty cgroups of adapters that are gone: one that was killed could not remove its own."""
     for path in home.glob(f"{_PREFIX}*"):
-        adapter = path.name.removeprefix(_PREFIX).partition("-")[0]
-        if adapter.isdigit() and not Path("/proc", adapter).exists():
+        if adapter_is_gone(path.name.removeprefix(_PREFIX)):
             with contextlib.suppress(OSError):
                 path.rmdir()
 
 
-def _own_cgroup() -> Path | None:
-    """The directory of this process's cgroup in the unified hierarchy."""
+def _place() -> tuple[str, str] | None:
+    """Where the unified hierarchy is mounted, and this process's cgroup from there."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
         groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="surrogateescape")
@@ -78,5 +90,5 @@ def _own_cgroup() -> Path | None:
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         if after.startswith("cgroup2 ") and own is not None:
-            return Path(before.split(" ")[4], own.lstrip("/"))
+            return before.split(" ")[4], own.lstrip("/")
     return None

@@ -17,7 +17,7 @@ from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup, make_cgroup
 from codex_adapter.runtime.guarded import LevelUnavailable, start_guarded
-from codex_adapter.runtime.marks import new_mark, with_mark
+from codex_adapter.runtime.marks import with_mark
 from codex_adapter.runtime.process_group import start_group
 
 __all__ = ["LEVELS", "Contained", "Containment", "Level"]
@@ -55,12 +55,21 @@ class Containment:
         self.level: Level | None = None
         """The level of the last run that was started; None before the first."""
 
-    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, pipes: Sequence[int]) -> Contained:
-        """Start an agent on the three descriptors `pipes`.
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        pipes: Sequence[int],
+        mark: str,
+        file: str | None = None,
+    ) -> Contained:
+        """Start an agent on the three descriptors `pipes`, marked with `mark`.
 
+        `file` is a file in a directory of its own that is to go with the run, also where this process is killed.
         Raises OSError when it cannot be executed, `SpawnError` where no level that is good enough can be had.
         """
-        mark = new_mark()
         env = with_mark(env, mark)
         while self._ways:
             way = level, hold = self._ways[0]
@@ -73,7 +82,7 @@ class Containment:
             if level != "cgroup" or cgroup is not None:
                 try:
                     contained = await start_guarded(
-                        argv, env=env, cwd=cwd, pipes=pipes, mark=mark, hold=hold, cgroup=cgroup
+                        argv, env=env, cwd=cwd, pipes=pipes, mark=mark, hold=hold, cgroup=cgroup, file=file
                     )
                 except LevelUnavailable:
                     pass

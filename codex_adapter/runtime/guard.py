@@ -1,6 +1,6 @@
 """The guard of one run: a small program that starts the agent, tells its status, and lets nothing outlive the run (N2).
 
-    python -I -S guard.py CONTROL LEVEL CGROUP ARGV...
+    python -I -S guard.py CONTROL LEVEL CGROUP FILE ARGV...
 
 Standard library only; the adapter runs it and never imports it. CONTROL is a socket to the adapter. From there come `S`
 with a byte, a signal for the agent, and `K`, end everything; its end says that the adapter is gone, which is a `K` too.
@@ -11,6 +11,7 @@ of the run is left.
 LEVEL `guard`: orphans of the run become children of this process, which kills its descendants. `pid_namespace`: this
 process is number 1 of a namespace, which holds all of the run and ends with it. `user_namespace`: the same for one who
 is not root. CGROUP, unless empty: the directory of a cgroup that holds the agent and all its descendants as well.
+FILE, unless empty: a file that goes with the run, and its directory with it.
 """
 
 import contextlib
@@ -32,19 +33,22 @@ _MS_PRIVATE_REC, _MS_NOSUID_NODEV_NOEXEC = 0x44000, 0xE
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     os.set_inheritable(control.fileno(), False)
-    level, cgroup, argv = sys.argv[2], sys.argv[3], sys.argv[4:]
+    level, cgroup, file, argv = sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]
     # What is meant for the agent or the adapter is not for the guard, which hears of it by other ways.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    alive, remover = _remove_later(control, file) if file and level != "guard" else (-1, 0)
     try:
         if level == "guard":
             _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
         else:
-            _enter_namespace(control, user=level == "user_namespace")
+            _enter_namespace(control, alive, remover, user=level == "user_namespace")
         woken = _wake_on_child()
     except OSError:
         control.send(b"N")
+        if remover:
+            os.write(alive, b"-")
         return
     agent, failure = _start(argv, cgroup)
     if failure:
@@ -54,6 +58,13 @@ def main() -> None:
     control.send(b"P" + struct.pack("=i", agent))
     _watch(control, agent, woken)
     _kill_all(control, agent, cgroup)
+    _remove(file)
+
+
+def _remove(file: str) -> None:
+    with contextlib.suppress(OSError):  # the adapter may have removed it already
+        os.unlink(file)
+        os.rmdir(os.path.dirname(file))
 
 
 def _check(result: int) -> None:
@@ -65,7 +76,7 @@ def _die_with_parent() -> None:
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
 
 
-def _enter_namespace(control: socket.socket, *, user: bool) -> None:
+def _enter_namespace(control: socket.socket, alive: int, remover: int, *, user: bool) -> None:
     """Go on as process 1 of a new PID namespace; the old process stays outside, to be waited for, and to die with."""
     _die_with_parent()
     flags = _CLONE_NEWPID | _CLONE_NEWNS
@@ -82,10 +93,31 @@ def _enter_namespace(control: socket.socket, *, user: bool) -> None:
         _let_go_of_the_agents_pipes()
         control.close()
         _, status = os.waitpid(inside, 0)
+        if remover:
+            os.close(alive)
+            os.waitpid(remover, 0)
         os._exit(0 if status == 0 else 1)
     _die_with_parent()
     _check(_libc.mount(b"none", b"/", None, _MS_PRIVATE_REC, None))
     _check(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None))
+
+
+def _remove_later(control: socket.socket, file: str) -> tuple[int, int]:
+    """Start a process that removes `file` when this one and its children have gone, unless the descriptor says not to.
+
+    A guard in a namespace cannot: the kernel kills it with the adapter.
+    """
+    read_end, write_end = os.pipe()
+    remover = os.fork()
+    if remover == 0:
+        os.close(write_end)
+        _let_go_of_the_agents_pipes()
+        control.close()
+        if not os.read(read_end, 1):
+            _remove(file)
+        os._exit(0)
+    os.close(read_end)
+    return write_end, remover
 
 
 def _write(path: str, text: str) -> None:

@@ -19,8 +19,8 @@ from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup
+from codex_adapter.runtime.killing import kill_until_none_is_found
 from codex_adapter.runtime.marks import kill_marked
-from codex_adapter.runtime.process_group import kill_until_none_is_found
 
 __all__ = ["Guarded", "LevelUnavailable", "start_guarded"]
 
@@ -41,6 +41,7 @@ async def start_guarded(
     mark: str,
     hold: str,
     cgroup: Cgroup | None,
+    file: str | None,
 ) -> Guarded:
     """Start a guard, and by it the agent on the three descriptors `pipes`.
 
@@ -48,11 +49,12 @@ async def start_guarded(
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     stdin, stdout, stderr = pipes
+    guard = [sys.executable, "-I", "-S", _GUARD, str(theirs.fileno()), hold, cgroup.path if cgroup else "", file or ""]
     with theirs:
         try:
             # From this thread, at once: the guard is to die with the thread that forked it, and this one stays.
             process = subprocess.Popen(  # noqa: ASYNC220
-                [sys.executable, "-I", "-S", _GUARD, str(theirs.fileno()), hold, cgroup.path if cgroup else "", *argv],
+                [*guard, *argv],
                 env=env,
                 cwd=cwd,
                 stdin=stdin,

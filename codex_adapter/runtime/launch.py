@@ -1,13 +1,10 @@
-"""From a request to all that a spawn needs. It starts only `BINARY --version` and writes only the schema file."""
+"""From a request to all that a spawn needs. It starts only `BINARY --version` and writes nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 
 import msgspec
 import trio
@@ -21,7 +18,7 @@ from codex_adapter.errors import BackendError
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Binary, Versions, find_binary
 
-__all__ = ["Launch", "prepare_launch", "schema_file"]
+__all__ = ["Launch", "prepare_launch"]
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,31 +62,6 @@ async def prepare_launch(
     if missing is not None:
         raise BackendError("invalid_request", backend_error_text("invalid_request"), advice=f"{missing}.")
     return launch
-
-
-@contextmanager
-def schema_file(options: ExecOptions) -> Iterator[str | None]:
-    """The path of a file with `options.output_schema`, None when there is none; removed on leaving.
-
-    The file is private to the run: mode 0600 in a directory of mode 0700. Raises `BackendError` (`io`).
-    """
-    if options.output_schema is None:
-        yield None
-        return
-    try:
-        directory = mkdtemp(prefix="codex-adapter-")
-    except OSError:
-        raise _io_error() from None
-    try:
-        path = Path(directory, "output-schema.json")
-        try:
-            path.touch(mode=0o600)
-            path.write_bytes(msgspec.json.encode(options.output_schema))
-        except OSError:
-            raise _io_error() from None
-        yield str(path)
-    finally:
-        rmtree(directory, ignore_errors=True)
 
 
 class _Files:
@@ -141,7 +113,3 @@ def _prepare(request: RunRequest, config: CodexConfig, parent: Mapping[str, str]
         prompt=request.prompt.encode(),
         timeout=effective_timeout(request, config),
     )
-
-
-def _io_error() -> BackendError:
-    return BackendError("io", backend_error_text("io"), advice="Check that the temporary directory can be written to.")

@@ -1,4 +1,4 @@
-"""The run's mark in the environment of its processes: how to give it, and how to find who carries it (K4, N4)."""
+"""The run's mark in the environment of its processes: whose it is, and how to find who carries it (K4, N4)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MARK_VARIABLE", "kill_marked", "marked", "new_mark", "with_mark"]
+__all__ = ["MARK_VARIABLE", "adapter_is_gone", "kill_marked", "mark_of", "marked", "new_mark", "pids", "with_mark"]
 
 MARK_VARIABLE: Final = "CODEX_ADAPTER_RUN"
+_VARIABLE: Final = f"{MARK_VARIABLE}=".encode()
 
 
 def new_mark() -> str:
-    """A mark that no other run has; it begins with the process id of this adapter."""
-    return f"{os.getpid()}-{uuid.uuid4().hex}"
+    """A mark that no other run has. It begins with what tells this adapter from all others on the machine."""
+    pid = os.getpid()
+    return f"{pid}-{_started(pid) or 0}-{_namespace()}-{uuid.uuid4().hex}"
 
 
 def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -28,18 +30,39 @@ def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
     return {**env, MARK_VARIABLE: ":".join(filter(None, (env.get(MARK_VARIABLE), mark)))}
 
 
+def adapter_is_gone(marks: str) -> bool:
+    """Whether an adapter that these marks name is surely gone; one of another PID namespace cannot be judged."""
+    here = str(_namespace())
+    for mark in marks.split(":"):
+        match mark.split("-"):
+            case [pid, started, namespace, _] if namespace == here != "0" and pid.isdecimal():
+                if str(_started(int(pid))) != started:
+                    return True
+    return False
+
+
+def pids() -> Iterator[int]:
+    """The processes of this machine that can be seen from here."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):  # noqa: PTH208 - names are all that is needed, and there are many
+            if name.isdecimal():
+                yield int(name)
+
+
 def marked(mark: str) -> Iterator[int]:
     """Living processes that carry the mark; one about to be gone has no environment any more."""
     wanted = mark.encode()
-    try:
-        names = os.listdir("/proc")  # noqa: PTH208 - names are all that is needed, and there are many
-    except OSError:
-        return
-    for name in names:
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                if wanted in Path("/proc", name, "environ").read_bytes():
-                    yield int(name)
+    for pid in pids():
+        if wanted in (_environment(pid) or b""):
+            yield pid
+
+
+def mark_of(pid: int) -> str | None:
+    """The marks that a process carries, `:` between them; None when it has none, is gone, or is another user's."""
+    for variable in (_environment(pid) or b"").split(b"\0"):
+        if variable.startswith(_VARIABLE):
+            return variable.removeprefix(_VARIABLE).decode(errors="replace")
+    return None
 
 
 def kill_marked(mark: str) -> bool:
@@ -50,3 +73,27 @@ def kill_marked(mark: str) -> bool:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
     return found
+
+
+def _environment(pid: int) -> bytes | None:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    return None
+
+
+def _started(pid: int) -> int | None:
+    """When a living process was started, in ticks since the machine was; with its id that is never used again."""
+    try:
+        # The name, in parentheses, may hold anything; what follows it is numbers.
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    except (OSError, IndexError):
+        return None
+
+
+def _namespace() -> int:
+    """The PID namespace in which this process's ids count; 0 where there is no telling."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0

@@ -25,8 +25,12 @@ _TAIL_SIZE: Final = 8_192
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
 
 
-async def spawn(launch: Launch, *, schema: str | None, stop_timeout: float, containment: Containment) -> ProcessSource:
-    """Start the agent (S1 to S5). Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
+async def spawn(
+    launch: Launch, *, mark: str, schema: str | None, stop_timeout: float, containment: Containment
+) -> ProcessSource:
+    """Start the agent (S1 to S5). `schema` is the path that `schema_file` gave for the same mark.
+
+    Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as childs:
         try:
             stdin, prompt = _pipe(read=childs, write=ours)
@@ -35,7 +39,12 @@ async def spawn(launch: Launch, *, schema: str | None, stop_timeout: float, cont
                 fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, READ_SIZE)
             errors, stderr = _pipe(read=ours, write=childs)
             contained = await containment.start(
-                launch.argv(schema), env=launch.env, cwd=launch.cwd, pipes=(stdin, stdout, stderr)
+                launch.argv(schema),
+                env=launch.env,
+                cwd=launch.cwd,
+                pipes=(stdin, stdout, stderr),
+                mark=mark,
+                file=schema,
             )
         except OSError as error:
             raise _spawn_error(error, launch.cwd) from None

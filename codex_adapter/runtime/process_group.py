@@ -6,20 +6,17 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 import trio
 
 from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
+from codex_adapter.runtime.killing import kill_until_none_is_found
 from codex_adapter.runtime.marks import kill_marked
 
-__all__ = ["ProcessGroup", "kill_until_none_is_found", "start_group"]
-
-_ROUNDS: Final = 200
-_ROUND_SECONDS: Final = 0.005
+__all__ = ["ProcessGroup", "start_group"]
 
 
 def start_group(
@@ -85,11 +82,3 @@ class ProcessGroup:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         return kill_marked(self._mark)
-
-
-async def kill_until_none_is_found(kill: Callable[[], bool]) -> None:
-    """Call `kill` until it finds nothing any more, at most for about a second."""
-    for _ in range(_ROUNDS):
-        if not kill():
-            break
-        await trio.sleep(_ROUND_SECONDS)

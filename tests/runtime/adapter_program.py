@@ -1,9 +1,10 @@
 """An adapter in a process of its own, to be killed, stopped or put into a poorer environment by a test.
 
-    python adapter_program.py BINARY DIRECTORY ALLOWED DEMANDED
+    python adapter_program.py BINARY DIRECTORY ALLOWED DEMANDED [schema]
 
-ALLOWED are levels with commas between; DEMANDED is a level or empty. The run's environment comes as JSON on standard
-input. It says `started LEVEL` when the agent has said something, and in the end what became of the run.
+ALLOWED are levels with commas between; DEMANDED is a level or empty; with `schema` the run has one. The run's
+environment comes as JSON on standard input. It says `started LEVEL` when the agent has said something, and in the end
+what became of the run.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from codex_adapter.runtime.containment import Containment
 
 
 async def main(*words: str) -> None:
-    binary, directory, *levels = words
-    allowed: Any
-    demanded: Any
-    allowed, demanded = levels
-    containment = Containment(demanded or None, allowed=allowed.split(","))
+    binary, directory, allowed, *rest = words
+    demanded: Any = rest[0]
+    levels: Any = allowed.split(",")
+    containment = Containment(demanded or None, allowed=levels)
     backend = CodexBackend(CodexConfig(binary=binary, default_working_dir=directory), containment=containment)
-    request = RunRequest(prompt="x", env=json.load(sys.stdin))
+    extensions: dict[str, Any] = {"backend.codex.output_schema": {}} if rest[1:] else {}
+    request = RunRequest(prompt="x", env=json.load(sys.stdin), extensions=extensions)
     try:
         async with backend.open_run(request) as run:
             await run.events.receive()

@@ -13,6 +13,7 @@ import trio
 
 from codex_adapter.errors import SpawnError
 from codex_adapter.runtime.containment import LEVELS, Containment, Level
+from codex_adapter.runtime.marks import new_mark
 
 from .survivors import Survivors
 
@@ -24,7 +25,7 @@ def _available(level: Level) -> bool:
         try:
             try:
                 contained = await Containment(allowed=(level,)).start(
-                    ["/bin/true"], env={}, cwd="/", pipes=[nothing] * 3
+                    ["/bin/true"], env={}, cwd="/", pipes=[nothing] * 3, mark=new_mark()
                 )
             except SpawnError:
                 return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -19,6 +20,7 @@ from codex_adapter.runtime.backend import CodexBackend
 from codex_adapter.runtime.cgroup import make_cgroup
 from codex_adapter.runtime.containment import LEVELS, Contained, Containment, Level
 from codex_adapter.runtime.guarded import start_guarded
+from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process_group import ProcessGroup
 from codex_adapter.testing import Hang, WriteFacts, read_facts
 
@@ -162,6 +164,7 @@ async def test_one_who_is_not_root_has_a_namespace_too(
             mark="none",
             hold="user_namespace",
             cgroup=None,
+            file=None,
         )
         assert (await contained.wait()).code == 7
         assert survivors.now() != []
@@ -210,7 +213,16 @@ class NoContainment(Containment):
     """Starts agents that nothing holds."""
 
     @override
-    async def start(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, pipes: Sequence[int]) -> Contained:
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        pipes: Sequence[int],
+        mark: str,
+        file: str | None = None,
+    ) -> Contained:
         stdin, stdout, stderr = pipes
         process = subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr)  # noqa: ASYNC220
         return Unheld(process, "none")
@@ -231,14 +243,15 @@ async def test_the_oracle_finds_what_an_agent_leaves_that_nothing_holds(tmp_path
 
 @pytest.mark.rule("N1")
 def test_empty_cgroups_of_adapters_that_are_gone_are_swept(tmp_path: Path) -> None:
-    made = make_cgroup(f"{os.getpid()}-mine")
+    made = make_cgroup(new_mark())
     if made is None:
         pytest.skip("no cgroup can be made here")
     gone = subprocess.Popen(["true"])
     gone.wait()
-    left = Path(made.path).with_name(f"codex-adapter-{gone.pid}-theirs")
+    gone_mark = re.sub(r"^\d+-\d+", f"{gone.pid}-1", new_mark())
+    left = Path(made.path).with_name(f"codex-adapter-{gone_mark}")
     left.mkdir()
-    another = make_cgroup(f"{os.getpid()}-another")
+    another = make_cgroup(new_mark())
     assert another is not None
     assert not left.exists()
     assert Path(made.path).exists()

@@ -49,10 +49,11 @@ def adapter(
     allowed: Sequence[Level] = LEVELS,
     demanded: str = "",
     without: str = "",
+    schema: bool = False,
 ) -> Iterator[Adapter]:
     """An adapter whose agent has said something, where `without`, a shell command, has taken abilities away."""
     binary = write_agent(tmp_path / "bin", steps)
-    argv = [sys.executable, str(PROGRAM), binary, str(tmp_path), ",".join(allowed), demanded]
+    argv = [sys.executable, str(PROGRAM), binary, str(tmp_path), ",".join(allowed), demanded, *["schema"] * schema]
     if without:
         argv = ["unshare", "-Urm", "sh", "-c", f'{without} && exec "$@"', "sh", *argv]
     with subprocess.Popen(argv, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

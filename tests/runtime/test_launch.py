@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
-from codex_adapter.core.extensions import ExecOptions, SessionSelector
+from codex_adapter.core.extensions import SessionSelector
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
-from codex_adapter.runtime.launch import Launch, prepare_launch, schema_file
+from codex_adapter.runtime.launch import Launch, prepare_launch
+from codex_adapter.runtime.schema_file import schema_file
 
 FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
 REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"
@@ -189,43 +188,6 @@ async def test_a_binary_that_does_not_say_its_release_is_let_through(tmp_path: P
     assert launch.argv()[-3:] == ["fork", "0199", "-"]
 
 
-@pytest.mark.rule("Q3")
-def test_without_a_schema_there_is_no_file() -> None:
-    with schema_file(ExecOptions()) as path:
-        assert path is None
-
-
-@pytest.mark.rule("Q3")
-def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    schema = {"type": "object", "properties": {"é": {}}}
-    with schema_file(ExecOptions(output_schema=schema)) as path:
-        assert path is not None
-        assert json.loads(Path(path).read_text()) == schema
-        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
-        assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.rule("Q3")
-def test_the_schema_file_goes_when_the_run_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(KeyError), schema_file(ExecOptions(output_schema={})):
-        raise KeyError
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.rule("X2")
-def test_a_schema_that_cannot_be_written_is_an_io_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "hunter2"))
-    with pytest.raises(BackendError) as caught, schema_file(ExecOptions(output_schema={})):
-        pytest.fail("there is no such directory")
-    assert str(caught.value) == "codex backend error: io (details redacted when unsafe)"
-    assert "hunter2" not in str(caught.value.advice)
-
-
 SESSION = {"selector": "id", "id": "01234567-89ab-7def-8123-456789abcdef"}
 SHAPES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -259,7 +221,7 @@ async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, sess
     request = RunRequest(prompt="hi", working_dir=str(tmp_path), extensions=extensions)
     launch = await prepare_launch(request, CodexConfig(codex_home=str(home)), environ={"PATH": PATH})
     home.rmdir()
-    with schema_file(launch.options) as schema:
+    with schema_file(launch.options, "mark") as schema:
         # 2 is a usage error; with them in order it goes on to miss its home, which is 1
         done = await trio.run_process(
             launch.argv(schema),

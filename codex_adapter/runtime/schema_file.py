@@ -1,0 +1,66 @@
+"""The file that hands an output schema to the agent: private to its run, and gone with it (S10)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import rmtree
+from typing import Final
+
+import msgspec
+
+from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.core.redaction import backend_error_text
+from codex_adapter.errors import BackendError
+from codex_adapter.runtime.marks import adapter_is_gone
+
+__all__ = ["left_directories", "schema_file"]
+
+_PREFIX: Final = "codex-adapter-"
+
+
+@contextmanager
+def schema_file(options: ExecOptions, mark: str) -> Iterator[str | None]:
+    """The path of a file with `options.output_schema`, None when there is none; removed on leaving.
+
+    Its directory is named by the run's mark. Raises `BackendError` (`io`).
+    """
+    if options.output_schema is None:
+        yield None
+        return
+    for left in left_directories():
+        rmtree(left, ignore_errors=True)
+    directory = Path(tempfile.gettempdir(), _PREFIX + mark)
+    try:
+        try:
+            _write(directory, msgspec.json.encode(options.output_schema))
+        except OSError:
+            advice = "Check that the temporary directory can be written to."
+            raise BackendError("io", backend_error_text("io"), advice=advice) from None
+        yield str(directory / "output-schema.json")
+    finally:
+        rmtree(directory, ignore_errors=True)
+
+
+def left_directories() -> list[Path]:
+    """The directories of runs whose adapter is gone and no guard has removed them."""
+    with suppress(OSError):
+        return [
+            path
+            for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")
+            if adapter_is_gone(path.name.removeprefix(_PREFIX))
+        ]
+    return []
+
+
+def _write(directory: Path, content: bytes) -> None:
+    # Whatever the umask takes away is given back: the agent must be able to read, and nobody else.
+    directory.mkdir(0o700)
+    directory.chmod(0o700)
+    descriptor = os.open(directory / "output-schema.json", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(content)

@@ -1,0 +1,116 @@
+"""The file with an output schema: private, and gone with its run, in whatever way that ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.errors import BackendError
+from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.schema_file import schema_file
+from codex_adapter.testing import Hang
+
+from .agents import WHOLE_TURN
+from .survivors import Survivors
+from .test_containment_limits import adapter
+
+pytestmark = pytest.mark.rule("S10", "Q3")
+
+SCHEMA = {"type": "object", "properties": {"é": {}}}
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's temporary directory, for this process and those that it starts."""
+    directory = tmp_path / "tmp"
+    directory.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+    monkeypatch.setenv("TMPDIR", str(directory))
+    return directory
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o777], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A umask as lax, as usual and as strict as there is."""
+    previous = os.umask(request.param)
+    yield
+    os.umask(previous)
+
+
+def test_without_a_schema_there_is_no_file(temporary: Path) -> None:
+    with schema_file(ExecOptions(), new_mark()) as path:
+        assert path is None
+        assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.usefixtures("umask")
+def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(temporary: Path) -> None:
+    with schema_file(ExecOptions(output_schema=SCHEMA), new_mark()) as path:
+        assert path is not None
+        assert json.loads(Path(path).read_text()) == SCHEMA
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+        assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
+        assert Path(path).parent.parent == temporary
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_schema_file_goes_when_the_run_fails(temporary: Path) -> None:
+    with pytest.raises(KeyError), schema_file(ExecOptions(output_schema={}), new_mark()):
+        raise KeyError
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.rule("X2")
+@pytest.mark.fault("environment", "no temporary directory for the schema", "BackendError io, nothing started")
+def test_a_schema_that_cannot_be_written_is_an_io_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "hunter2"))
+    with pytest.raises(BackendError) as caught, schema_file(ExecOptions(output_schema={}), new_mark()):
+        pytest.fail("there is no such directory")
+    assert str(caught.value) == "codex backend error: io (details redacted when unsafe)"
+    assert "hunter2" not in str(caught.value.advice)
+
+
+@pytest.mark.fault(
+    "environment", "somebody else has made the directory of the schema", "BackendError io, what is in it stays"
+)
+def test_a_directory_that_is_there_already_is_not_used(temporary: Path) -> None:
+    mark = new_mark()
+    theirs = temporary / f"codex-adapter-{mark}"
+    theirs.mkdir()
+    with pytest.raises(BackendError), schema_file(ExecOptions(output_schema={}), mark):
+        pytest.fail("who made it could read what is in it")
+
+
+@pytest.mark.fault("signals", "SIGKILL to the adapter while there is a schema", "the guard removes the file")
+def test_a_guard_removes_the_file_of_an_adapter_that_was_killed(
+    tmp_path: Path, temporary: Path, guard_level: Level, survivors: Survivors
+) -> None:
+    with adapter([*WHOLE_TURN[:2], Hang()], survivors, tmp_path, allowed=[guard_level], schema=True) as started:
+        assert len(list(temporary.glob("codex-adapter-*/output-schema.json"))) == 1
+        started.process.kill()
+        assert survivors.soon() == []
+    deadline = time.monotonic() + 1
+    while list(temporary.iterdir()) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_next_run_removes_what_nobody_could_remove(tmp_path: Path, temporary: Path, survivors: Survivors) -> None:
+    with adapter([*WHOLE_TURN[:2], Hang()], survivors, tmp_path, allowed=["process_group"], schema=True) as started:
+        with schema_file(ExecOptions(output_schema={}), new_mark()):
+            assert len(list(temporary.iterdir())) == 2
+        started.process.send_signal(signal.SIGKILL)
+        started.process.wait()
+        assert len(list(temporary.iterdir())) == 1
+    with schema_file(ExecOptions(output_schema={}), new_mark()):
+        assert len(list(temporary.iterdir())) == 1
+    assert list(temporary.iterdir()) == []
