@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from codex_adapter.events import TurnOutcome
 
 __all__ = ["RunFacts"]
+
+_MOST_OPEN_TOOLS: Final = 1_024
 
 
 class RunFacts:
@@ -12,8 +16,9 @@ class RunFacts:
 
     `session_id` is the first valid thread id (M5), `final_text` the last completed agent message, whole (F2).
     `turn` is how the last turn ended, `cut_off` while it has not, None when none began; `usage` is the last turn's.
-    `open_tools` has the ids of tool calls without a result, oldest first. `lines` counts all lines, `stalls` those that
-    are no progress: the CLI's own error notices, and lines that are no thread event (K2).
+    `open_tools` has the ids of tool calls without a result, oldest first, and no more than 1,024 of them. `lines`
+    counts all lines, `stalls` those that are no progress: the CLI's own error notices, and lines that are no thread
+    event (K2).
     """
 
     __slots__ = ("final_text", "lines", "open_tools", "session_id", "stalls", "turn", "usage")
@@ -26,6 +31,11 @@ class RunFacts:
         self.open_tools: dict[str, None] = {}
         self.lines = 0
         self.stalls = 0
+
+    def tool_opened(self, item_id: str) -> None:
+        """A call began. So many at once are no agent's work, and the oldest alone decide on time limits (K2)."""
+        if len(self.open_tools) < _MOST_OPEN_TOOLS:
+            self.open_tools[item_id] = None
 
     def take_progress(self) -> bool:
         """Whether there was progress since the last call (K2)."""

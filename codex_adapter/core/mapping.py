@@ -126,6 +126,7 @@ class Mapper:
     def _turn_completed(self, line: te.TurnCompleted) -> Event:
         self.facts.turn = "completed"
         self.facts.open_tools.clear()
+        self.facts.usage = None
         if line.usage is None:
             return status_event(self.seq)
         usage = {
@@ -214,7 +215,7 @@ def _tool_mapping(make: ToolMaker) -> Callable[[Mapper, ItemLine, ToolItem, Tool
         if phase == "complete" or phase == "fail":  # noqa: PLR1714 - no set is made for every event
             mapper.facts.open_tools.pop(item_id, None)
             return Event(mapper.seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
-        mapper.facts.open_tools[item_id] = None
+        mapper.facts.tool_opened(item_id)
         return Event(mapper.seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
 
     return map_tool

@@ -1,131 +1,77 @@
-"""Credentials -> `***`, in time linear in the text: the run's own secrets, and well-known shapes (X5)."""
+"""Credentials -> `***`, in time linear in the text: the run's own secrets, and well-known shapes (X5, X7)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
+from codex_adapter.core.credentials import SHORTEST_SECRET
+from codex_adapter.core.secret_forms import MASK, SecretForms
+from codex_adapter.core.token_shapes import TOKEN_SHAPES, long_tokens, long_words, may_have_token
 from codex_adapter.events import (
     ErrorSource,
     Event,
     Facet,
+    PayloadText,
     Plan,
     PlanItem,
     TextPart,
     ToolCall,
+    ToolInput,
+    ToolOutput,
 )
 
-__all__ = ["MASK", "SHORTEST_SECRET", "Masker", "mask_event", "secret_values"]
+__all__ = ["MASK", "SHORTEST_SECRET", "Masker", "mask_event"]
 
-MASK = "***"
+_WINDOW: Final = 65_536
+_LONGEST_SHAPE: Final = 512
 
-SHORTEST_SECRET = 8
-_NAME = re.compile(
-    r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTHORIZATION|COOKIE"
-    r"|(?:_|\A)(?:KEY|PAT|PWD|PASS|AUTH|DSN)\Z"
-)
-_NOT_SECRET = frozenset({"PWD", "OLDPWD"})
-
-_MASKED = re.compile(
-    # Tokens that are known by how they begin. None begins inside a longer run of token characters, and all that
-    # repeats is possessive, so that no text makes a pattern look twice.
-    r"(?<![A-Za-z0-9_-])(?:"
-    r"sk-[A-Za-z0-9_-]{16,}+"
-    r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}+"
-    r"|gh[pousr]_[A-Za-z0-9]{20,}+"
-    r"|github_pat_[A-Za-z0-9_]{20,}+"
-    r"|glpat-[A-Za-z0-9_-]{16,}+"
-    r"|xox[abeprs]-[A-Za-z0-9-]{12,}+"
-    r"|A[KS]IA[0-9A-Z]{16}(?![0-9A-Za-z_-])"
-    r"|AIza[0-9A-Za-z_-]{30,}+"
-    r"|hf_[A-Za-z0-9]{30,}+"
-    r"|npm_[A-Za-z0-9]{30,}+"
-    r"|pypi-[A-Za-z0-9_-]{32,}+"
-    r"|eyJ[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++)?"
-    r")"
-    # Credentials that are known by what stands around them.
-    r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=-]{16,}+"
-    r"|(?<=[Bb]asic )[A-Za-z0-9+/=]{16,}+"
-    r"|(?<=://)[^\s/@:]{0,128}+:[^\s/@]{2,256}+(?=@)"
-    r"|-----BEGIN [A-Z ]{0,40}?PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}?PRIVATE KEY-----|\Z)"
-)
-# What `may_touch` looks for: one of these occurs in every text that the pattern matches ...
-_AROUND = ("earer ", "asic ", "PRIVATE KEY-----")
-# ... or one of these begins a run of at least 16 token characters.
-_PREFIXES = tuple(
-    prefix.encode()
-    for prefix in (
-        *("sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-        *("github_pat_", "glpat-", "xox", "AKIA", "ASIA", "AIza", "hf_", "npm_", "pypi-", "eyJ"),
-    )
-)
-_LONG_RUN = b"x" * 16
-_WINDOW = 65_536
-_RUNS = bytes(ord("x") if chr(byte).isalnum() or chr(byte) in "_-" else ord(" ") for byte in range(128)) + b" " * 128
-
-
-def secret_values(environment: Mapping[str, str], also: Iterable[str] = ()) -> list[str]:
-    """The values of `environment` that are secrets: by their variable's name, or because it is in `also` (X5)."""
-    named = frozenset(also)
-    return [
-        value
-        for name, value in environment.items()
-        if name in named or (_NAME.search(name.upper()) and name.upper() not in _NOT_SECRET)
-    ]
+_Payloads = TypeVar("_Payloads", ToolInput, ToolOutput)
 
 
 class Masker:
     """Replaces every given secret, and everything that is shaped like a credential, by `***` (X5).
 
-    Values shorter than 8 characters are too common to be replaced and are left out.
+    Values shorter than 8 characters are too common to be replaced and are left out (X6). No method raises: what cannot
+    be masked is replaced whole (X7).
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        values = {value.strip() for value in secrets}
-        # As they stand in JSON text, which payloads are in part.
-        values |= {msgspec.json.encode(value).decode()[1:-1] for value in values}
-        # The longest first: a secret may be a part of another one.
-        self._secrets = sorted((v for v in values if len(v) >= SHORTEST_SECRET), key=len, reverse=True)
-        self._literals = (*self._secrets, *_AROUND)
-        self._overlap = max(512, *map(len, self._literals))
+        stripped = (secret.strip() for secret in secrets)
+        self._forms = SecretForms(secret for secret in stripped if len(secret) >= SHORTEST_SECRET)
+        self.overlap: Final = max(_LONGEST_SHAPE, self._forms.longest)
+        """Characters at the end of a text that may be masked otherwise when the text goes on."""
 
     def may_touch(self, texts: Sequence[str]) -> bool:
-        """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one.
-
-        The pattern costs twenty times what the rest of the pipeline does, so it must not see ordinary text.
-        """
-        joined = "\0".join(texts)
-        # A long text is looked at in windows, which overlap so that nothing lies across a border unseen.
-        step = max(_WINDOW, 2 * self._overlap)
-        return any(
-            self._may_touch(joined[start : start + step + self._overlap]) for start in range(0, len(joined), step)
-        )
-
-    def _may_touch(self, window: str) -> bool:
-        for literal in self._literals:
-            if literal in window:
-                return True
-        if "@" in window and "://" in window:
+        """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one."""
+        try:
+            return self._may_touch("\0".join(texts))
+        except Exception:  # noqa: BLE001 - whatever it is, `mask` then drops the texts
             return True
-        encoded = window.encode()
-        runs = encoded.translate(_RUNS)
-        start = runs.find(_LONG_RUN)
-        while start >= 0:
-            if encoded.startswith(_PREFIXES, start):
-                return True
-            end = runs.find(b" ", start)
-            start = runs.find(_LONG_RUN, end) if end >= 0 else -1
-        return False
 
     def mask(self, text: str) -> str:
-        """The text without its secrets."""
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, MASK)
-        return _MASKED.sub(MASK, text) if self.may_touch((text,)) else text
+        """The text without its secrets; nothing but `***` when it cannot be masked (X5, X7)."""
+        try:
+            return TOKEN_SHAPES.sub(MASK, self._forms.masked(text)) if self._may_touch(text) else text
+        except Exception:  # noqa: BLE001 - whatever a text does to the masking, it must not come out unmasked
+            return MASK
+
+    def _may_touch(self, text: str) -> bool:
+        # A long text is looked at in windows, which overlap so that nothing lies across a border unseen.
+        step = max(_WINDOW, 2 * self.overlap)
+        if len(text) <= step:
+            return self._window_may_touch(text)
+        return any(
+            self._window_may_touch(text[start : start + step + self.overlap]) for start in range(0, len(text), step)
+        )
+
+    def _window_may_touch(self, window: str) -> bool:
+        encoded = window.encode()
+        words = long_words(encoded)
+        tokens = long_tokens(words) if words else []
+        return may_have_token(window, words, tokens) or self._forms.may_be_in(window, encoded, tokens)
 
 
 def mask_event(event: Event, masker: Masker) -> Event:
@@ -147,7 +93,21 @@ def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:
             return replace(data, item_id=mask(data.item_id))
         case ToolCall(tool=tool):
             names = {"backend_item_id": mask(tool.backend_item_id), "tool_name": mask(tool.tool_name)}
-            return replace(data, tool=replace(tool, **names))
+            asked, answered = _mask_payloads(data.input, masker), _mask_payloads(data.output, masker)
+            return ToolCall(replace(tool, **names), asked, answered)
         case Plan():
             return Plan(tuple(PlanItem(masker.mask(step.text), step.completed) for step in data.items))
     return data
+
+
+def _mask_payloads(payloads: _Payloads | None, masker: Masker) -> _Payloads | None:
+    """Those that are cut were masked before, and must not be looked at again without what was cut off."""
+    if payloads is None:
+        return None
+    texts = {name: getattr(payloads, name) for name in payloads.__struct_fields__}
+    masked = {
+        name: PayloadText(masker.mask(payload.text), truncated=False)
+        for name, payload in texts.items()
+        if payload is not None and not payload.truncated
+    }
+    return replace(payloads, **masked)

@@ -21,15 +21,28 @@ from codex_adapter.events import PayloadText, Tool, ToolCall, ToolInput, ToolOut
 __all__ = ["with_payloads"]
 
 PAYLOAD_LIMIT: Final = 16 * 1024
+# Payloads, and names, of so many characters fit into a facet however they are escaped.
+SHORT_PAYLOADS: Final = 4 * 1024
+_WHITE_SPACE = re.compile(r"\s")
 
 _encode = msgspec.json.Encoder().encode
 
 
-def with_payloads(tool: Tool, item: ToolItem, masker: Masker) -> ToolCall:
-    """The tools facet with input and output; payloads shrink until the facet keeps to its bound (M7, B4)."""
-    # Masked whole: a secret that lies across the cut would no longer be known for one.
-    asked = {name: masker.mask(text) for name, text in _input(item).items() if text is not None}
-    answered = {name: masker.mask(text) for name, text in _output(item).items() if text is not None}
+def with_payloads(tool: Tool, item: ToolItem, masker: Masker, unmasked: list[str]) -> ToolCall:
+    """The tools facet with input and output; payloads shrink until the facet keeps to its bound (M7, B4).
+
+    Short ones stay as they are and are added to `unmasked`, for whoever masks the events (X5).
+    """
+    asked = {name: text for name, text in _input(item).items() if text is not None}
+    answered = {name: text for name, text in _output(item).items() if text is not None}
+    size = sum(map(len, asked.values())) + sum(map(len, answered.values()))
+    if size + len(tool.backend_item_id or "") + len(tool.tool_name or "") <= SHORT_PAYLOADS:
+        unmasked.extend(asked.values())
+        unmasked.extend(answered.values())
+        return ToolCall(tool, ToolInput(**_whole(asked)), ToolOutput(**_whole(answered)))
+    # Masked before they are cut: a secret that lies across the cut would no longer be known for one.
+    asked = {name: _masked(text, masker) for name, text in asked.items()}
+    answered = {name: _masked(text, masker) for name, text in answered.items()}
     limit = PAYLOAD_LIMIT
     while limit:
         facet = ToolCall(tool, ToolInput(**_cut(asked, limit)), ToolOutput(**_cut(answered, limit)))
@@ -37,6 +50,20 @@ def with_payloads(tool: Tool, item: ToolItem, masker: Masker) -> ToolCall:
             return facet
         limit //= 2
     return ToolCall(tool)
+
+
+def _masked(text: str, masker: Masker) -> str:
+    """The text masked, or of a long one a masked beginning that is longer than any cut and the same as in the whole.
+
+    It ends at white space, which no word that is masked whole has in it, and of what is masked otherwise when the text
+    goes on nothing begins before the last `overlap` characters.
+    """
+    place = _WHITE_SPACE.search(text, PAYLOAD_LIMIT + 4 * masker.overlap)
+    if place is not None:
+        beginning = masker.mask(text[: place.start()])
+        if len(beginning) > PAYLOAD_LIMIT + masker.overlap:
+            return beginning
+    return masker.mask(text)
 
 
 def _input(item: ToolItem) -> dict[str, str | None]:
@@ -79,6 +106,10 @@ def _unescape(escape: re.Match[str]) -> str:
     code = int(escape[1], 16) if escape[1] else 0
     plain = code >= 0x20 and code not in (0x22, 0x5C) and not 0xD800 <= code <= 0xDFFF
     return chr(code) if plain else escape[0]
+
+
+def _whole(texts: dict[str, str]) -> dict[str, PayloadText]:
+    return {name: PayloadText(text, truncated=False) for name, text in texts.items()}
 
 
 def _cut(texts: dict[str, str], limit: int) -> dict[str, PayloadText]:

@@ -5,6 +5,7 @@ Live runs, replays and tests all go through `Pipeline`; it needs no event loop a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from msgspec.structs import replace
@@ -24,6 +25,8 @@ __all__ = ["Pipeline"]
 # What a line of this many bytes can give keeps to every bound: a string is never longer than its JSON text, a facet
 # adds ids of at most 1,024 bytes, and the smallest bound is that of a message.
 SHORT_LINE: Final = MESSAGE_LIMIT
+_NAMES: Final = 64
+_LONGEST_NAME: Final = 1_024
 
 
 class Pipeline:
@@ -43,7 +46,8 @@ class Pipeline:
         self._framer = LineFramer(max_line_bytes)
         self._parser = LineParser(max_line_bytes)
         self._masker = Masker(secrets)
-        self._mapper = Mapper(self._masker.mask, self._payloads if full_payloads else None)
+        self._mask_again = lru_cache(_NAMES)(self._masker.mask)
+        self._mapper = Mapper(self._mask_name, self._payloads if full_payloads else None)
 
     @property
     def facts(self) -> RunFacts:
@@ -114,5 +118,9 @@ class Pipeline:
             bound(replace(event, seq=seq + len(out) - first), out)
         self._mapper.seq = out[-1].seq + 1
 
+    def _mask_name(self, name: str) -> str:
+        """Names and ids come again and again; one that is longer than any should be is not worth its memory."""
+        return self._mask_again(name) if len(name) <= _LONGEST_NAME else self._masker.mask(name)
+
     def _payloads(self, tool: Tool, item: ToolItem) -> ToolCall:
-        return with_payloads(tool, item, self._masker)
+        return with_payloads(tool, item, self._masker, self._mapper.free_text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -10,9 +11,10 @@ from typing import Protocol, cast
 
 import trio
 
+from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
-from codex_adapter.core.masking import secret_values
 from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.values import printable
 from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, UnknownBackendError
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
@@ -27,6 +29,8 @@ from codex_adapter.runtime.schema_file import schema_file
 from codex_adapter.runtime.session import SessionExpectation
 
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
+
+_log = logging.getLogger("codex_adapter")
 
 
 def open_run(request: RunRequest, *, config: CodexConfig | None = None) -> AbstractAsyncContextManager[RunHandle]:
@@ -139,12 +143,28 @@ class CodexBackend:
             )
             pipeline = Pipeline(
                 full_payloads=launch.options.tool_payloads == "full",
-                secrets=tuple(secret_values(launch.env, config.mask)),
+                secrets=_secrets(launch, config),
                 max_line_bytes=config.max_line_bytes,
             )
-            run = RunHandle(source, pipeline, config=config, timeout=launch.timeout, session=expectation)
+            run = RunHandle(
+                source,
+                pipeline,
+                config=config,
+                timeout=launch.timeout,
+                session=expectation,
+                containment=source.level,
+            )
             async with carried(run):
                 yield run
+
+
+def _secrets(launch: Launch, config: CodexConfig) -> tuple[str, ...]:
+    """The values to mask; what is refused as one is told by its variable's name, unless nobody asked for it (X6)."""
+    found = secret_values(launch.env, config.mask, directory=launch.cwd)
+    for name, why, named in found.refused:
+        level = logging.WARNING if named else logging.DEBUG
+        _log.log(level, "the value of %s is not masked: %s", printable(name), why)
+    return found.values
 
 
 def _expectation(launch: Launch) -> SessionExpectation | None:

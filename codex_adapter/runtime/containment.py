@@ -7,6 +7,7 @@ each cannot hold is a table in specs/containment.md.
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ __all__ = ["LEVELS", "Contained", "Containment", "Level"]
 Level: TypeAlias = Literal["cgroup", "pid_namespace", "guard", "process_group"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 _NAMESPACES: Final = ("pid_namespace", "user_namespace")
+_log = logging.getLogger("codex_adapter")
 
 
 class Contained(Protocol):
@@ -77,7 +79,7 @@ class Containment:
             if level == "cgroup":
                 cgroup = make_cgroup(mark)
             if level == "process_group":
-                self.level = level
+                self._use(level)
                 return start_group(argv, env=env, cwd=cwd, pipes=pipes, mark=mark)
             if level != "cgroup" or cgroup is not None:
                 try:
@@ -87,7 +89,7 @@ class Containment:
                 except LevelUnavailable:
                     pass
                 else:
-                    self.level = level
+                    self._use(level)
                     return contained
             if way in self._ways:  # another run, begun meanwhile, may have found out first
                 self._ways.remove(way)
@@ -96,6 +98,11 @@ class Containment:
             not_found=False,
             advice="This machine has no containment of the level demanded; `codex-adapter doctor` tells what it has.",
         )
+
+    def _use(self, level: Level) -> None:
+        if level != self.level:
+            _log.info("runs are held at the level %s", level)
+        self.level = level
 
 
 def _ways(allowed: Sequence[Level]) -> Iterator[tuple[Level, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import signal
@@ -14,8 +15,9 @@ import trio
 from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.containment import Contained, Containment
+from codex_adapter.runtime.containment import Contained, Containment, Level
 from codex_adapter.runtime.launch import Launch
+from codex_adapter.runtime.shortage import is_shortage
 
 __all__ = ["ProcessSource", "spawn"]
 
@@ -49,7 +51,14 @@ async def spawn(
         except OSError as error:
             raise _spawn_error(error, launch.cwd) from None
         ours.pop_all()
-    return ProcessSource(contained, (prompt, output, errors), prompt=launch.prompt, stop_timeout=stop_timeout)
+    # What `containment` says now is of this agent: nothing else has been done since it was started.
+    return ProcessSource(
+        contained,
+        (prompt, output, errors),
+        prompt=launch.prompt,
+        stop_timeout=stop_timeout,
+        level=containment.level,
+    )
 
 
 def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[int, int]:
@@ -63,17 +72,29 @@ def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[i
 def _spawn_error(error: OSError, cwd: str) -> BackendError:
     if error.filename == cwd:
         return BackendError("io", backend_error_text("io"), advice="The working directory cannot be entered.")
-    return SpawnError(
-        backend_error_text("spawn"),
-        not_found=isinstance(error, FileNotFoundError),
-        advice="Check that the codex binary is a program for this system; `codex-adapter doctor` looks at it.",
-    )
+    advice = "Check that the codex binary is a program for this system; `codex-adapter doctor` looks at it."
+    if is_shortage(error):
+        advice = (
+            f"The system has too little left to start a process ({os.strerror(error.errno or 0)}); raise its limits."
+        )
+    elif error.errno == errno.E2BIG:
+        advice = "The environment is longer than the system passes on; set fewer or shorter variables."
+    return SpawnError(backend_error_text("spawn"), not_found=isinstance(error, FileNotFoundError), advice=advice)
 
 
 class ProcessSource:
-    """A spawned agent. It writes the prompt while it is read, and drains stderr without keeping it (S3, S7)."""
+    """A spawned agent, held at `level`. It writes the prompt while it is read, and drains stderr unkept (S3, S7)."""
 
-    def __init__(self, contained: Contained, descriptors: Sequence[int], *, prompt: bytes, stop_timeout: float) -> None:
+    def __init__(
+        self,
+        contained: Contained,
+        descriptors: Sequence[int],
+        *,
+        prompt: bytes,
+        stop_timeout: float,
+        level: Level | None,
+    ) -> None:
+        self.level = level
         self._contained = contained
         stdin, stdout, stderr = descriptors
         self._stdin = trio.lowlevel.FdStream(stdin)

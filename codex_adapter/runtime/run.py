@@ -7,15 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
+from codex_adapter.core import redaction
 from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.redaction import (
-    CANCELLED,
-    CLOSED_UNEXPECTEDLY,
-    backend_error_text,
-    idle_timeout_text,
-    non_zero_exit_text,
-)
 from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.request import CodexConfig
@@ -44,7 +38,10 @@ class RunHandle:
         config: CodexConfig,
         timeout: float | None = None,
         session: SessionExpectation | None = None,
+        containment: str | None = None,
     ) -> None:
+        self.containment = containment
+        """The level at which the run's processes are held (N1); None where it has none, as a replay."""
         self._source = source
         self._pipeline = pipeline
         self._config = config
@@ -58,7 +55,10 @@ class RunHandle:
             descendant_grace=config.descendant_grace,
         )
         self._forwarder, self._events = open_hand_off()
+        self._handed_over = trio.Event()
+        self._handed_over.set()
         self._stop_requested = trio.Event()
+        self._exited = trio.Event()
         self._ended = trio.Event()
         self._status: ExitStatus | None = None
         self._failure: BackendError | None = None
@@ -105,7 +105,8 @@ class RunHandle:
     def kill(self) -> None:
         """As `cancel`, but the agent is not asked first (K4)."""
         self.cancel()
-        self._source.kill()
+        if not self._exited.is_set():
+            self._source.kill()
 
     def abandon(self) -> None:
         """Nobody will read or wait any more: end the run (K5)."""
@@ -124,10 +125,9 @@ class RunHandle:
                     nursery.start_soon(self._recorded, self._source.serve)
                     nursery.start_soon(self._recorded, self._watch_limits)
                     nursery.start_soon(self._recorded, self._stop_on_request)
-                    exited = trio.Event()
-                    nursery.start_soon(self._watch_exit, exited)
+                    nursery.start_soon(self._watch_exit)
                     await self._recorded(self._pump)
-                    await exited.wait()
+                    await self._exited.wait()
                     nursery.cancel_scope.cancel()
                 await self._recorded(self._source.aclose)
                 await self._forwarder.release(self._last_events())
@@ -144,18 +144,23 @@ class RunHandle:
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the caller's nursery down
             # Only the type: the message of a foreign error can quote what it choked on (X3).
             _log.error("internal error: %s", type(error).__name__)
-            self._fail(BackendError("other", backend_error_text("other")))
+            self._fail(BackendError("other", redaction.backend_error_text("other")))
 
     async def _pump(self) -> None:
-        source, pipeline, clock = self._source, self._pipeline, self._clock
-        while data := await source.receive_some():
-            events = pipeline.receive_data(data)
+        while True:
+            data = await self._source.receive_some()
+            # What stands after the last newline is a line too, and may be the one that ends the turn (L3).
+            events = self._pipeline.receive_data(data) if data else self._pipeline.receive_eof()
             if self._observe() and events:
-                clock.pause()
+                self._clock.pause()
+                self._handed_over = trio.Event()
                 await self._forwarder.forward(events)
-                clock.resume()
-        self._limits.output_ended(clock.now())
-        clock.wake()
+                self._handed_over.set()
+                self._clock.resume()
+            if not data:
+                break
+        self._limits.output_ended(self._clock.now())
+        self._clock.wake()
 
     def _observe(self) -> bool:
         """Note what the last bytes showed; False when they are of a session that was not asked for (S9)."""
@@ -170,11 +175,11 @@ class RunHandle:
         wrong = self._session.refuses(facts.session_id)
         if wrong is None:
             self._session = None
-            return True
-        self._fail(wrong)
-        return False
+        else:
+            self._fail(wrong)
+        return wrong is None
 
-    async def _watch_exit(self, exited: trio.Event) -> None:
+    async def _watch_exit(self) -> None:
         async def watch() -> None:
             self._status = await self._source.wait()
 
@@ -183,15 +188,20 @@ class RunHandle:
         self._clock.wake()
         if self._stop_requested.is_set():
             self._source.kill()
-        exited.set()
+        self._exited.set()
 
     async def _watch_limits(self) -> None:
         while True:
             when, limit = self._limits.next()
-            if self._clock.now() >= when:
-                self._expire(limit)
-            else:
+            if self._clock.now() < when:
                 await self._clock.sleep_until(when)
+                continue
+            if limit is Limit.DESCENDANT:
+                # What was printed in time is read first, however short the grace and however slow the consumer (D4).
+                await self._handed_over.wait()
+                await trio.lowlevel.checkpoint()
+            if limit is not Limit.DESCENDANT or self._handed_over.is_set():
+                self._expire(limit)
 
     def _expire(self, limit: Limit) -> None:
         if limit is Limit.DESCENDANT:
@@ -201,11 +211,11 @@ class RunHandle:
             self._lingered = True
             self._begin_stop()
         elif limit is Limit.CLOSED:
-            self._fail(BackendError("closed", CLOSED_UNEXPECTEDLY))
+            self._fail(BackendError("closed", redaction.CLOSED_UNEXPECTEDLY))
         elif limit is Limit.IDLE:
-            self._fail(RunTimedOut("timeout", idle_timeout_text(self._config.idle_timeout or 0.0)))
+            self._fail(RunTimedOut("timeout", redaction.idle_timeout_text(self._config.idle_timeout or 0.0)))
         else:
-            self._fail(RunTimedOut("timeout", backend_error_text("timeout")))
+            self._fail(RunTimedOut("timeout", redaction.backend_error_text("timeout")))
 
     async def _stop_on_request(self) -> None:
         await self._stop_requested.wait()
@@ -222,22 +232,20 @@ class RunHandle:
         self._begin_stop()
 
     def _last_events(self) -> list[Event]:
-        events = [] if self._stop_requested.is_set() else self._pipeline.receive_eof()
-        seq = self._forwarder.next_seq
         if self._failure is None and self._session is not None and self._source.session_missing:
             self._failure = self._session.missing()
         if self._failure is not None:
-            events.append(error_event(seq + len(events), str(self._failure)))
-        elif self._status is not None and not self._status.success:
-            events.append(error_event(seq + len(events), non_zero_exit_text(self._status)))
-        return events
+            return [error_event(self._forwarder.next_seq, str(self._failure))]
+        if self._status is not None and not self._status.success:
+            return [error_event(self._forwarder.next_seq, redaction.non_zero_exit_text(self._status))]
+        return []
 
     def _decide(self) -> Completion | BackendError:
         """The outcome, once the gate is open: a cancel that came before wins (F6)."""
         if self._cancelled:
-            return RunCancelled("cancelled", CANCELLED)
+            return RunCancelled("cancelled", redaction.CANCELLED)
         if self._failure is not None:
             return self._failure
         if self._status is None:
-            return BackendError("wait", backend_error_text("wait"))
+            return BackendError("wait", redaction.backend_error_text("wait"))
         return self._pipeline.completion(self._status, in_spite_of_status=self._lingered)

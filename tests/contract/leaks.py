@@ -11,6 +11,7 @@ __all__ = ["Canary", "leaks"]
 
 PIECE: Final = 8
 """Characters of a canary that count as a leak of it."""
+WORD: Final = 24
 
 
 class Canary:
@@ -18,15 +19,17 @@ class Canary:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.word = secrets.token_hex(12)
+        self.word = secrets.token_hex(WORD // 2)
 
     def forms_in(self, data: bytes) -> list[str]:
         """The forms in which the word, or a piece of it, can be read in `data`."""
         lowered = data.lower()
-        found = [form for form, bytes_ in self._encoded() if bytes_.lower() in lowered]
+        while b"\\\\" in lowered:  # as often as an escape is escaped itself
+            lowered = lowered.replace(b"\\\\", b"\\")
+        found = {form: None for form, text in self._encoded() if any(piece in lowered for piece in _ends(text.lower()))}
         whole = self.word.encode()
         pieces = (whole[start : start + PIECE] for start in range(len(whole) - PIECE + 1))
-        return found + ["plain"] * any(piece in lowered for piece in pieces)
+        return [*found] + ["plain"] * any(piece in lowered for piece in pieces)
 
     def _encoded(self) -> Iterable[tuple[str, bytes]]:
         word = self.word.encode()
@@ -41,6 +44,12 @@ class Canary:
             # Only the characters that depend on the word alone.
             text = base64.b64encode(bytes(before) + word)
             yield "base64", text[-(-before * 8 // 6) : (before + len(word)) * 8 // 6]
+
+
+def _ends(encoded: bytes) -> tuple[bytes, bytes]:
+    """What is left of an encoded word that is cut at its end, or at its beginning; if it is whole, it has both."""
+    size = len(encoded) * PIECE // WORD
+    return encoded[:size], encoded[-size:]
 
 
 def leaks(data: bytes, canaries: Iterable[Canary]) -> list[str]:

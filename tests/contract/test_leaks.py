@@ -9,7 +9,12 @@ import urllib.parse
 
 import pytest
 
+from codex_adapter.events import Event
+from codex_adapter.records import encode_events
+
+from ..core.secret_forms import FORMS
 from .leaks import Canary, leaks
+from .plants import PLANTS, stdout
 
 pytestmark = pytest.mark.rule("X1", "X5")
 
@@ -32,6 +37,31 @@ def test_a_word_is_found_in_every_form(around: bytes) -> None:
     for form, texts in forms.items():
         for data in texts:
             assert leaks(b"before " + data + b" after", [other, canary]) == [f"here: {form}"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_leak_that_is_planted_in_a_record_is_found_whichever_form_it_has(form: str) -> None:
+    canary, other = Canary("here"), Canary("elsewhere")
+    event = Event(0, "codex", "text_output", "assistant", f"a <{FORMS[form](canary.word)}> b")
+    planted = leaks(encode_events([event, event]), [other, canary])
+    assert len(planted) == 1
+    assert planted[0].startswith("here: ")
+
+
+@pytest.mark.parametrize("place", PLANTS)
+def test_a_leak_is_found_wherever_it_is_planted(place: str) -> None:
+    """The scanner looks at what the agent prints as it is: every plant can be seen there."""
+    canary = Canary(place)
+    assert leaks(stdout({place: canary.word}), [canary]) == [f"{place}: plain"]
+    assert leaks(stdout({place: canary.word[:12]}), [canary]) == [f"{place}: plain"]
+
+
+@pytest.mark.parametrize("form", ["hex", "base64 at 1, 0 after", "URL, everything escaped", "JSON, everything escaped"])
+def test_a_piece_of_an_encoded_word_is_a_leak_of_it(form: str) -> None:
+    canary = Canary("here")
+    text = FORMS[form](canary.word).encode()
+    for piece in (text[: len(text) // 2], text[len(text) // 2 :]):
+        assert len(leaks(b"(" + piece + b")", [canary])) == 1
 
 
 def test_a_piece_of_a_word_is_a_leak_of_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,9 +23,10 @@ from codex_adapter.testing import (
     WriteStderr,
     read_facts,
 )
-from codex_adapter.testing.thread_lines import thread_started
+from codex_adapter.testing.thread_lines import agent_message, thread_started
 
 from ..cli.command import SOON, Cli
+from ..core.secret_forms import FORMS
 from .leaks import Canary, leaks
 from .plants import PLANTS, stdout
 
@@ -152,58 +154,53 @@ def test_a_secret_is_masked_as_it_stands_in_json_too(scene: Scene, ensure_ascii:
     assert written.count(b"***") > 20
 
 
-REFUSED: Final = {
-    "a working directory": (2, "--working-dir", "{}"),
-    "a directory": (2, "--add-dir", "{}"),
-    "a home": (125, "--codex-home", "{}"),
-    "a binary": (127, "--codex", "{}"),
-    "an image": (2, "--image", "{}"),
-    "the file of a schema": (2, "--output-schema", "{}"),
-    "a schema": (2, "--output-schema", "text"),
-    "the file of a request": (2, "--request", "{}"),
-    "a request": (2, "--request", "text"),
-    "a request's field": (2, "--request", "field"),
-    "a request's value": (2, "--request", "value"),
-    "a model": (2, "--model", "-{}"),
-    "a long model": (2, "--model", "{}" * 9),
-    "a mode": (2, "--sandbox", "{}"),
-    "a policy": (2, "--ask-for-approval", "{}"),
-    "a session": (2, "--resume", "-{}"),
-    "payloads": (2, "--tool-payloads", "{}"),
-    "a time": (2, "--timeout", "{}"),
-    "a variable": (2, "--env", "{}"),
-    "a variable's value": (2, "--env", "={}"),
-    "an extension": (2, "--extension", "{}"),
-    "an extension's value": (2, "--extension", 'agent_api.config.model.v1=["{}"]'),
-    "an extension's value inside": (2, "--extension", 'agent_api.session.resume.v1={{"selector":"id","{}":"{}"}}'),
-    "an unknown extension's value": (2, "--extension", 'a.b="{}"'),
-    "an unknown extension's key, after the limit": (2, "--extension", "a." + "b" * 126 + "{}=1"),
-    "an option": (2, "--{}", "x"),
-    "a prompt too many": (2, "{}", "x"),
-}
+@pytest.mark.rule("X5", "X8")
+@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+def test_secrets_are_masked_in_each_form_wherever_they_stand(scene: Scene, form: str) -> None:
+    canary = Canary("encoded")
+    places = PLANTS.keys() - {"too deep nesting"}  # megabytes of it
+    lines = [stdout(dict.fromkeys(places, encode(canary.word))) for encode in FORMS.values()]
+    agent = (ReadPrompt(), PrintBytes(b"".join(lines)), WriteStderr(canary.word))
+    status, written = scene.run(agent, "--env", f"APP_TOKEN={canary.word}", *FULL, "--format", form)
+    assert status == 0
+    assert leaks(written, [canary]) == []
+    assert written.count(b"***") > 10 * len(FORMS)
 
 
-@pytest.mark.rule("Q2", "Q3", "Q5", "E5", "X2", "S6")
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_request_that_is_refused_is_not_repeated(cli: Cli, name: str) -> None:
-    canary, prompt = Canary(name), Canary("prompt")
-    (cli.directory / "text").write_text(f'{{"{canary.word}": {canary.word}}}')
-    (cli.directory / "field").write_text(json.dumps({canary.word: canary.word}))
-    (cli.directory / "value").write_text(json.dumps({"timeout": canary.word, "env": canary.word}))
-    status, option, value = REFUSED[name]
-    words = [word.format(*[canary.word] * 9) for word in (option, value)]
-    cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt())
-    done = cli.run("run", *words, f"Look at {prompt.word}.")
-    assert done.status == status
-    assert leaks(done.stdout + done.stderr.encode(), [canary, prompt]) == []
-    assert done.stderr.startswith("codex-adapter: ")
+@pytest.mark.rule("X6", "C7")
+def test_a_value_that_is_no_secret_is_told_by_its_name_and_shown(cli: Cli) -> None:
+    agent = cli.agent(ReadPrompt(), PrintJson(agent_message("item_0", "the password is changeme, for bob")))
+    words = ("--env", "WHO=bob", "--env", "OTHER=changeme", "--env", "API_TOKEN=1")
+    done = cli.run("run", "--codex", agent, *words, "--mask", "WHO", "--mask", "OTHER", "--mask", "GONE", "x")
+    assert done.status == 0
+    assert done.records[-2]["text"] == "the password is changeme, for bob"
+    assert sorted(line.partition("value of ")[2] for line in done.stderr.splitlines()) == [
+        "GONE is not masked: it is not set",
+        "OTHER is not masked: it is a common word",
+        "WHO is not masked: it is shorter than 8 characters",
+    ]
+    assert "changeme" not in done.stderr
+
+
+@pytest.mark.rule("X1", "C7")
+@pytest.mark.fault("environment", "Python shows all warnings", "stderr holds nothing of the run and no warning of ours")
+@pytest.mark.parametrize("warnings", ["error", "always"])
+def test_no_warning_tells_of_the_run(scene: Scene, warnings: str) -> None:
+    """Warnings of what was left open quote it, and those that are errors come with a traceback."""
+    scene.cli.env |= {"PYTHONWARNINGS": warnings, "PYTHONDEVMODE": "1", "PYTHONFAULTHANDLER": "1"}
+    status, written = scene.run(scene.agent, *METADATA)
+    assert status == 0
+    hidden = [canary for plant, canary in scene.printed.items() if PLANTS[plant][0] != "always"]
+    assert leaks(written, [*scene.asked.values(), *hidden, scene.stderr, scene.unfinished]) == []
+    assert b"Warning" not in written
+    assert b"Traceback" not in written
 
 
 @pytest.mark.rule("S3", "X1")
-def test_the_prompt_is_in_no_argument_no_environment_and_no_file(cli: Cli) -> None:
-    canary, temporary = Canary("prompt"), cli.directory / "temporary"
+def test_the_prompt_is_in_no_argument_no_environment_and_no_file_and_no_variable_is_in_an_argument(cli: Cli) -> None:
+    canary, variable, temporary = Canary("prompt"), Canary("variable"), cli.directory / "temporary"
     temporary.mkdir()
-    cli.env["TMPDIR"] = str(temporary)
+    cli.env |= {"TMPDIR": str(temporary), "APP_TOKEN": variable.word}
     facts = cli.directory / "facts"
     agent = cli.agent(ReadPrompt(), WriteFacts(str(facts)), PrintJson(thread_started()), WaitFor("go"))
     schema = 'backend.codex.output_schema={"type":"object"}'
@@ -214,7 +211,9 @@ def test_the_prompt_is_in_no_argument_no_environment_and_no_file(cli: Cli) -> No
         process.stdin.close()
         process.stdin = None
         process.stdout.readline()
-        seen = {path: _arguments_and_environment(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
+        processes = [path for path in Path("/proc").iterdir() if path.name.isdigit()]
+        seen = {path: _read(path, "cmdline", "environ") for path in processes}
+        arguments = [_read(path, "cmdline") for path in processes]
         files = [path for path in temporary.rglob("*") if path.is_file()]
         assert len(files) == 1
         assert leaks(files[0].read_bytes(), [canary]) == []
@@ -225,11 +224,13 @@ def test_the_prompt_is_in_no_argument_no_environment_and_no_file(cli: Cli) -> No
     assert any(f"{agent}\0--ask-for-approval".encode() in text for text in seen.values())
     assert b"codex_adapter" in seen[Path(f"/proc/{process.pid}")]
     assert [path for path, text in seen.items() if leaks(text, [canary])] == []
+    assert leaks(b"\n".join(arguments), [canary, variable]) == []
     assert list(temporary.iterdir()) == []
 
 
-def _arguments_and_environment(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes() + b"\0" + (process / "environ").read_bytes()
-    except OSError:
-        return b""
+def _read(process: Path, *names: str) -> bytes:
+    found = b""
+    for name in names:
+        with suppress(OSError):  # the command's environment can be read by nobody but root
+            found += (process / name).read_bytes() + b"\0"
+    return found

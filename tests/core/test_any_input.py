@@ -54,6 +54,7 @@ LINES = st.builds(
 )
 
 
+@pytest.mark.fault("stream", "Any JSON value as a line", "One event or one error that tells nothing of it")
 @pytest.mark.rule("L4", "X1", "X3")
 @given(JSON_VALUES | LINES)
 def test_any_json_value_has_one_typed_outcome_that_tells_nothing_of_it(is_canonical: IsCanonical, value: Any) -> None:
@@ -70,6 +71,9 @@ def test_any_bytes_have_one_typed_outcome(is_canonical: IsCanonical, line: bytes
     assert not isinstance(found, BadLine) or is_canonical(found.message)
 
 
+@pytest.mark.fault(
+    "stream", "A line with some of its bytes replaced", "One event or one error that tells nothing of it"
+)
 @pytest.mark.rule("L4", "X1", "X3")
 @given(st.data())
 def test_a_damaged_line_has_one_typed_outcome_that_tells_nothing_of_it(

@@ -113,6 +113,7 @@ def test_the_turn_is_told_as_the_last_one_ended(lines: list[dict[str, Any]], tur
         ([used(1)], {"input_tokens": 1}),
         ([used(1), used(2)], {"input_tokens": 2}),
         ([used(1), STARTED, TURN_FAILED], {"input_tokens": 1}),
+        ([used(1), STARTED, COMPLETED], None),
         ([{**COMPLETED, "usage": {}}], {}),
     ],
     ids=str,
@@ -194,3 +195,10 @@ def test_a_line_that_is_too_long_is_no_progress() -> None:
     assert not pipeline.facts.take_progress()
     pipeline.receive_data(b"\n")
     assert not pipeline.facts.take_progress()
+
+
+@pytest.mark.rule("K2")
+@pytest.mark.fault("stream", "calls without a result, without end", "the first 1,024 are watched, memory stays flat")
+def test_no_more_open_calls_are_remembered_than_an_agent_can_have() -> None:
+    facts = after(*(item("started", f"call {number}") for number in range(3_000))).facts
+    assert list(facts.open_tools) == [f"call {number}" for number in range(1_024)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.masking import MASK, Masker, secret_values
+from codex_adapter.core.masking import MASK, Masker
 
 A = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow+/=\nabc\n-----END RSA PRIVATE KEY-----"
@@ -168,76 +167,3 @@ def test_a_secret_is_known_in_json_text_too() -> None:
     secret = 'pass"word\\with\nall\u00e9'
     assert mask(json.dumps({"a": secret}, ensure_ascii=False), secret) == '{"a": "***"}'
     assert mask(f"<{secret}>", secret) == "<***>"
-
-
-@pytest.mark.rule("X5")
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("OPENAI_API_KEY", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "MYSQL_PWD"),
-        *("npm_config__authToken", "SSH_PRIVATE_KEY", "SESSION_COOKIE", "SENTRY_DSN", "GH_PAT", "KEY", "SIGNING_KEY"),
-        *("GOOGLE_APPLICATION_CREDENTIALS", "HTTP_AUTHORIZATION", "SMTP_PASS", "apikey", "Passphrase", "X_AUTH"),
-    ],
-)
-def test_a_variable_with_a_name_like_a_credential_is_a_secret(name: str) -> None:
-    assert secret_values({name: "value", "HOME": "/home"}) == ["value"]
-
-
-@pytest.mark.rule("X5")
-@pytest.mark.parametrize(
-    "name",
-    [
-        "PATH",
-        "HOME",
-        "PWD",
-        "OLDPWD",
-        "LANG",
-        "USER",
-        "SSH_AUTH_SOCK",
-        "KEYBOARD",
-        "MONKEY",
-        "COMPASS",
-        "PATTERN",
-        "AUTHOR",
-    ],
-)
-def test_a_variable_with_any_other_name_is_none_unless_it_is_named(name: str) -> None:
-    assert secret_values({name: "value"}) == []
-    assert secret_values({name: "value"}, [name, "MISSING"]) == ["value"]
-
-
-HOSTILE = {
-    "one long run": "a",
-    "token beginnings": "sk-",
-    "tokens cut short": "sk-aaaaaaaaaaaaaaa ",
-    "beginnings of web tokens": "eyJaaaaaaaaaaaaaaa.",
-    "users without a password": "https://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:",
-    "schemes": "://",
-    "schemes and colons": "://:",
-    "key beginnings": "-----BEGIN PRIVATE KEY-----",
-    "half key beginnings": "-----BEGIN AAAA ",
-    "key ends": "PRIVATE KEY-----END ",
-    "dashes": "-",
-    "bearers": "Bearer aaaaaaa ",
-    "at signs": "://@",
-    "spaces": " ",
-}
-
-
-@pytest.mark.rule("X5")
-@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
-def test_masking_takes_time_linear_in_the_length_of_the_text(unit: str) -> None:
-    """64 times the text may take 64 times as long, with room for a busy machine; a quadratic time would be 4,096."""
-    ending = " @ PRIVATE KEY----- earer "  # lets every pattern be tried
-    masker = Masker([SECRET])
-    assert seconds(masker, unit, 1 << 20, ending) < 640 * seconds(masker, unit, 1 << 14, ending)
-
-
-def seconds(masker: Masker, unit: str, length: int, ending: str) -> float:
-    text = (unit * (length // len(unit)))[:length] + ending
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        masker.mask(text)
-        times.append(time.perf_counter() - start)
-    return min(times)

@@ -51,6 +51,12 @@ def with_field(raw: bytes) -> bytes:
     return a_message()[:-1] + b',"canary_4f1d":' + raw + b"}"
 
 
+@pytest.mark.fault("stream", "Two documents on a line", "One parse error")
+@pytest.mark.fault("stream", "A byte order mark before a line", "One parse error")
+@pytest.mark.fault("stream", "Overlong UTF-8 and encoded surrogates", "One parse error")
+@pytest.mark.fault("stream", "Lists, texts, numbers and null where an object should be", "One parse error")
+@pytest.mark.fault("stream", "A hundred thousand levels of nesting", "One parse error")
+@pytest.mark.fault("stream", "Numbers beyond every range, NaN and Infinity", "One parse error")
 @pytest.mark.rule("L4", "X1", "X2", "X3")
 @pytest.mark.parametrize(
     ("line", "expected"),
@@ -98,6 +104,7 @@ def test_a_value_that_nobody_uses_is_not_looked_into(value: bytes) -> None:
     assert LineParser(LIMIT).parse([b'{"type":"tomorrow","x":' + value + b"}"]) == [Unknown(type="tomorrow")]
 
 
+@pytest.mark.fault("stream", "An escape that is half a character, in a key, a type, a text", "One parse error")
 @pytest.mark.rule("L4", "X1", "X3")
 @pytest.mark.parametrize("escape", [r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"\ud83dx", r"\ud83d\n"])
 @pytest.mark.parametrize("place", ["used", "unused", "key", "type"])
@@ -112,6 +119,11 @@ def test_a_lone_surrogate_is_a_parse_error_wherever_it_stands(reason: Reason, es
     assert reason(line.encode()) == "parse error: malformed JSON"
 
 
+@pytest.mark.fault(
+    "stream",
+    "An object with a needed field missing or of the wrong type",
+    "One normalize error that names our field and nothing else",
+)
 @pytest.mark.rule("L4", "X1", "X3", "T4")
 @pytest.mark.parametrize(
     ("line", "expected"),

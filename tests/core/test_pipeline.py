@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -239,3 +240,16 @@ def test_whatever_the_bytes_of_a_text_its_event_can_be_encoded(parts: list[bytes
     escapes: list[Any] = [b"\\ud83d", b"\\u0000", b"\\ud83d\\ude00"]
     text = b"".join(part + escapes[number % 3] for number, part in enumerate(parts))
     records([b'{"type":"error","message":"m","%b":"%b"}\n' % (name, text)])
+
+
+@pytest.mark.rule("L2", "T4")
+@pytest.mark.fault("stream", "names of a megabyte in many lines", "cut names, and none of the lines is kept")
+def test_long_names_are_not_kept() -> None:
+    pipeline = Pipeline()
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            pipeline.receive_data(b'{"type":"%d%s"}\n' % (number, b"y" * 1_000_000))
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()

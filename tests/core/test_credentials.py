@@ -1,0 +1,91 @@
+"""Which variables of an environment hold a secret, and which values are too common to be one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_adapter.core.credentials import Refusal, secret_values
+from codex_adapter.core.masking import Masker
+
+SECRET = "correct-horse-battery-staple"
+REFUSED = {
+    "it is shorter than 8 characters": ["", " ", "1", "true", "s3cret!", "  s3cret!  "],
+    "it is a number that may stand for anything": [
+        *("12345678", "123456789012345", "2026-11-22", "127.0.0.1:8080", "+49 (0)".replace("(0)", "30 123456")),
+    ],
+    "it repeats too few characters": ["********", "xxxxxxxx", "abababab", "xxx-xxx-xxx", "\u00e9" * 9],
+    "it is a common word": ["password", "Password", "CHANGEME", "localhost", "production", " placeholder\n"],
+    "it is an ordinary value of this environment": [
+        *("/home/somebody", "/home/somebody/", "/workspace", "/workspace/project", "somebody", "/usr/bin:/bin"),
+    ],
+}
+ENVIRONMENT = {"HOME": "/home/somebody", "USER": "somebody", "PATH": "/usr/bin:/bin"}
+DIRECTORY = "/workspace/project"
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("OPENAI_API_KEY", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "MYSQL_PWD"),
+        *("npm_config__authToken", "SSH_PRIVATE_KEY", "SESSION_COOKIE", "SENTRY_DSN", "GH_PAT", "KEY", "SIGNING_KEY"),
+        *("GOOGLE_APPLICATION_CREDENTIALS", "HTTP_AUTHORIZATION", "SMTP_PASS", "apikey", "Passphrase", "X_AUTH"),
+    ],
+)
+def test_a_variable_with_a_name_like_a_credential_is_a_secret(name: str) -> None:
+    assert secret_values({name: SECRET, "HOME": "/home"}) == ((SECRET,), ())
+
+
+@pytest.mark.rule("X5", "X6")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PATH", "HOME", "PWD", "OLDPWD", "LANG", "USER", "SSH_AUTH_SOCK", "KEYBOARD", "MONKEY", "COMPASS"),
+        *("PATTERN", "AUTHOR"),
+    ],
+)
+def test_a_variable_with_any_other_name_is_none_unless_it_is_named(name: str) -> None:
+    assert secret_values({name: SECRET}) == ((), ())
+    missing = Refusal("MISSING", "it is not set", True)
+    refused = [Refusal(name, "it is an ordinary value of this environment", True)] if name == "HOME" else []
+    assert secret_values({name: SECRET}, [name, "MISSING"]) == (
+        () if refused else (SECRET,),
+        (missing, *refused),
+    )
+
+
+@pytest.mark.rule("X6")
+@pytest.mark.parametrize(("why", "value"), [(why, value) for why, values in REFUSED.items() for value in values])
+def test_a_value_that_stands_for_too_much_is_refused_and_told_by_its_name(why: str, value: str) -> None:
+    environment = {**ENVIRONMENT, "SOME_TOKEN": value, "OTHER": value}
+    found = secret_values(environment, ["OTHER"], directory=DIRECTORY)
+    assert found.values == ()
+    assert found.refused == (Refusal("SOME_TOKEN", why, False), Refusal("OTHER", why, True))
+    assert all(value.strip() not in refusal.why for refusal in found.refused if len(value.strip()) > 4)
+
+
+@pytest.mark.rule("X6")
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("hunter2hunter2", "1234567890123456", "abcdabcd", "password1234567", "my-localhost", "/home/somebody/key"),
+        *("/work", "/workspace/projects", "0a1b2c3d", "correct horse", "p\u00e4ssw\u00f6rter", "somebody2"),
+    ],
+)
+def test_any_other_value_is_a_secret(value: str) -> None:
+    found = secret_values({**ENVIRONMENT, "SOME_TOKEN": f" {value}\n"}, directory=DIRECTORY)
+    if len(value) < 8:
+        assert found.values == ()
+    else:
+        assert (found.values, found.refused) == ((f" {value}\n",), ())
+        assert Masker(found.values).mask(f"it is {value}.") == "it is ***."
+
+
+@pytest.mark.rule("X6")
+@given(st.text(max_size=12))
+def test_whatever_is_too_short_is_refused_whatever_it_is(value: str) -> None:
+    found = secret_values({"SOME_TOKEN": value})
+    assert len(found.values) + len(found.refused) == 1
+    assert found.values == () or len(value.strip()) >= 8

@@ -1,0 +1,133 @@
+"""A text that cannot be masked is dropped: the event stays, the run goes on, and nothing of the text comes out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+from codex_adapter.core import masking
+from codex_adapter.core.masking import MASK, Masker
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.events import Event, ExitStatus
+from codex_adapter.records import encode_completion, encode_events
+
+WORD = "wordthatisseen"
+ERRORS = [RecursionError, MemoryError, re.error, UnicodeEncodeError, ValueError, AssertionError]
+
+
+def item(phase: str = "completed", **fields: Any) -> dict[str, Any]:
+    return {"type": f"item.{phase}", "item": {"id": f"item_{WORD}", **fields}}
+
+
+LINES: dict[str, dict[str, Any]] = {
+    "thread": {"type": "thread.started", "thread_id": WORD},
+    "turn": {"type": "turn.started", "turn_id": WORD},
+    "message": item(type="agent_message", text=WORD),
+    "long message": item(type="agent_message", text=f"{WORD} " * 10_000),
+    "thought": item("started", type="reasoning", text=WORD),
+    "error": {"type": "error", "message": WORD},
+    "warning": item(type="error", message=f"{WORD} " * 1_000),
+    "failed item": {**item("failed", type="reasoning", text=WORD), "error": WORD},
+    "plan": item(type="todo_list", items=[{"text": WORD}]),
+    "command": item(type="command_execution", command=WORD, aggregated_output=WORD, exit_code=3),
+    "long command": item(type="command_execution", command=WORD, aggregated_output=f"{WORD} " * 20_000),
+    "patch": item(type="file_change", changes=[{"path": WORD}], diff=WORD, stdout=WORD),
+    "MCP": item(type="mcp_tool_call", server=WORD, tool=WORD, arguments={WORD: WORD}, result=[WORD], error=[WORD]),
+    "sub-agent": item(type="collab_tool_call", tool=WORD, prompt=WORD, agents_states={WORD: WORD}),
+    "search": item(type="web_search", query=WORD, action={WORD: WORD}),
+    "unknown": {"type": WORD},
+    "unknown item": item(type=WORD),
+    "counts": {"type": "turn.completed", "usage": {WORD: 1}},
+    "last": item(type="agent_message", text=f"the end, {WORD}"),
+}
+
+
+class Broken:
+    """Stands in for a part of the masking and fails at whatever it is asked."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        return self
+
+    def __call__(self, *_arguments: object) -> NoReturn:
+        arguments = ("utf-8", WORD, 0, 1, WORD) if self._error is UnicodeEncodeError else (WORD,)
+        raise self._error(*arguments)
+
+
+def carried() -> tuple[list[Event], bytes]:
+    pipeline = Pipeline(full_payloads=True, secrets=("some secret value",))
+    events: list[Event] = []
+    for line in LINES.values():
+        events += pipeline.receive_data(json.dumps(line).encode() + b"\n")
+    events += pipeline.receive_eof()
+    completion = pipeline.completion(ExitStatus(code=0))
+    return events, encode_events(events) + encode_completion(len(events), completion)
+
+
+@pytest.mark.rule("X7")
+@pytest.mark.fault("stream", "masking a text fails", "the text is replaced by ***, the event and the run go on")
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("part", ["long_words", "may_have_token", "TOKEN_SHAPES", "all"])
+def test_whatever_fails_in_masking_no_text_comes_out_and_no_event_is_lost(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception], part: str
+) -> None:
+    expected, _ = carried()
+    for name in ("long_words", "may_have_token", "TOKEN_SHAPES") if part == "all" else (part,):
+        monkeypatch.setattr(masking, name, Broken(error))
+    if part == "TOKEN_SHAPES":  # asked only for a text that the cheap look has found something in
+        monkeypatch.setattr(masking, "may_have_token", lambda *_: True)
+    events, written = carried()
+    assert WORD.encode() not in written
+    kinds = [(event.kind, event.channel, type(event.data)) for event in events]
+    # A long text is no longer one, so it is not divided.
+    assert kinds == [
+        (event.kind, event.channel, type(event.data)) for event in expected if getattr(event.data, "part", 1) == 1
+    ]
+    assert [event.seq for event in events] == list(range(len(events)))
+    texts = [
+        text for event in events for text in (event.text, event.message if event.kind == "error" else None) if text
+    ]
+    assert set(texts) == {MASK}
+    end = json.loads(written.splitlines()[-1])
+    assert (end["outcome"], end["final_text"], end["session_id"], end["turn"]) == ("completed", MASK, MASK, "completed")
+
+
+@pytest.mark.rule("X7")
+def test_the_events_are_those_of_a_run_whose_masking_works() -> None:
+    """So that what is missing above is not missing by chance."""
+    events, written = carried()
+    assert written.count(WORD.encode()) > 10_000
+    assert {event.kind for event in events} == {"text_output", "tool_result", "status", "error", "unknown"}
+
+
+@pytest.mark.rule("X7")
+def test_a_text_that_has_no_bytes_is_dropped() -> None:
+    for secrets in ([], ["some secret value"]):
+        masker = Masker(secrets)
+        assert masker.mask(f"{WORD}\ud800") == MASK
+        assert masker.may_touch([WORD, "\udfff"])
+        assert masker.mask(WORD) == WORD
+
+
+@pytest.mark.rule("X7")
+def test_what_is_no_failure_of_masking_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(masking, "long_words", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Masker().mask(WORD)
+
+
+@pytest.mark.rule("X5", "X8")
+def test_a_secret_of_an_environment_that_is_no_text_is_no_failure() -> None:
+    """Python gives bytes of an environment that are no UTF-8 as surrogates."""
+    masker = Masker(["secret\udcff\udcfevalue", "hunter2hunter2"])
+    assert masker.mask(f"{WORD} hunter2hunter2") == f"{WORD} ***"
+    assert masker.mask(f"{WORD} 736563726574fffe76616c7565") == f"{WORD} ***"

@@ -1,0 +1,90 @@
+"""Masking takes time linear in the text, whatever the text: each pattern and each form with what almost matches it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from codex_adapter.core.masking import Masker
+
+SECRET = "correct-horse-battery-staple"
+HOSTILE = {
+    "one long run": "a",
+    "token beginnings": "sk-",
+    "tokens cut short": "sk-aaaaaaaaaaaaaaa ",
+    "token after token": "sk-aaaaaaaaaaaaaaaa ",
+    "live keys": "sk_live_",
+    "test keys": "rk_test_aaaaaaaaaaaaaaa ",
+    "GitHub tokens": "ghp_aaaaaaaaaaaaaaaaaaa ",
+    "fine-grained tokens": "github_pat_",
+    "GitLab tokens": "glpat-aaaaaaaaaaaaaaa ",
+    "Slack tokens": "xoxb-",
+    "access key ids": "AKIAAAAAAAAAAAAAAAAAA",
+    "Google keys": "AIzaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ",
+    "model hub tokens": "hf_",
+    "npm tokens": "npm_aaaaaaaaaaaaaaaaaaaaaaaaaaaaa ",
+    "PyPI tokens": "pypi-",
+    "beginnings of web tokens": "eyJaaaaaaaaaaaaaaa.",
+    "web tokens without an end": "eyJaaaaaaaaaaaaaaa.aaaaaaa ",
+    "letters of escapes": "\\nsk-",
+    "users without a password": "https://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:",
+    "passwords without a host": "://a:" + "a" * 250,
+    "schemes": "://",
+    "schemes and colons": "://:",
+    "key beginnings": "-----BEGIN PRIVATE KEY-----",
+    "half key beginnings": "-----BEGIN AAAA ",
+    "key ends": "PRIVATE KEY-----END ",
+    "dashes": "-",
+    "bearers": "Bearer aaaaaaa ",
+    "bearers and tokens": "Bearer aaaaaaaaaaaaaaaa ",
+    "basics": "Basic aaaaaaaaaaaaaaa. ",
+    "at signs": "://@",
+    "spaces": " ",
+    "almost the secret": SECRET[:-1],
+    "the secret": SECRET,
+    "the secret's hex, almost": SECRET.encode().hex()[:-1] + " ",
+    "the secret's hex": SECRET.encode().hex(),
+    "the secret's base64, almost": "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBs ",
+    "the secret's base64": "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ== ",
+    "percent signs": "%",
+    "escapes for URLs": "%63",
+    "escapes in escapes for URLs": "%25252525",
+    "the secret, for URLs": "".join(f"%{ord(character):02x}" for character in SECRET),
+    "backslashes": "\\",
+    "escapes for JSON": "\\u0063",
+    "half escapes for JSON": "\\u006",
+    "half surrogates": "\\ud83d",
+    "the secret, for JSON": "".join(f"\\u{ord(character):04x}" for character in SECRET),
+    "both kinds of escapes": "%5Cu0063\\x63",
+}
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+def test_masking_takes_time_linear_in_the_length_of_the_text(unit: str) -> None:
+    """64 times the text may take 64 times as long, with room for a busy machine; a quadratic time would be 4,096."""
+    # Lets every pattern and every form be tried.
+    ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
+    masker = Masker([SECRET, "p@ss/word with signs"])
+    assert seconds(masker, unit, 1 << 17, ending) < 640 * seconds(masker, unit, 1 << 11, ending)
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.nightly
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+def test_four_mebibytes_cost_less_than_a_hundred_times_what_64_kibibytes_cost(unit: str) -> None:
+    ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
+    masker = Masker([SECRET, "p@ss/word with signs"])
+    assert seconds(masker, unit, 1 << 22, ending) < 100 * seconds(masker, unit, 1 << 16, ending)
+
+
+def seconds(masker: Masker, unit: str, length: int, ending: str) -> float:
+    """CPU time, the least of three: whoever else is at work on the machine only ever adds to it."""
+    text = (unit * (length // len(unit)))[:length] + ending
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        masker.mask(text)
+        times.append(time.process_time() - start)
+    return min(times)
