@@ -14,6 +14,7 @@ import trio
 
 from codex_adapter.cli.arguments import Command, HelpRequested, UsageError
 from codex_adapter.cli.conduct import complain_of_defect
+from codex_adapter.cli.core_dumps import forbid_core_dumps
 from codex_adapter.cli.output import Output, complain, standard_output
 from codex_adapter.cli.signals import StopSignals, held_back
 
@@ -48,9 +49,11 @@ _FAILURE_STATUS = 125
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line, `sys.argv` by default, and give the exit status (E1, E5)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        forbid_core_dumps()
     _fill_standard_descriptors()
     try:
-        return _main(words)
+        return _main(words, program=argv is None)
     except HelpRequested as request:
         return _show(request.text)
     except UsageError as error:
@@ -61,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _FAILURE_STATUS
 
 
-def _main(words: list[str]) -> int:
+def _main(words: list[str], *, program: bool) -> int:
     if not words:
         raise UsageError("a command is missing")
     if words[0] in ("-h", "--help"):
@@ -71,7 +74,7 @@ def _main(words: list[str]) -> int:
 
         raise HelpRequested(f"codex-adapter {installed_version('codex-adapter')}\n")
     command = _command(words[0])
-    with held_back() as wanted:
+    with held_back(for_good=program) as wanted:
         options = command.parser().read(words[1:])
         with standard_output() as output:
             stop = StopSignals(wanted, output.hurry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 from typing import Any, Final
@@ -24,7 +25,10 @@ async def read_input(path: str) -> bytes:
 
     Raises OSError when it cannot be read, and `InvalidRequestError` when it is longer than `MAX_INPUT_BYTES`.
     """
-    return await trio.to_thread.run_sync(_read, path, abandon_on_cancel=True)
+    try:
+        return await trio.to_thread.run_sync(_read, path, abandon_on_cancel=True)
+    except RuntimeError:
+        raise OSError(errno.EAGAIN, "no thread can be started") from None
 
 
 def decode_json(data: bytes, what: str) -> Any:

@@ -105,10 +105,9 @@ def standard_output() -> Iterator[Output]:
 
 def complain(text: str) -> None:
     """One line on standard error, where it can be written."""
-    if sys.stderr is not None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(f"codex-adapter: {text}\n")
-            sys.stderr.flush()
+    # Not by way of `sys.stderr`: what it cannot write it keeps, and turns the exit status of the process into 120.
+    with suppress(OSError):
+        os.write(2, f"codex-adapter: {text}\n".encode(errors="backslashreplace"))
 
 
 def _open_again(fd: int, undo: ExitStack) -> Output:

@@ -17,11 +17,12 @@ _STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def held_back() -> Iterator[list[signal.Signals]]:
+def held_back(*, for_good: bool) -> Iterator[list[signal.Signals]]:
     """Hold these signals back until somebody listens, so that none is lost while we start; gives those to listen for.
 
     A SIGHUP that is ignored stays so: that is what `nohup` is for. SIGCHLD must not be: no child could be waited for.
-    One that comes when the work is done has nothing to stop, and is dropped.
+    One that comes when the work is done has nothing to stop, and is dropped. With `for_good` it is so to the end of the
+    process, which must not die of a signal when it has said already how it ends.
     """
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -29,12 +30,23 @@ def held_back() -> Iterator[list[signal.Signals]]:
         number for number in _STOPPING if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
     ]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    if for_good:
+        # What is blocked here is not so in the threads that trio keeps, and whoever listens leaves what was before.
+        for number in wanted:
+            signal.signal(number, _drop)
     try:
         yield wanted
     finally:
         while signal.sigtimedwait(wanted, 0) is not None:
             pass
+        if for_good:
+            for number in wanted:
+                signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _drop(_number: int, _frame: object) -> None:
+    """Do nothing; unlike an ignored signal, one that is held back meanwhile stays."""
 
 
 class StopSignals:

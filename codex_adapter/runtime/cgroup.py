@@ -10,6 +10,7 @@ from typing import Final
 
 from codex_adapter.runtime.killing import kill_until_none_is_found
 from codex_adapter.runtime.marks import adapter_is_gone
+from codex_adapter.runtime.shortage import is_shortage
 
 __all__ = ["Cgroup", "left_cgroups", "make_cgroup"]
 
@@ -43,7 +44,10 @@ class Cgroup:
 
 
 def make_cgroup(mark: str) -> Cgroup | None:
-    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had."""
+    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had.
+
+    Raises OSError for a shortage, which passes.
+    """
     place = _place()
     if place is None:
         return None
@@ -52,7 +56,9 @@ def make_cgroup(mark: str) -> Cgroup | None:
     path = home / (_PREFIX + mark)
     try:
         path.mkdir()
-    except OSError:
+    except OSError as error:
+        if is_shortage(error):
+            raise
         return None
     if not (path / "cgroup.kill").exists():
         with contextlib.suppress(OSError):
@@ -84,7 +90,9 @@ def _place() -> tuple[str, str] | None:
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
         groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
+    except OSError as error:
+        if is_shortage(error):
+            raise
         return None
     own = next((line[3:] for line in groups.splitlines() if line.startswith("0::")), None)
     for line in mounts.splitlines():

@@ -1,12 +1,12 @@
 """The guard of one run: a small program that starts the agent, tells its status, and lets nothing outlive the run (N2).
 
-    python -I -S guard.py CONTROL LEVEL CGROUP FILE ARGV...
+    python -I -S guard.py LEVEL CGROUP FILE CONTROL ARGV...
 
 Standard library only; the adapter runs it and never imports it. CONTROL is a socket to the adapter. From there come `S`
 with a byte, a signal for the agent, and `K`, end everything; its end says that the adapter is gone, which is a `K` too.
-To there go `N` when this level cannot be had here, `E` with an errno when the agent cannot be executed, else `P` with
-its process id, and `X` with its wait status once it has exited. Numbers are four bytes. Exit status 0 says that nothing
-of the run is left.
+To there go `N` with an errno when this level cannot be had here, `E` with one when the agent cannot be executed, else
+`P` with its process id, and `X` with its wait status once it has exited. Numbers are four bytes. Exit status 0 says
+that nothing of the run is left.
 
 LEVEL `guard`: orphans of the run become children of this process, which kills its descendants. `pid_namespace`: this
 process is number 1 of a namespace, which holds all of the run and ends with it. `user_namespace`: the same for one who
@@ -31,26 +31,31 @@ _MS_PRIVATE_REC, _MS_NOSUID_NODEV_NOEXEC = 0x44000, 0xE
 
 
 def main() -> None:
-    control = socket.socket(fileno=int(sys.argv[1]))
+    level, cgroup, file, number, *argv = sys.argv[1:]
+    control = socket.socket(fileno=int(number))
     os.set_inheritable(control.fileno(), False)
-    level, cgroup, file, argv = sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]
     # What is meant for the agent or the adapter is not for the guard, which hears of it by other ways.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        signal.signal(ignored, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever the adapter had blocked: a child's exit must wake us
     alive, remover = _remove_later(control, file) if file and level != "guard" else (-1, 0)
     try:
         if level == "guard":
             _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+            os.stat(f"/proc/{os.getpid()}")  # descendants are looked for there
         else:
             _enter_namespace(control, alive, remover, user=level == "user_namespace")
         woken = _wake_on_child()
-    except OSError:
-        control.send(b"N")
+    except OSError as error:
+        control.send(b"N" + struct.pack("=i", error.errno or 0))
         if remover:
             os.write(alive, b"-")
         return
-    agent, failure = _start(argv, cgroup)
+    try:
+        agent, failure = _start(argv, cgroup)
+    except OSError as error:
+        failure = b"E" + struct.pack("=i", error.errno or 0)
     if failure:
         control.send(failure)
         return
@@ -147,7 +152,6 @@ def _start(argv: list[str], cgroup: str) -> tuple[int, bytes]:
             signal.set_wakeup_fd(-1)
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
                 signal.signal(number, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
             failure = b"E"
             os.execv(argv[0], argv)  # noqa: S606
         except OSError as error:

@@ -21,6 +21,7 @@ from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup
 from codex_adapter.runtime.killing import kill_until_none_is_found
 from codex_adapter.runtime.marks import kill_marked
+from codex_adapter.runtime.shortage import is_shortage
 
 __all__ = ["Guarded", "LevelUnavailable", "start_guarded"]
 
@@ -43,30 +44,20 @@ async def start_guarded(
     cgroup: Cgroup | None,
     file: str | None,
 ) -> Guarded:
-    """Start a guard, and by it the agent on the three descriptors `pipes`.
+    """Start a guard, and by it the agent on the three descriptors `pipes`; whatever happens, the cgroup is taken over.
 
     Raises OSError when the agent cannot be executed, `LevelUnavailable` when the run cannot be held like this.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    stdin, stdout, stderr = pipes
-    guard = [sys.executable, "-I", "-S", _GUARD, str(theirs.fileno()), hold, cgroup.path if cgroup else "", file or ""]
-    with theirs:
-        try:
-            # From this thread, at once: the guard is to die with the thread that forked it, and this one stays.
-            process = subprocess.Popen(  # noqa: ASYNC220
-                [*guard, *argv],
-                env=env,
-                cwd=cwd,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        except BaseException:
-            ours.close()
-            raise
-    guarded = Guarded(process, ours, mark, cgroup)
+    guard = [sys.executable, "-I", "-S", _GUARD, hold, cgroup.path if cgroup else "", file or ""]
+    try:
+        guarded = _start_guard(guard, argv, env=env, cwd=cwd, pipes=pipes, mark=mark, cgroup=cgroup)
+    except OSError as error:
+        if cgroup is not None:
+            with trio.CancelScope(shield=True):
+                await cgroup.aclose()
+        if error.filename == sys.executable:
+            raise LevelUnavailable from None
+        raise
     try:
         message = await guarded.hear()
     except BaseException:
@@ -76,10 +67,43 @@ async def start_guarded(
     if message[:1] == b"P":
         return guarded
     await guarded.aclose()
-    if message[:1] == b"E":
-        number = _number(message)
-        raise OSError(number, "", argv[0])
+    if len(message) > 1:
+        told = OSError(_number(message), "", argv[0])
+        if message[:1] == b"E" or is_shortage(told):
+            raise told
     raise LevelUnavailable
+
+
+def _start_guard(
+    guard: Sequence[str],
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    pipes: Sequence[int],
+    mark: str,
+    cgroup: Cgroup | None,
+) -> Guarded:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    stdin, stdout, stderr = pipes
+    with contextlib.ExitStack() as undo, theirs:
+        undo.callback(ours.close)
+        # From this thread, at once: the guard is to die with the thread that forked it, and this one stays.
+        process = subprocess.Popen(
+            [*guard, str(theirs.fileno()), *argv],
+            env=env,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+        undo.callback(process.wait)
+        undo.callback(process.kill)
+        guarded = Guarded(process, ours, mark, cgroup)
+        undo.pop_all()
+    return guarded
 
 
 class Guarded:

@@ -54,7 +54,11 @@ async def prepare_launch(
     """
     parent = dict(os.environ if environ is None else environ)
     # in a thread, because a file system can be slow and other runs must go on meanwhile
-    launch = await trio.to_thread.run_sync(_prepare, request, config, parent, abandon_on_cancel=True)
+    try:
+        launch = await trio.to_thread.run_sync(_prepare, request, config, parent, abandon_on_cancel=True)
+    except RuntimeError:
+        # No thread can be had; it can be done here as well.
+        launch = _prepare(request, config, parent)
     version = None
     if needs_version(launch.options):
         version = await (versions or _versions_of_this_run()).of(launch.binary, launch.env)

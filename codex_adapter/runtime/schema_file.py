@@ -31,18 +31,29 @@ def schema_file(options: ExecOptions, mark: str) -> Iterator[str | None]:
     if options.output_schema is None:
         yield None
         return
+    try:
+        directory = Path(tempfile.gettempdir(), _PREFIX + mark)
+    except OSError:
+        raise _io_error() from None
     for left in left_directories():
         rmtree(left, ignore_errors=True)
-    directory = Path(tempfile.gettempdir(), _PREFIX + mark)
     try:
         try:
             _write(directory, msgspec.json.encode(options.output_schema))
         except OSError:
-            advice = "Check that the temporary directory can be written to."
-            raise BackendError("io", backend_error_text("io"), advice=advice) from None
+            raise _io_error() from None
         yield str(directory / "output-schema.json")
     finally:
-        rmtree(directory, ignore_errors=True)
+        # Not by rmtree, which needs descriptors, and there may be none.
+        with suppress(OSError):
+            os.unlink(directory / "output-schema.json")  # noqa: PTH108
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def _io_error() -> BackendError:
+    advice = "Check that the temporary directory can be written to."
+    return BackendError("io", backend_error_text("io"), advice=advice)
 
 
 def left_directories() -> list[Path]:

@@ -13,6 +13,7 @@ from codex_adapter.events import Event
 __all__ = ["EventStream", "Forwarder", "open_hand_off"]
 
 _EVENTS_PER_CHECKPOINT: Final = 32
+_CLOSED: Final = "the event stream was closed; open a new run to receive events"
 
 
 class EventStream(trio.abc.ReceiveChannel[Event]):
@@ -27,6 +28,8 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
         self._batch: Sequence[Event] = ()
         self._next = 0
         self._closed = False
+        self._discarding = False
+        self._receiving = False
         self.final = trio.Event()
         """Set once the consumer has seen the end of the events or has left them (F1)."""
 
@@ -34,7 +37,8 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
     async def receive(self) -> Event:
         """The next event.
 
-        Raises `trio.EndOfChannel` at the end of the events, `trio.ClosedResourceError` after `aclose()`.
+        Raises `trio.EndOfChannel` at the end of the events, `trio.ClosedResourceError` after `aclose()`,
+        `trio.BusyResourceError` while another task waits for the next event.
         """
         if self._next == len(self._batch):
             self._batch, self._next = await self._receive(), 0
@@ -82,15 +86,27 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
     def discard(self) -> None:
         """Forget events that were handed over and not yet taken: a cancelled run's events end at once (K3)."""
         self._batch, self._next = (), 0
+        self._discarding = True
 
     async def _receive(self) -> Sequence[Event]:
         if self._closed:
-            raise trio.ClosedResourceError("the event stream was closed; open a new run to receive events")
+            raise trio.ClosedResourceError(_CLOSED)
+        if self._receiving:
+            raise trio.BusyResourceError("another task receives these events; they are for one consumer")
+        self._receiving = True
         try:
-            return await self._batches.receive()
+            batch = await self._batches.receive()
         except trio.EndOfChannel:
             self.final.set()
             raise
+        finally:
+            self._receiving = False
+        # It may have been handed over already when the events were closed or the run cancelled.
+        if self._closed:
+            raise trio.ClosedResourceError(_CLOSED)
+        if self._discarding:
+            raise trio.EndOfChannel
+        return batch
 
 
 class Forwarder:

@@ -193,6 +193,9 @@ def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[
 
 @pytest.mark.rule("C1", "E5")
 @pytest.mark.parametrize("stdin", [b"", b" \n\t", b"before \xff after", b"\xed\xa0\x80"])
+@pytest.mark.fault(
+    "environment", "the prompt on standard input is empty, blank or no UTF-8", "the request is refused, status 2"
+)
 def test_a_prompt_on_standard_input_that_is_no_text_is_refused(cli: Cli, stdin: bytes) -> None:
     done = cli.run("run", stdin=stdin)
     assert done.status == 2
@@ -201,6 +204,7 @@ def test_a_prompt_on_standard_input_that_is_no_text_is_refused(cli: Cli, stdin: 
 
 
 @pytest.mark.rule("C1", "E5")
+@pytest.mark.fault("environment", "standard input cannot be read", "the request is refused, status 2")
 def test_standard_input_that_cannot_be_read_is_refused(cli: Cli) -> None:
     with cli.directory.joinpath("write_only").open("wb") as stdin:
         done = cli.finish(cli.start("run", stdin=stdin))
@@ -209,6 +213,7 @@ def test_standard_input_that_cannot_be_read_is_refused(cli: Cli) -> None:
 
 
 @pytest.mark.rule("C1", "E5")
+@pytest.mark.fault("environment", "standard input is closed", "the empty prompt is refused, status 2")
 def test_a_closed_standard_input_is_an_empty_prompt(cli: Cli) -> None:
     done = cli.run("-c", 'exec "$@" <&-', "sh", *ADAPTER, "run", program=("/bin/sh",))
     assert done.status == 2

@@ -71,6 +71,11 @@ def until_full(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), STOPPING)
+@pytest.mark.fault(
+    "signals",
+    "SIGINT, SIGTERM or SIGHUP to the command in a run",
+    "a cancelled run with its completion, status 128 and the number",
+)
 def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
     cli: Cli, number: signal.Signals, status: int
 ) -> None:
@@ -85,6 +90,9 @@ def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
     assert left(cli) == []
 
 
+@pytest.mark.fault(
+    "signals", "two different signals to the command, and an agent that ignores both", "it is killed at once"
+)
 def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
     with started(cli, IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP"))) as process:
         begun = time.monotonic()
@@ -98,6 +106,7 @@ def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), STOPPING)
+@pytest.mark.fault("signals", "a signal while the prompt is awaited", "a cancelled run, no agent is started")
 def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: signal.Signals, status: int) -> None:
     with cli.start("run", "--codex", cli.agent(WriteFile(f"{cli.directory}/started"))) as process:
         until_listening(process)
@@ -108,6 +117,7 @@ def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: 
     assert not (cli.directory / "started").exists()
 
 
+@pytest.mark.fault("signals", "a signal while a request file is awaited", "a cancelled run, no agent is started")
 def test_a_signal_while_a_request_file_is_awaited_starts_no_agent(cli: Cli) -> None:
     os.mkfifo(cli.directory / "request")
     with cli.start("run", "--codex", cli.agent(), "--request", "request") as process:
@@ -117,6 +127,9 @@ def test_a_signal_while_a_request_file_is_awaited_starts_no_agent(cli: Cli) -> N
     assert (done.status, done.completion) == (143, CANCELLED)
 
 
+@pytest.mark.fault(
+    "signals", "a signal while the binary is asked for its release", "a cancelled run, no agent is started"
+)
 def test_a_signal_while_the_release_is_asked_for_starts_no_agent(cli: Cli) -> None:
     slow = cli.directory / "codex"
     slow.write_text('#!/bin/sh\ncd "${0%/*}"\ntouch "asked$1"\nexec sleep 100\n')
@@ -129,6 +142,7 @@ def test_a_signal_while_the_release_is_asked_for_starts_no_agent(cli: Cli) -> No
     assert sorted(path.name for path in cli.directory.glob("asked*")) == ["asked--version"]
 
 
+@pytest.mark.fault("signals", "a signal is pending when the command starts", "a cancelled run")
 def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
     block = (
         "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); os.kill(os.getpid(), 15); os.execv(sys.argv[1], sys.argv[1:])"
@@ -139,6 +153,7 @@ def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
 
 
 @pytest.mark.rule("E3")
+@pytest.mark.fault("signals", "a signal while nobody reads our output", "whole lines and the completion")
 def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
@@ -149,6 +164,7 @@ def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: 
 
 
 @pytest.mark.rule("E3")
+@pytest.mark.fault("signals", "two signals while nobody reads our output", "the command exits without its reader")
 def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat("{}")), "Hi.") as process:
         until_full(process)
@@ -158,6 +174,7 @@ def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
         cli.finish(process)
 
 
+@pytest.mark.fault("signals", "SIGHUP is ignored at the start, as by nohup", "it stays ignored")
 def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), WriteFile("started"), WaitFor("go"), Exit(3))
     ignore = ("/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh")
@@ -169,6 +186,9 @@ def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
     assert done.status == 3
 
 
+@pytest.mark.fault(
+    "signals", "SIGINT is ignored at the start, as in the background of a shell", "it cancels the run all the same"
+)
 def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cli) -> None:
     ignore = ("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh")
     with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER)) as process:
@@ -178,6 +198,7 @@ def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cl
     assert (done.status, done.completion) == (130, CANCELLED)
 
 
+@pytest.mark.fault("signals", "SIGCHLD is ignored at the start", "the status of the agent is told")
 def test_an_ignored_sigchld_does_not_hide_the_agents_status(cli: Cli) -> None:
     code = "import signal, os, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
     program = (ADAPTER[0], "-c", code, *ADAPTER)
@@ -186,6 +207,7 @@ def test_an_ignored_sigchld_does_not_hide_the_agents_status(cli: Cli) -> None:
 
 
 @pytest.mark.rule("C2")
+@pytest.mark.fault("signals", "a signal in the first of two replays", "neither goes on")
 def test_a_signal_ends_a_replay_and_those_that_would_follow(cli: Cli) -> None:
     (cli.directory / "two.jsonl").write_text('{"type":"turn.started"}\n' * 2)
     with cli.start("replay", "--interval", "100", "two.jsonl", "two.jsonl") as process:

@@ -29,11 +29,17 @@ from .survivors import Survivors
 
 
 @pytest.mark.rule("N1")
-async def test_the_level_of_a_run_is_told_and_is_the_best_there_is(tmp_path: Path, levels: list[Level]) -> None:
+async def test_the_level_of_a_run_is_told_and_is_the_best_there_is(
+    tmp_path: Path, levels: list[Level], caplog: pytest.LogCaptureFixture
+) -> None:
     containment = Containment()
     assert containment.level is None
-    async with CodexBackend(config(tmp_path, *WHOLE_TURN), containment=containment).open_run(RunRequest(prompt="x")):
-        assert containment.level == levels[0]
+    runs = CodexBackend(config(tmp_path, *WHOLE_TURN), containment=containment)
+    with caplog.at_level("INFO", logger="codex_adapter"):
+        for _ in range(2):
+            async with runs.open_run(RunRequest(prompt="x")) as run:
+                assert run.containment == containment.level == levels[0]
+    assert caplog.messages == [f"runs are held at the level {levels[0]}"]
 
 
 @pytest.mark.rule("N3")
@@ -50,6 +56,11 @@ async def test_the_configuration_demands_a_level_by_its_name(tmp_path: Path, lev
     ("content", "not_found"),
     [(b"#!/no/such/interpreter\n", True), (b"#!/etc/passwd\n", False), (b"\x7fELFnonsense", False)],
     ids=["ENOENT", "EACCES", "ENOEXEC"],
+)
+@pytest.mark.fault(
+    "spawning",
+    "the kernel refuses the binary at exec: no interpreter, one without rights, no format",
+    "SpawnError with the true reason, nothing left",
 )
 async def test_an_agent_that_cannot_be_executed_is_a_spawn_error(
     tmp_path: Path, level: Level, content: bytes, not_found: bool, survivors: Survivors
@@ -68,6 +79,7 @@ async def test_an_agent_that_cannot_be_executed_is_a_spawn_error(
 
 
 @pytest.mark.rule("S3", "N2")
+@pytest.mark.fault("spawning", "our own process has an inheritable descriptor open", "the agent does not get it")
 async def test_the_agent_has_three_descriptors_and_takes_every_signal(tmp_path: Path, level: Level) -> None:
     leak = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(leak, True)
@@ -89,6 +101,7 @@ async def test_the_agent_has_three_descriptors_and_takes_every_signal(tmp_path: 
 
 
 @pytest.mark.rule("N2")
+@pytest.mark.fault("signals", "the process that uses the library ignores SIGINT", "the agent takes it all the same")
 async def test_the_agent_takes_signals_that_the_adapter_ignores(tmp_path: Path, guard_level: Level) -> None:
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -108,6 +121,7 @@ async def test_the_agent_takes_signals_that_the_adapter_ignores(tmp_path: Path, 
 
 @pytest.mark.rule("N2")
 @pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.fault("signals", "the guard is killed in mid-run", "BackendError wait, nothing marked is left")
 async def test_a_guard_that_is_killed_fails_the_run_and_leaves_nothing_marked(
     tmp_path: Path, guard_level: Level, depth: int, survivors: Survivors
 ) -> None:
@@ -126,6 +140,9 @@ async def test_a_guard_that_is_killed_fails_the_run_and_leaves_nothing_marked(
 
 @pytest.mark.rule("N2", "K4")
 @pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.fault(
+    "signals", "the guard is stopped, and the run cancelled", "the run ends in bounded time, nothing is left"
+)
 async def test_a_guard_that_is_stopped_holds_up_a_cancel_for_a_bounded_time(
     tmp_path: Path, guard_level: Level, depth: int, survivors: Survivors
 ) -> None:

@@ -139,6 +139,11 @@ def check(tmp_path: Path, survivors: Survivors, expected: set[str]) -> None:
 
 
 @pytest.mark.rule("N2")
+@pytest.mark.fault(
+    "signals",
+    "the process that uses the library is stopped until its agent has exited",
+    "its status and events are told when it goes on",
+)
 def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
     tmp_path: Path, level: Level, survivors: Survivors
 ) -> None:
@@ -161,6 +166,7 @@ def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
     ("without", "expected"),
     [("true", "cgroup"), (NO_CGROUPS, "pid_namespace"), (f"{NO_CGROUPS} && {NO_NAMESPACES}", "guard")],
 )
+@pytest.mark.fault("spawning", "no cgroup, or no namespace can be had", "the next best level is taken")
 def test_the_best_level_that_can_be_had_is_chosen(
     tmp_path: Path, levels: list[Level], without: str, expected: Level, survivors: Survivors
 ) -> None:
@@ -177,6 +183,9 @@ def test_the_best_level_that_can_be_had_is_chosen(
 @pytest.mark.parametrize(
     ("demanded", "level"),
     [("cgroup", None), ("pid_namespace", None), ("guard", "guard"), ("process_group", "guard"), ("", "guard")],
+)
+@pytest.mark.fault(
+    "spawning", "the level of containment that is demanded cannot be had", "SpawnError with advice, no agent is started"
 )
 def test_a_level_that_is_demanded_and_cannot_be_had_is_refused_with_advice(
     tmp_path: Path, demanded: str, level: str | None, survivors: Survivors

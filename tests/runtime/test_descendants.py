@@ -20,6 +20,11 @@ ESCAPES = {"process_group": {"cleared environment, own session"}}
 
 @pytest.mark.rule("K4", "N1", "N4")
 @pytest.mark.parametrize("ending", ["natural", "cancel", "timeout", "exception", "left"])
+@pytest.mark.fault(
+    "resources",
+    "the agent leaves daemons, sessions, deaf and nameless processes behind",
+    "none survives but what its level is said not to hold",
+)
 async def test_no_descendant_survives_but_those_that_a_level_cannot_hold(
     tmp_path: Path, level: Level, ending: str, survivors: Survivors
 ) -> None:

@@ -74,6 +74,7 @@ async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
     assert time.monotonic() - start < 3
 
 
+@pytest.mark.fault("timing", "The agent ignores every signal that asks", "It is killed within the bound")
 @pytest.mark.rule("K4")
 async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path) -> None:
     steps = [IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), *WHOLE_TURN[:2], Hang()]
@@ -87,6 +88,11 @@ async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path
     assert time.monotonic() - start < 5
 
 
+@pytest.mark.fault(
+    "timing",
+    "The agent is stopped with SIGSTOP, its pipe full, when it is cancelled",
+    "It is ended, and nothing is left",
+)
 @pytest.mark.rule("K4")
 async def test_an_agent_that_is_stopped_or_blocked_on_a_full_pipe_is_ended_too(
     tmp_path: Path, level: Level, survivors: Survivors

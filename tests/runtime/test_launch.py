@@ -90,6 +90,9 @@ async def test_a_relative_working_directory_and_home_count_from_the_process(
 
 
 @pytest.mark.rule("X2")
+@pytest.mark.fault(
+    "environment", "CODEX_HOME does not exist", "BackendError io with advice, before anything is started"
+)
 async def test_a_home_that_is_not_there_is_refused_before_the_run(cli: Cli, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=r"\Acodex backend error: io ") as caught:
         await prepared(cli, {"codex_home": str(tmp_path / "missing")})
@@ -98,6 +101,11 @@ async def test_a_home_that_is_not_there_is_refused_before_the_run(cli: Cli, tmp_
 
 
 @pytest.mark.rule("S4", "X2")
+@pytest.mark.fault(
+    "environment",
+    "the directory of a process that uses the library is deleted",
+    "BackendError io with advice; a named directory works",
+)
 async def test_a_process_whose_own_directory_is_gone_needs_an_absolute_one(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

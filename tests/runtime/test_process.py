@@ -180,7 +180,7 @@ async def test_a_run_inside_a_run_carries_the_marks_of_both(tmp_path: Path) -> N
     request = RunRequest(prompt="x", env={"CODEX_ADAPTER_RUN": "outer"})
     await collect(request, config=config(tmp_path, WriteFacts("facts.json")))
     outer, inner = read_facts(tmp_path / "facts.json").env["CODEX_ADAPTER_RUN"].split(":")
-    adapter, _, random = inner.partition("-")
+    adapter, *_, random = inner.split("-")
     assert outer == "outer"
     assert int(adapter) == os.getpid()
     assert len(random) == 32

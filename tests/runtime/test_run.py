@@ -103,6 +103,7 @@ async def test_the_completion_is_the_same_every_time_and_for_every_task() -> Non
     assert got[0] is got[1] is got[2]
 
 
+@pytest.mark.fault("timing", "Cancel after the end of the events, before the completion is given", "Cancelled")
 @pytest.mark.rule("F6")
 async def test_a_cancel_before_the_completion_was_given_out_wins() -> None:
     async with running([*TURN_OF_ONE_MESSAGE]) as (run, _):
@@ -156,6 +157,9 @@ async def test_the_callers_own_exception_leaves_unwrapped_and_ends_the_run(autoj
     assert trio.current_time() == 2.0
 
 
+@pytest.mark.fault(
+    "timing", "A deadline of the caller passes inside the block", "The agent is ended before control comes back"
+)
 @pytest.mark.rule("K5")
 async def test_a_cancelled_scope_ends_the_run_before_control_comes_back(autojump_clock: MockClock) -> None:
     with trio.move_on_after(5) as scope:
@@ -175,6 +179,7 @@ async def test_leaving_the_block_normally_drains_the_run(autojump_clock: MockClo
     assert source.calls == ["aclose"]
 
 
+@pytest.mark.fault("timing", "The run is killed while its consumer has stopped reading", "It reads on and ends")
 @pytest.mark.rule("K4")
 async def test_a_run_being_ended_reads_on_though_its_consumer_does_not(autojump_clock: MockClock) -> None:
     flood = [say("x" * 1000, n) for n in range(500)]
@@ -186,6 +191,7 @@ async def test_a_run_being_ended_reads_on_though_its_consumer_does_not(autojump_
     assert "kill" in source.calls
 
 
+@pytest.mark.fault("stream", "Reading stdout fails", "The failure is the last event and the outcome")
 @pytest.mark.rule("F4", "X2")
 async def test_a_broken_source_is_the_outcome_and_the_last_event() -> None:
     text = "codex backend error: io (details redacted when unsafe)"
