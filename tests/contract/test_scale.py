@@ -113,6 +113,11 @@ def gate(tmp_path: Path) -> Iterator[int]:
 
 
 @pytest.mark.rule("F1", "F2", "F3", "D2", "K4", "S5")
+@pytest.mark.fault(
+    "resources",
+    "two hundred runs at once in one process",
+    "each gives all its events and its completion, nothing is left open",
+)
 async def test_two_hundred_runs_at_once_are_each_right(runs: Runs, gate: int, nothing_left: None) -> None:
     begun, beginning = trio.open_memory_channel[int](0)
     with trio.fail_after(SECONDS):
@@ -125,6 +130,9 @@ async def test_two_hundred_runs_at_once_are_each_right(runs: Runs, gate: int, no
 
 
 @pytest.mark.rule("F1", "F2", "F3", "D2", "K4")
+@pytest.mark.fault(
+    "resources", "three hundred runs in a row in one process", "no process, thread or descriptor more than after one"
+)
 async def test_three_hundred_runs_in_a_row_are_each_right(runs: Runs, nothing_left: None) -> None:
     with trio.fail_after(SECONDS):
         for number in range(IN_A_ROW):
@@ -132,6 +140,7 @@ async def test_three_hundred_runs_in_a_row_are_each_right(runs: Runs, nothing_le
 
 
 @pytest.mark.rule("K4", "K5")
+@pytest.mark.fault("resources", "two hundred runs are broken off at once", "no process, thread or descriptor is left")
 async def test_two_hundred_runs_that_are_broken_off_at_once_leave_nothing(
     runs: Runs, gate: int, nothing_left: None
 ) -> None:

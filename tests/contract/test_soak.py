@@ -1,0 +1,33 @@
+"""A process that works for long does not grow: the soak of `benchmarks`, a small one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def soak(*words: str) -> subprocess.CompletedProcess[str]:
+    """Its table and its verdict, from a process in which nothing else has been done."""
+    command = [sys.executable, "-m", "benchmarks.soak", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.rule("D4", "L2")
+@pytest.mark.fault("resources", "300,000 events of one run", "memory, descriptors, threads and tasks stay as they are")
+def test_three_hundred_thousand_events_of_one_run_leave_the_process_as_it_was() -> None:
+    done = soak("events", "--count", "300000")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.rule("K4", "N2")
+@pytest.mark.fault(
+    "resources", "200 runs one after the other, eight at a time", "no process, cgroup, descriptor or file is left"
+)
+def test_two_hundred_runs_leave_the_process_as_it_was() -> None:
+    done = soak("runs", "--count", "200")
+    assert done.returncode == 0, done.stdout + done.stderr

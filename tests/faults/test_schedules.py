@@ -1,0 +1,27 @@
+"""Whatever agent, consumer, owner and clock do, in whatever order: one completion, last and true; no event lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, event, given, note, settings
+
+from .schedules import PLANS, Plan, play
+from .verdict import Verdict
+
+AS_MANY = max(1_000, settings().max_examples)
+
+
+@pytest.mark.rule("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "D1", "D2", "D3", "D4", "K1", "K2", "K3", "K5", "K6")
+@pytest.mark.fault(
+    "timing",
+    "Agent, consumer, owner and clock act in random order",
+    "One true completion, the last; no event lost, doubled or out of order",
+)
+@settings(max_examples=AS_MANY, suppress_health_check=[HealthCheck.too_slow])
+@given(PLANS)
+def test_every_schedule_has_one_true_outcome_and_loses_no_event(plan: Plan) -> None:
+    trace = play(plan)
+    note("\n".join(map(str, trace)))
+    verdict = Verdict(plan, trace)
+    event(verdict.summary)
+    verdict.check()

@@ -1,0 +1,195 @@
+"""Descriptors, processes, threads and pipes that run out while a run is started."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from codex_adapter import (
+    BackendError,
+    RunRequest,
+    SpawnError,
+)
+from codex_adapter.runtime.backend import CodexBackend
+from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.testing import (
+    Exit,
+    ReadPrompt,
+)
+
+from ..cli.command import ADAPTER, Cli
+from ..runtime.agents import WHOLE_TURN, backend, config
+from .circumstances import after, limited, needs, other_user
+from .leftovers import cgroups
+from .ordinary import IO, SPAWN, script
+
+PLAIN = '#!/bin/sh\ncat >prompt\nyes \'{"type":"turn.started"}\' | head -n 20000\nexit 3\n'
+"""A program of the system alone, which every user may execute; it prints more than a small pipe holds."""
+
+
+@contextmanager
+def only(descriptors: int) -> Iterator[None]:
+    """No more than so many descriptors for this process, one after the other from the lowest number."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.rule("S6", "X2", "K4")
+@pytest.mark.fault(
+    "spawning",
+    "descriptors run out (EMFILE) at each of those that a start opens",
+    "a BackendError each time, nothing left open, no process, no temporary file, no cgroup",
+)
+async def test_descriptors_that_run_out_anywhere_in_a_start_leave_nothing(
+    tmp_path: Path, level: Level, nothing_left: None
+) -> None:
+    runs = backend(level, config(tmp_path, *WHOLE_TURN))
+    request = RunRequest(prompt="x", extensions={"backend.codex.output_schema": {}})
+
+    async def one() -> BackendError | None:
+        try:
+            async with runs.open_run(request) as run:
+                await run.events.aclose()
+                assert (await run.wait_completed()).final_text == "done"
+        except BackendError as error:
+            return error
+        return None
+
+    assert await one() is None
+    grouped = cgroups()
+    highest = max(int(entry.name) for entry in Path("/proc/self/fd").iterdir())
+    # Up to the first limit at which four runs in a row find what they need.
+    outcomes: list[BackendError | None] = []
+    for limit in range(3, highest + 64):
+        runs = backend(level, config(tmp_path, *WHOLE_TURN))
+        with only(limit):
+            outcomes.append(await one())
+        assert cgroups() == grouped
+        if outcomes[-4:] == [None] * 4:
+            break
+    failures = [error for error in outcomes if error is not None]
+    assert outcomes[-1] is None
+    assert len(failures) >= 6
+    assert {error.failure for error in failures} <= {"spawn", "io"}
+    assert not any(isinstance(error, SpawnError) and error.not_found for error in failures)
+
+
+@pytest.mark.rule("N1", "N3")
+@pytest.mark.fault(
+    "spawning",
+    "descriptors run out, and later there are enough",
+    "no level is given up for it, the next run has the best",
+)
+async def test_a_shortage_that_passes_costs_no_level(tmp_path: Path, nothing_left: None) -> None:
+    settings = config(tmp_path, *WHOLE_TURN)
+    first, containment = Containment(), Containment()
+    async with CodexBackend(settings, containment=first).open_run(RunRequest(prompt="x")) as run:
+        await run.events.aclose()
+    runs = CodexBackend(settings, containment=containment)
+    highest = max(int(entry.name) for entry in Path("/proc/self/fd").iterdir())
+    for limit in range(highest, highest + 16):
+        with only(limit), contextlib.suppress(BackendError):
+            async with runs.open_run(RunRequest(prompt="x")) as run:
+                await run.events.aclose()
+    async with runs.open_run(RunRequest(prompt="x")) as run:
+        await run.events.aclose()
+    assert containment.level == first.level
+
+
+@pytest.mark.rule("S6", "E1", "W3")
+@pytest.mark.fault(
+    "spawning",
+    "no more processes or threads for this user (EAGAIN), from none at all up to enough",
+    "a typed failure and its completion each time, or a right run at some level; never a hang, nothing left",
+)
+def test_processes_that_run_out_anywhere_in_a_start_are_a_typed_failure(public_cli: Cli) -> None:
+    needs(other_user())
+    words = ("run", "--codex", str(script(public_cli.directory / "codex", "#!/bin/sh\nexit 3\n")), "Hi.")
+    done = []
+    for limit in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12):
+        program = (*other_user(), *after(f"resource.setrlimit(resource.RLIMIT_NPROC, ({limit}, {limit}))"), *ADAPTER)
+        done.append(public_cli.run(*words, program=program))
+    assert {run.status for run in done} <= {3, 125, 126}
+    assert done[-1].status == 3
+    for run in done:
+        assert run.completion["outcome"] == ("completed" if run.status == 3 else "failed")
+        assert run.status == 3 or run.completion["error"]["message"] in (SPAWN, IO)
+        assert "internal error" not in run.stderr
+
+
+FULL_ACCOUNT = """
+import fcntl, errno
+while True:
+    reader, writer = os.pipe()
+    os.set_inheritable(reader, True)
+    try:
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 1 << 20)
+    except OSError as error:
+        if error.errno != errno.EPERM:
+            raise
+        break
+"""
+"""Make pipes until this user may have no larger one, and keep them."""
+
+
+@pytest.mark.rule("S6", "D4")
+@pytest.mark.fault("spawning", "this user may have no larger pipe (EPERM)", "the run goes on with smaller ones")
+def test_a_pipe_that_cannot_be_made_larger_is_no_failure(public_cli: Cli) -> None:
+    needs(other_user())
+    if int(Path("/proc/sys/fs/pipe-user-pages-soft").read_text()) == 0:
+        pytest.skip("this machine has no limit of the pages in pipes")
+    words = ("run", "--codex", str(script(public_cli.directory / "codex", PLAIN)), "Hi.")
+    done = public_cli.run(*words, program=(*other_user(), *after(FULL_ACCOUNT), *ADAPTER))
+    assert (done.status, done.stderr) == (3, "")
+    assert len(done.records) == 20_002
+
+
+@pytest.mark.rule("W3", "E1")
+@pytest.mark.fault(
+    "resources",
+    "no address space is left for a thread",
+    "a run that needs none, or a typed failure with its completion",
+)
+def test_no_room_for_a_thread_is_a_typed_failure_at_most(cli: Cli) -> None:
+    # A thread needs as much address space as its stack may have.
+    huge = limited("RLIMIT_STACK", 1 << 40)
+    done = cli.run(
+        "run",
+        "--codex",
+        cli.agent(ReadPrompt(), Exit(3)),
+        "Hi.",
+        program=(*huge, *limited("RLIMIT_AS", 512 * 1024 * 1024), *ADAPTER),
+    )
+    assert "internal error" not in done.stderr
+    if done.status != 3:
+        assert done.status in (125, 126)
+        assert done.completion["outcome"] == "failed"
+
+
+@pytest.mark.rule("E1", "W3")
+@pytest.mark.fault(
+    "resources",
+    "the command may open hardly any descriptor (RLIMIT_NOFILE)",
+    "a typed failure or one line that says so",
+)
+def test_a_command_without_descriptors_says_so(cli: Cli) -> None:
+    words = ("run", "--codex", cli.agent(ReadPrompt(), Exit(3)), "Hi.")
+    done = {
+        limit: cli.run(*words, program=(*limited("RLIMIT_NOFILE", limit), *ADAPTER)) for limit in (7, 9, 12, 16, 64)
+    }
+    assert done[64].status == 3
+    for run in list(done.values())[:-1]:
+        assert run.status in (3, 125, 126)
+        assert "internal error" not in run.stderr
+        assert "Traceback" not in run.stderr
+        assert run.status == 3 or run.complaint
+        assert run.status == 125 or run.completion

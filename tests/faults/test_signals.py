@@ -1,0 +1,235 @@
+"""Signals to the command in every phase of a run: one completion, a true status, and nothing left."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.testing import (
+    Exit,
+    ExitOnSignal,
+    Hang,
+    IgnoreSignals,
+    ReadPrompt,
+    StartDescendant,
+    WaitFor,
+    WriteFacts,
+    WriteFile,
+)
+
+from ..cli.command import CANCELLED, Cli, until_listening
+from ..runtime.agents import WHOLE_TURN
+from ..runtime.survivors import Survivors
+from .waiting import state, until
+
+
+@pytest.mark.rule("E4", "N1")
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(
+            signal.SIGQUIT,
+            marks=pytest.mark.fault("signals", "SIGQUIT to the command in a run", "it dies of it, nothing is left"),
+        ),
+        pytest.param(
+            signal.SIGUSR1,
+            marks=pytest.mark.fault("signals", "SIGUSR1 to the command in a run", "it dies of it, nothing is left"),
+        ),
+        pytest.param(
+            signal.SIGSEGV,
+            marks=pytest.mark.fault("signals", "the command crashes in a run (SIGSEGV)", "nothing is left"),
+        ),
+        pytest.param(
+            signal.SIGKILL,
+            marks=pytest.mark.fault("signals", "SIGKILL to the command in a run", "nothing is left, no schema file"),
+        ),
+    ],
+)
+def test_a_command_that_dies_of_a_signal_leaves_nothing(cli: Cli, number: signal.Signals) -> None:
+    (cli.directory / "schema").write_text("{}")
+    steps = (ReadPrompt(), StartDescendant("pid", session=True, daemon=True), WriteFacts("facts"), Hang())
+    words = ("run", "--codex", cli.agent(*steps), "--output-schema", "schema", "Hi.")
+    with cli.start(*words) as process:
+        until((cli.directory / "facts").exists)
+        process.send_signal(number)
+        done = cli.finish(process)
+    assert (done.status, done.stdout, done.stderr) == (-number, b"", "")
+    until(lambda: not list((cli.directory / "temporary").iterdir()))
+
+
+@pytest.mark.rule("E4", "W3")
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(
+            signal.SIGPIPE,
+            marks=pytest.mark.fault("signals", "SIGPIPE to the command in a run", "the run goes on and is right"),
+        ),
+        pytest.param(
+            signal.SIGCHLD,
+            marks=pytest.mark.fault("signals", "SIGCHLD to the command for no child", "the run goes on and is right"),
+        ),
+        pytest.param(
+            signal.SIGCONT,
+            marks=pytest.mark.fault(
+                "signals", "SIGCONT to a command that was not stopped", "the run goes on and is right"
+            ),
+        ),
+        pytest.param(
+            signal.SIGWINCH,
+            marks=pytest.mark.fault("signals", "SIGWINCH to the command in a run", "the run goes on and is right"),
+        ),
+        pytest.param(
+            signal.SIGURG,
+            marks=pytest.mark.fault("signals", "SIGURG to the command in a run", "the run goes on and is right"),
+        ),
+    ],
+)
+def test_a_signal_that_means_nothing_changes_nothing(cli: Cli, number: signal.Signals) -> None:
+    agent = cli.agent(ReadPrompt(), WriteFile("begun"), WaitFor("go"), *WHOLE_TURN, Exit(3))
+    with cli.start("run", "--codex", agent, "Hi.") as process:
+        until((cli.directory / "begun").exists)
+        process.send_signal(number)
+        (cli.directory / "go").touch()
+        done = cli.finish(process)
+    assert (done.status, done.stderr) == (3, "")
+    assert done.completion["status"] == {"code": 3, "signal": None}
+
+
+@pytest.mark.rule("E4", "K4", "W3")
+@pytest.mark.fault(
+    "signals",
+    "a hundred SIGTERM, SIGINT and SIGHUP in a row to the command",
+    "one cancelled run, one completion, nothing left",
+)
+def test_a_storm_of_signals_is_one_cancel(cli: Cli) -> None:
+    ignored = IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP"))
+    with cli.start("run", "--codex", cli.agent(ignored, WriteFacts("facts"), Hang()), "Hi.") as process:
+        until((cli.directory / "facts").exists)
+        for number in [signal.SIGTERM, signal.SIGINT, signal.SIGHUP] * 34:
+            process.send_signal(number)
+        done = cli.finish(process)
+    assert done.status in (129, 130, 143)
+    assert (done.stderr, done.completion) == ("", CANCELLED)
+
+
+@pytest.mark.rule("E4", "E1", "W3")
+@pytest.mark.fault(
+    "signals",
+    "a storm of SIGINT, SIGTERM and SIGHUP that lasts until the command is gone",
+    "one completion in whole lines, a status that names a signal, no traceback",
+)
+@pytest.mark.parametrize("turn", range(3))
+def test_a_storm_until_the_command_is_gone_never_tears_a_line(cli: Cli, turn: int) -> None:
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    with cli.start("run", "--codex", cli.agent(ReadPrompt(), Hang()), "Hi.") as process:
+        until_listening(process)
+        while process.poll() is None:
+            for number in numbers[turn:] + numbers[:turn]:
+                process.send_signal(number)
+        done = cli.finish(process)
+    assert done.stderr == ""
+    assert done.completion == CANCELLED
+    assert done.status in (129, 130, 143)
+
+
+@pytest.mark.rule("E4", "K4", "W3")
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        pytest.param(
+            signal.SIGINT,
+            130,
+            marks=pytest.mark.fault("signals", "SIGINT while the run is being ended", "it is ended at once"),
+        ),
+        pytest.param(
+            signal.SIGTERM,
+            143,
+            marks=pytest.mark.fault("signals", "SIGTERM while the run is being ended", "it is ended at once"),
+        ),
+        pytest.param(
+            signal.SIGHUP,
+            129,
+            marks=pytest.mark.fault("signals", "SIGHUP while the run is being ended", "it is ended at once"),
+        ),
+    ],
+)
+def test_a_signal_while_the_run_is_being_ended_ends_it_at_once(cli: Cli, number: int, status: int) -> None:
+    told = shell_that_tells_signals(cli.directory / "codex")
+    with cli.start("run", "--codex", told, "Hi.") as process:
+        until((cli.directory / "begun").exists)
+        process.send_signal(number)
+        until((cli.directory / "told INT").exists)
+        begun = time.monotonic()
+        process.send_signal(number)
+        done = cli.finish(process)
+    assert time.monotonic() - begun < 1.5, "the next step would come after 1.6 s"
+    assert (done.status, done.stderr, done.completion) == (status, "", CANCELLED)
+    assert not (cli.directory / "told TERM").exists()
+
+
+def shell_that_tells_signals(path: Path) -> str:
+    """An agent that says of signals that it had them, and lives on."""
+    traps = "\n".join(f"trap ': >\"told {name}\"' {name}" for name in ("INT", "TERM", "HUP"))
+    path.write_text(f"#!/bin/sh\n{traps}\n: >begun\nwhile :; do sleep 0.01; done\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.rule("E4", "F6", "W3")
+@pytest.mark.fault(
+    "signals", "SIGTERM after the end of the run, while its completion waits for a reader", "the agent's own status"
+)
+def test_a_signal_after_the_end_of_the_run_changes_nothing(cli: Cli, survivors: Survivors) -> None:
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, b"x" * 4095 + b"\n")
+    # Without any output the completion is the only record.
+    with cli.start("run", "--codex", cli.agent(ReadPrompt(), WriteFile("begun")), "Hi.", stdout=writer) as process:
+        os.close(writer)
+        until((cli.directory / "begun").exists)
+        until(lambda: survivors.children(process.pid) == [] and asleep(process.pid))
+        process.send_signal(signal.SIGTERM)
+        until(lambda: asleep(process.pid))
+        with os.fdopen(reader, "rb") as stdout:
+            stdout.readline()
+            done = cli.finish(process)._replace(stdout=stdout.read())
+    assert done.status == 0
+    assert done.completion == {"outcome": "completed", "status": {"code": 0, "signal": None}}
+
+
+def asleep(pid: int) -> bool:
+    """Whether a process has waited for something for the whole of a look at it."""
+    before = switches(pid)
+    return state(pid) == "S" and all(state(pid) == "S" for _ in range(200)) and switches(pid) == before
+
+
+def switches(pid: int) -> str:
+    """How often the main thread was given the processor."""
+    return Path(f"/proc/{pid}/task/{pid}/status").read_text().partition("voluntary_ctxt_switches:")[2]
+
+
+@pytest.mark.rule("E4")
+@pytest.mark.fault(
+    "signals",
+    "the terminal sends SIGINT to the command, its guard and the agent at once",
+    "a cancelled run, no traceback",
+)
+def test_an_interrupt_to_the_whole_group_is_one_cancel(cli: Cli, survivors: Survivors) -> None:
+    agent = cli.agent(ExitOnSignal("SIGINT", 9), ReadPrompt(), WriteFile("begun"), Hang())
+    with cli.start("run", "--codex", agent, "Hi.", start_new_session=True) as process:
+        until((cli.directory / "begun").exists)
+        for living in survivors.now():
+            if living.pid != process.pid:
+                os.kill(living.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
+        done = cli.finish(process)
+    # The agent may have been quicker than we are.
+    assert done.status in (130, 9)
+    assert done.stderr == ""
+    assert done.completion

@@ -1,0 +1,143 @@
+"""Signals to the agent and to its guard: true statuses, and nothing left."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+import trio
+
+from codex_adapter import (
+    CodexConfig,
+    RunCancelled,
+    RunRequest,
+)
+from codex_adapter.runtime.containment import Level
+from codex_adapter.testing import (
+    Exit,
+    PrintJson,
+    WaitFor,
+)
+from codex_adapter.testing.thread_lines import thread_started
+
+from ..runtime.agents import WHOLE_TURN, backend, config
+from ..runtime.survivors import Survivors
+from .waiting import state, until
+
+FATAL = sorted(
+    signal.valid_signals()
+    - {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
+    - {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+)
+
+
+@pytest.mark.rule("F3", "W2", "N2")
+@pytest.mark.fault(
+    "signals",
+    "the agent dies of each signal that kills, the real-time ones too",
+    "the completion names that very signal",
+)
+async def test_the_signal_that_killed_the_agent_is_told_whichever_it_is(
+    tmp_path: Path, level: Level, nothing_left: None
+) -> None:
+    agent = tmp_path / "codex"
+    agent.write_text('#!/bin/sh\nulimit -c 0\nkill -"$NUMBER" $$\n')
+    agent.chmod(0o755)
+    runs = backend(level, CodexConfig(binary=str(agent), default_working_dir=str(tmp_path)))
+    told: dict[int, int | None] = {}
+    messages: dict[int, str | None] = {}
+
+    async def one(number: int) -> None:
+        async with runs.open_run(RunRequest(prompt="x", env={"NUMBER": str(number)})) as run:
+            [event] = [event async for event in run.events]
+            messages[number] = event.message
+            told[number] = (await run.wait_completed()).status.signal_number
+
+    async with trio.open_nursery() as nursery:
+        for number in FATAL:
+            nursery.start_soon(one, number)
+    assert told == {number: number for number in FATAL}
+    assert messages[signal.SIGSYS] == "codex exited non-zero: signal: 31 (SIGSYS) (stderr redacted)"
+    assert messages[35] == "codex exited non-zero: signal: 35 (SIG35) (stderr redacted)"
+
+
+@pytest.mark.rule("F3", "N2")
+@pytest.mark.fault("signals", "the agent dumps core (SIGSEGV, SIGABRT)", "the completion names the signal and no more")
+@pytest.mark.parametrize("name", ["SEGV", "ABRT"])
+async def test_an_agent_that_dumps_core_is_told_by_its_signal(
+    tmp_path: Path, level: Level, nothing_left: None, name: str
+) -> None:
+    agent = tmp_path / "codex"
+    agent.write_text(f"#!/bin/sh\nulimit -c 1024 2>/dev/null\nkill -{name} $$\n")
+    agent.chmod(0o755)
+    settings = CodexConfig(binary=str(agent), default_working_dir=str(tmp_path))
+    async with backend(level, settings).open_run(RunRequest(prompt="x")) as run:
+        await run.events.aclose()
+        assert (await run.wait_completed()).status.signal == f"SIG{name}"
+
+
+@pytest.mark.rule("K3", "K4", "N2")
+@pytest.mark.fault(
+    "signals",
+    "the agent stops itself (SIGSTOP, SIGTSTP, SIGTTIN), and the run is cancelled",
+    "the run ends, nothing is left",
+)
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN])
+async def test_an_agent_that_has_stopped_itself_is_ended(
+    tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors, number: signal.Signals
+) -> None:
+    agent = tmp_path / "codex"
+    line = msgspec.json.encode(thread_started()).decode()
+    agent.write_text(f"#!/bin/sh\necho '{line}'\nkill -{int(number)} $$\n")
+    agent.chmod(0o755)
+    settings = CodexConfig(binary=str(agent), default_working_dir=str(tmp_path), stop_timeout=0.3)
+    with trio.fail_after(10):
+        async with backend(level, settings).open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+            await run.events.receive()
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+
+
+@pytest.mark.rule("F3", "N2")
+@pytest.mark.fault(
+    "signals", "the agent is stopped and continued by somebody else", "its whole story and its own status"
+)
+async def test_an_agent_that_is_stopped_and_continued_tells_its_whole_story(
+    tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors
+) -> None:
+    steps = [PrintJson(thread_started()), WaitFor("go"), *WHOLE_TURN[1:], Exit(3)]
+    with trio.fail_after(20):
+        async with backend(level, config(tmp_path, *steps)).open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+            await run.events.receive()
+            [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
+            os.kill(agent.pid, signal.SIGSTOP)
+            (tmp_path / "go").touch()
+            until(lambda: state(agent.pid) == "T")
+            os.kill(agent.pid, signal.SIGCONT)
+            assert len([event async for event in run.events]) == 4
+            assert (await run.wait_completed()).status.code == 3
+
+
+@pytest.mark.rule("F3", "N2")
+@pytest.mark.fault(
+    "signals", "the guard gets SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE", "it goes on, the run is right"
+)
+async def test_a_guard_takes_no_signal_that_can_be_ignored(
+    tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors
+) -> None:
+    if level == "process_group":
+        pytest.skip("there is no guard at this level")
+    steps = [PrintJson(thread_started()), WaitFor("go"), *WHOLE_TURN[1:], Exit(3)]
+    with trio.fail_after(20):
+        async with backend(level, config(tmp_path, *steps)).open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+            await run.events.receive()
+            for guard in [process for process in survivors.now() if "guard.py" in process.argv]:
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+                    os.kill(guard.pid, number)
+            (tmp_path / "go").touch()
+            assert len([event async for event in run.events]) == 4
+            assert (await run.wait_completed()).status.code == 3

@@ -1,0 +1,156 @@
+"""Supervisors that leave at any byte, never read, are killed, or give what is no input: the run goes on to its end."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Repeat, WaitFor, WriteFile
+from codex_adapter.testing.thread_lines import thread_started
+
+from ..cli.command import ADAPTER, SOON, Cli
+from ..runtime.scripted import say
+from .forked_cli import Fork
+
+PROGRAM = Path(__file__).with_name("forked_cli.py")
+MANY = Repeat(say("x" * 100).decode().rstrip("\n"), count=20_000)
+
+
+def forks(cli: Cli, how: str) -> list[Fork]:
+    """A short run, once for each number of bytes after which its stdout fails; the first did not fail."""
+    recorded = cli.directory / "recorded"
+    recorded.write_bytes(say("hello") + b'{"type":"turn.completed"}\n')
+    with cli.start(str(PROGRAM), how, str(recorded), program=(sys.executable,)) as process:
+        stdout, stderr = process.communicate(timeout=20 * SOON)
+    assert (process.returncode, stderr) == (0, b"")
+    return [msgspec.json.decode(line, type=Fork) for line in stdout.splitlines()]
+
+
+@pytest.mark.fault("consumer", "The reader of stdout leaves at any byte of it", "The run goes on to its own status")
+@pytest.mark.rule("E2", "D3", "C7")
+def test_a_reader_may_leave_at_any_byte(cli: Cli) -> None:
+    (_, _, _, whole), *left = forks(cli, "left")
+    assert len(left) == len(whole) + 1 > 300
+    assert [fork for fork in left if tuple(fork[1:3]) != (7, "") or fork[3] != whole[: fork[0]]] == []
+
+
+@pytest.mark.fault("consumer", "The disk below stdout fills up at any byte", "Whole lines stay, and the loss is told")
+@pytest.mark.rule("W3", "E1")
+def test_a_disk_may_fill_up_at_any_byte(cli: Cli) -> None:
+    (_, status, _, whole), *filled = forks(cli, "full")
+    assert status == 7
+    for count, status, stderr, stdout in filled[:-1]:
+        assert (status, stderr.count("\n"), "File too large" in stderr) == (125, 1, True), count
+        assert stdout == whole[: whole.rfind("\n", 0, count) + 1]
+    assert filled[-1][1:] == (7, "", whole)
+
+
+@pytest.mark.fault(
+    "consumer", "Stdout is a full pipe that nobody reads, and is closed then", "The run goes on to its end"
+)
+@pytest.mark.rule("E2", "E3", "D4")
+def test_a_full_pipe_that_is_closed_unread(cli: Cli) -> None:
+    agent = cli.agent(ReadPrompt(), MANY, WriteFile("done"), Exit(7))
+    with cli.start("run", "--codex", agent, "--timeout", "20", "Hi.") as process:
+        alive = os.pidfd_open(process.pid)
+        assert select.select([alive], [], [], 0.7) == ([], [], [])
+        os.close(alive)
+        assert not (cli.directory / "done").exists()
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        done = cli.finish(process)
+    assert (done.status, done.stderr) == (7, "")
+    assert (cli.directory / "done").exists()
+
+
+@pytest.mark.fault(
+    "consumer", "The supervisor is killed while the run goes on", "The run goes on to its end, in silence"
+)
+@pytest.mark.rule("E2", "D3")
+def test_a_killed_supervisor_is_a_reader_that_has_left(cli: Cli) -> None:
+    agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), WaitFor("go"), MANY, WriteFile("done"))
+    supervisor = """
+import subprocess, sys
+with open("stderr", "wb") as stderr:
+    adapter = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=stderr)
+adapter.stdout.readline()
+print(adapter.pid, flush=True)
+adapter.stdout.readline()
+"""
+    program = (sys.executable, "-c", supervisor, *ADAPTER)
+    with cli.start("run", "--codex", agent, "Hi.", program=program, stdin=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        adapter = os.pidfd_open(int(process.stdout.readline()))
+        process.send_signal(signal.SIGKILL)
+        process.wait(SOON)
+    (cli.directory / "go").touch()
+    assert select.select([adapter], [], [], SOON) == ([adapter], [], [])
+    os.close(adapter)
+    assert (cli.directory / "done").exists()
+    assert (cli.directory / "stderr").read_bytes() == b""
+
+
+@pytest.mark.rule("C1", "C2", "E1", "E5", "Q1", "W3")
+@pytest.mark.parametrize(
+    ("words", "redirection", "status"),
+    [
+        pytest.param(
+            ("run", "--codex", "AGENT", "-"),
+            "<&-",
+            2,
+            marks=pytest.mark.fault("consumer", "Stdin is closed and should be the prompt", "Refused with status 2"),
+        ),
+        pytest.param(
+            ("run", "--codex", "AGENT", "-"),
+            "<garbage",
+            2,
+            marks=pytest.mark.fault("consumer", "Stdin is no UTF-8 and should be the prompt", "Refused with status 2"),
+        ),
+        pytest.param(
+            ("run", "--codex", "AGENT", "--request", "-"),
+            "<garbage",
+            2,
+            marks=pytest.mark.fault("consumer", "Stdin is garbage and should be the request", "Refused with status 2"),
+        ),
+        pytest.param(
+            ("replay", "-"),
+            "<&-",
+            None,
+            marks=pytest.mark.fault(
+                "consumer", "Stdin is closed and should be a recording", "An empty run, or refused"
+            ),
+        ),
+        pytest.param(
+            ("replay", "-"),
+            "<garbage",
+            0,
+            marks=pytest.mark.fault("consumer", "Stdin is garbage and should be a recording", "An error for each line"),
+        ),
+        pytest.param(
+            ("run", "--codex", "AGENT", "Hi."),
+            "<&-",
+            0,
+            marks=pytest.mark.fault("consumer", "Stdin is closed and not needed", "The run is as ever"),
+        ),
+    ],
+)
+def test_standard_input_that_is_none(cli: Cli, words: tuple[str, ...], redirection: str, status: int | None) -> None:
+    (cli.directory / "garbage").write_bytes(b"\xff\xfe\0canary\n" * 3)
+    agent = cli.agent(ReadPrompt(), WriteFile("started"))
+    program = ("/bin/sh", "-c", f'"$@" {redirection}', "sh", *ADAPTER)
+    with cli.start(*(agent if word == "AGENT" else word for word in words), program=program) as process:
+        done = cli.finish(process)
+    assert done.status in ((0, 2) if status is None else (status,))
+    assert len(done.stderr.splitlines()) <= 1
+    assert "canary" not in done.stderr + done.stdout.decode()
+    assert (cli.directory / "started").exists() is (words[0] == "run" and status == 0)
+    if done.stdout:
+        assert done.completion["outcome"] == ("completed" if done.status == 0 else "failed")

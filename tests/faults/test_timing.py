@@ -1,0 +1,290 @@
+"""The end of a turn, of the output, of the process, and of everybody's patience: in every order, and all at once."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, RunTimedOut, open_run
+from codex_adapter.events import ExitStatus
+from codex_adapter.testing import Exit, Hang, IgnoreSignals, PrintText, Sleep, WaitFor
+from codex_adapter.testing.source import EXIT
+
+from ..runtime.agents import WHOLE_TURN, config
+from ..runtime.scripted import DONE, THREAD, TURN, TURN_OF_ONE_MESSAGE, running, say, texts, tool
+from .piped import AgentStep, Deed, Trace
+from .schedules import Plan, play
+from .verdict import Verdict
+
+DEEDS: Final[dict[str, AgentStep]] = {"turn's end": DONE, "end of output": Deed.CLOSE, "exit": Deed.EXIT}
+PATIENT: Final = CodexConfig(exit_grace=50, descendant_grace=50)
+TIMEOUT: Final = "codex backend error: timeout (details redacted when unsafe)"
+
+
+def judged(agent: list[AgentStep], **others: Any) -> tuple[Trace, Completion | BackendError]:
+    """What came of a schedule, once the model has found nothing wrong with it."""
+    standard: dict[str, Any] = {
+        **{"room": 100_000, "status": ExitStatus(code=0), "stubborn": 0.0, "timeout": None, "config": PATIENT},
+        **{
+            "consumer": [],
+            "ending": "read to the end",
+            "owner": [],
+            "waiters": [(0.0, math.inf)] * 2,
+            "order": 0,
+            "backstop": 1e6,
+        },
+    }
+    plan = Plan(agent=agent, **{**standard, **others})
+    trace = play(plan)
+    Verdict(plan, trace).check()
+    return trace, trace.all("given")[0].detail
+
+
+def in_turn(*deeds: AgentStep, pause: float = 1.0) -> list[AgentStep]:
+    """A turn with a message, then these, a second apart."""
+    steps: list[AgentStep] = [THREAD + TURN + say("hello")]
+    for deed in deeds:
+        steps += [pause, deed]
+    return steps
+
+
+@pytest.mark.fault("timing", "The turn's end, the end of output and the exit, in each of their orders", "One outcome")
+@pytest.mark.rule("F1", "F2", "F7", "F8")
+@pytest.mark.parametrize("order", list(permutations(DEEDS)), ids=", ".join)
+def test_a_run_ends_in_any_order(order: tuple[str, ...]) -> None:
+    _, outcome = judged(in_turn(*(DEEDS[name] for name in order)))
+    assert isinstance(outcome, Completion)
+    unread = order.index("turn's end") > order.index("end of output")
+    assert outcome.turn == ("cut_off" if unread else "completed")
+
+
+@pytest.mark.fault(
+    "timing", "A cancel before, between and after them, in each of the 24 orders", "It wins until the end"
+)
+@pytest.mark.fault(
+    "timing", "A timeout before, between and after them, in each of the 24 orders", "It wins until the exit"
+)
+@pytest.mark.rule("F1", "F6", "K1", "K3")
+@pytest.mark.parametrize("stop", ["cancel", "kill", "timeout"])
+@pytest.mark.parametrize("order", list(permutations([*DEEDS, "stop"])), ids=", ".join)
+def test_a_run_is_stopped_anywhere(order: tuple[str, ...], stop: str) -> None:
+    place = order.index("stop")
+    agent = in_turn(*(DEEDS.get(name, 0.0) for name in order))
+    if stop == "timeout":
+        _, outcome = judged(agent, timeout=place + 1.0)
+        assert isinstance(outcome, Completion if order.index("exit") < place else RunTimedOut)
+    else:
+        _, outcome = judged(agent, owner=[(place + 1.0, stop)])
+        over = max(order.index("exit"), order.index("end of output")) < place
+        assert isinstance(outcome, Completion if over else RunCancelled)
+
+
+TIES = [
+    pytest.param(
+        [*in_turn(DONE), Deed.CLOSE, Deed.EXIT],
+        {"timeout": 1.0},
+        marks=pytest.mark.fault("timing", "The timeout passes at the instant of the exit", "One of the two, for all"),
+    ),
+    pytest.param(
+        [*in_turn(DONE), Deed.CLOSE, Deed.EXIT],
+        {"owner": [(1.0, "cancel")]},
+        marks=pytest.mark.fault("timing", "The cancel comes at the instant of the exit", "One of the two, for all"),
+    ),
+    pytest.param(
+        [*in_turn(say("b"), DONE)],
+        {"config": CodexConfig(idle_timeout=1)},
+        marks=pytest.mark.fault(
+            "timing", "An event comes at the instant of the idle timeout", "One of the two, for all"
+        ),
+    ),
+    pytest.param(
+        [*in_turn(tool("started")), 2.0, tool("completed"), DONE],
+        {"config": CodexConfig(tool_timeout=2)},
+        marks=pytest.mark.fault("timing", "A tool completes at the instant of its timeout", "One of the two, for all"),
+    ),
+    pytest.param(
+        [*in_turn(DONE), Deed.EXIT, 1.0, say("late"), Deed.CLOSE],
+        {"config": CodexConfig(descendant_grace=1)},
+        marks=pytest.mark.fault("timing", "A descendant prints at the instant of its grace's end", "A true completion"),
+    ),
+    pytest.param(
+        [*in_turn(DONE), 1.0, TURN, 0.5, DONE, Deed.EXIT],
+        {"config": CodexConfig(exit_grace=1)},
+        marks=pytest.mark.fault("timing", "A new turn begins at the instant of the exit grace's end", "A true outcome"),
+    ),
+    pytest.param(
+        [*in_turn(Deed.CLOSE), 1.0, Deed.EXIT],
+        {"config": CodexConfig(exit_grace=1)},
+        marks=pytest.mark.fault("timing", "The agent exits at the instant of the exit grace's end", "One, for all"),
+    ),
+    pytest.param(
+        [math.inf],
+        {"timeout": 1.0, "config": CodexConfig(idle_timeout=1), "owner": [(1.0, "scope")]},
+        marks=pytest.mark.fault("timing", "Timeout, idle timeout and a cancelled scope at one instant", "One, for all"),
+    ),
+    pytest.param(
+        [*in_turn(DONE, pause=0.0), Deed.CLOSE, Deed.EXIT],
+        {"timeout": 0.0, "owner": [(0.0, "cancel")], "config": CodexConfig(exit_grace=0, descendant_grace=0)},
+        marks=pytest.mark.fault("timing", "Everything at once, with graces and a timeout of zero", "One, for all"),
+    ),
+]
+
+
+@pytest.mark.rule("F5", "F6", "K1", "K2", "K6", "F7", "F8")
+@pytest.mark.parametrize(("agent", "others"), TIES)
+def test_ties_have_one_outcome(agent: list[AgentStep], others: dict[str, Any]) -> None:
+    for order, stubborn, slow in product(range(6), (0.0, 1.0), (False, True)):
+        consumer = [("take", 1.0), ("stall", 1.0)] if slow else []
+        judged(agent, order=order, stubborn=stubborn, consumer=consumer, **others)
+
+
+@pytest.mark.rule("K3", "F6", "K5")
+@pytest.mark.parametrize(
+    ("at", "seen", "cancelled"),
+    [
+        pytest.param(0.0, 0, True, marks=pytest.mark.fault("timing", "Cancel before the first byte", "Cancelled")),
+        pytest.param(1.5, 0, True, marks=pytest.mark.fault("timing", "Cancel in the middle of a line", "Cancelled")),
+        pytest.param(2.5, 3, True, marks=pytest.mark.fault("timing", "Cancel in mid-turn", "Cancelled; no event more")),
+        pytest.param(
+            3.5, 4, True, marks=pytest.mark.fault("timing", "Cancel between turn and end of output", "Cancelled")
+        ),
+        pytest.param(
+            4.5, 4, True, marks=pytest.mark.fault("timing", "Cancel between end of output and exit", "Cancelled")
+        ),
+        pytest.param(5.5, 4, False, marks=pytest.mark.fault("timing", "Cancel after completion", "Nothing changes")),
+    ],
+)
+def test_cancel_in_every_phase(at: float, seen: int, cancelled: bool) -> None:
+    first = THREAD + TURN + say("hello")
+    agent: list[AgentStep] = [1.0, first[:9], 1.0, first[9:], 1.0, DONE, 1.0, Deed.CLOSE, 1.0, Deed.EXIT]
+    for stubborn in (0.0, 3.0):
+        trace, outcome = judged(agent, owner=[(at, "cancel")], stubborn=stubborn)
+        assert (len(trace.all("got")), isinstance(outcome, RunCancelled)) == (seen, cancelled)
+
+
+@pytest.mark.fault("timing", "Cancel after the exit, before the events are read", "Cancelled; the events end")
+@pytest.mark.rule("F6", "K3")
+def test_cancel_after_the_exit_ends_events_that_were_not_read() -> None:
+    trace, outcome = judged(in_turn(DONE), consumer=[("take", 1.0), ("stall", 9.0)], owner=[(5.0, "cancel")])
+    assert isinstance(outcome, RunCancelled)
+    assert len(trace.all("got")) == 1
+
+
+@pytest.mark.fault(
+    "timing", "Cancel, kill and cancel again while the agent is stubborn", "The first step is taken once"
+)
+@pytest.mark.fault("timing", "The timeout has passed, and the run is cancelled while it ends", "Cancelled")
+@pytest.mark.rule("K3", "K4", "F6")
+@pytest.mark.parametrize("timeout", [None, 1.0])
+def test_a_run_that_is_being_ended_is_ended_again(timeout: float | None) -> None:
+    owner = [(2.0, "cancel"), (1.0, "cancel"), (1.0, "kill"), (0.0, "cancel")]
+    trace, outcome = judged([THREAD, math.inf], owner=owner, stubborn=20.0, timeout=timeout)
+    assert isinstance(outcome, RunCancelled)
+    assert len(trace.all("stop")) == 1
+    assert trace.all("exit")[0].at == 4.0
+
+
+@pytest.mark.fault("timing", "The consumer is asleep for longer than every limit together", "No limit passes")
+@pytest.mark.rule("D4", "K1", "K2")
+def test_no_limit_passes_while_the_consumer_sleeps() -> None:
+    agent = in_turn(tool("started"), tool("completed"), say("b"), DONE)
+    limits = CodexConfig(idle_timeout=1.5, tool_timeout=1.5, exit_grace=1.5, descendant_grace=0)
+    sleepy = [("take", 1.0), ("stall", 500.0)] * 8
+    trace, outcome = judged(agent, timeout=5.0, config=limits, consumer=sleepy, room=1)
+    assert isinstance(outcome, Completion)
+    assert len(trace.all("got")) == 7
+
+
+@pytest.mark.fault("timing", "The consumer is asleep when the agent exits, and the grace is zero", "All of it is read")
+@pytest.mark.rule("D4", "F7")
+@pytest.mark.parametrize("grace", [0.0, 1e-9, 2.0])
+async def test_what_was_printed_before_the_exit_is_read_however_short_the_grace(tmp_path: Path, grace: float) -> None:
+    apart = [step for line in WHOLE_TURN for step in (line, Sleep(0.02))]
+    settings = config(tmp_path, *apart, descendant_grace=grace)
+    async with open_run(RunRequest(prompt="x"), config=settings) as run:
+        await run.events.receive()
+        await trio.sleep(0.4)
+        assert len([event async for event in run.events]) == 3
+        assert (await run.wait_completed()).turn == "completed"
+
+
+@pytest.mark.fault("timing", "The consumer reads one event a day", "No limit passes; all is read")
+@pytest.mark.rule("D4", "F7")
+def test_a_consumer_that_reads_one_event_a_day_sees_the_end() -> None:
+    lines = [say(str(number), number) for number in range(60)]
+    day = [("take", 1.0), ("stall", 86_400.0)]
+    _, outcome = judged([THREAD, *lines, DONE], consumer=day * 11, timeout=10.0, room=1)
+    assert isinstance(outcome, Completion)
+
+
+@pytest.mark.fault("timing", "A timeout of a nanosecond", "The run is ended at once, and nothing is left")
+@pytest.mark.fault("timing", "A timeout beyond every clock", "It never passes")
+@pytest.mark.rule("K1", "Q5")
+@pytest.mark.parametrize(("timeout", "passes"), [(1e-9, True), (5e-324, True), (0.0, False), (1e300, False)])
+async def test_a_timeout_of_any_size(tmp_path: Path, timeout: float, passes: bool) -> None:
+    steps = [IgnoreSignals(("SIGTERM",)), Hang()] if passes else WHOLE_TURN
+    async with open_run(RunRequest(prompt="x", timeout=timeout), config=config(tmp_path, *steps)) as run:
+        await run.events.aclose()
+        if passes:
+            with pytest.raises(RunTimedOut):
+                await run.wait_completed()
+        else:
+            assert (await run.wait_completed()).turn == "completed"
+
+
+@pytest.mark.fault(
+    "timing", "All graces are zero", "A run that goes well is whole; one that must end is killed at once"
+)
+@pytest.mark.rule("K4", "K6", "F7")
+async def test_graces_of_zero(tmp_path: Path) -> None:
+    settings = config(tmp_path, *WHOLE_TURN[:3], WaitFor("never"), descendant_grace=0, stop_timeout=0, exit_grace=0)
+    async with open_run(RunRequest(prompt="x", timeout=0.3), config=settings) as run:
+        assert [event.message async for event in run.events][-1] == TIMEOUT
+    settings = config(tmp_path, *WHOLE_TURN[:3], Exit(0), descendant_grace=0, stop_timeout=0, exit_grace=0)
+    async with open_run(RunRequest(prompt="x"), config=settings) as run:
+        assert len([event async for event in run.events]) == 3
+        assert (await run.wait_completed()).turn == "cut_off"
+
+
+@pytest.mark.fault("timing", "The clock has been running for decades", "Limits pass at their times")
+@pytest.mark.rule("K1", "K2")
+def test_limits_on_an_old_clock() -> None:
+    async def run() -> None:
+        begun = trio.current_time()
+        async with running([THREAD, math.inf], timeout=0.25) as (handle, _):
+            assert (await texts(handle))[-1] == TIMEOUT
+        assert trio.current_time() - begun == pytest.approx(0.25, abs=1e-3)
+
+    clock = MockClock(autojump_threshold=0)
+    clock.jump(1e9)
+    trio.run(run, clock=clock)
+
+
+@pytest.mark.fault("timing", "The block is entered in a scope that is cancelled already", "Its agent is ended")
+@pytest.mark.fault("timing", "The scope is cancelled while the agent is started", "Nothing is left of it")
+@pytest.mark.rule("K5")
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.02, 0.1])
+async def test_a_scope_cancelled_during_the_start_leaves_nothing(tmp_path: Path, delay: float) -> None:
+    settings = config(tmp_path, PrintText("x"), Hang())
+    with trio.fail_after(10):
+        with trio.move_on_after(delay) as scope:
+            async with open_run(RunRequest(prompt="x"), config=settings) as run:
+                await run.events.receive()
+                await trio.sleep_forever()
+    assert scope.cancelled_caught
+
+
+@pytest.mark.fault("timing", "The run is cancelled before it was started", "Cancelled, no event")
+@pytest.mark.rule("K3", "F4")
+async def test_a_cancel_before_anything_has_run(autojump_clock: MockClock) -> None:
+    async with running([*TURN_OF_ONE_MESSAGE, EXIT, math.inf], held=True) as (run, _):
+        run.cancel()
+        assert [event async for event in run.events] == []
+        with pytest.raises(RunCancelled):
+            await run.wait_completed()
