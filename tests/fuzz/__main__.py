@@ -1,0 +1,75 @@
+"""`python -m tests.fuzz [--seconds N] [--corpus DIR] [INPUT...]`: fuzz the pipeline, guided by the branches it takes.
+
+Needs the distribution `atheris`. An input that breaks a rule ends the search and is kept beside the others in
+`tests/fuzz/crashes`, where the tests of every change find it; give it a name. With INPUTs nothing is searched: these
+are checked, which needs no atheris, and the first that breaks a rule raises.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+from random import Random
+from typing import Final
+
+_INSTRUMENTED: Final = ["codex_adapter.core", "codex_adapter.records"]
+_SECONDS_FOR_ONE: Final = 10
+_LONGEST: Final = 4_096
+
+
+def main() -> None:
+    """Check the inputs that are named, or search for one that breaks a rule."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("inputs", nargs="*", type=Path, metavar="INPUT", help="check these instead")
+    parser.add_argument("--seconds", type=int, default=600, help="how long to search (default: 600)")
+    parser.add_argument("--corpus", type=Path, help="a directory that keeps what was found worth going on with")
+    options = parser.parse_args()
+    if options.inputs:
+        check = importlib.import_module("tests.fuzz.pipeline").check
+        for path in options.inputs:
+            check(path.read_bytes())
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = options.corpus or Path(folder, "corpus")
+        corpus.mkdir(parents=True, exist_ok=True)
+        _search(Path(folder), corpus, options.seconds)
+
+
+def _search(folder: Path, corpus: Path, seconds: int) -> None:
+    """Does not return: libFuzzer ends the process, with status 0 when nothing was found."""
+    atheris = importlib.import_module("atheris")
+    # What is instrumented must not have been imported before.
+    with atheris.instrument_imports(include=_INSTRUMENTED):
+        pipeline = importlib.import_module("tests.fuzz.pipeline")
+    seeds = importlib.import_module("tests.fuzz.seeds")
+    mutated = importlib.import_module("tests.fuzz.mutations").mutated
+    recordings, tokens, header = seeds.recordings(), seeds.tokens(), pipeline.HEADER
+
+    def mutate(data: bytes, most: int, seed: int) -> bytes:
+        random = Random(seed)
+        if random.random() < 0.5:
+            return bytes(atheris.Mutate(data, most))
+        data = data.ljust(header, b"\0")
+        other: bytes = data[:header] + mutated(data[header:], recordings, tokens, random)
+        return other[:most]
+
+    begin = folder / "seeds"
+    begin.mkdir()
+    for number, data in enumerate(seeds.inputs()):
+        (begin / str(number)).write_bytes(data)
+    words = folder / "dictionary"
+    words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in token) + '"\n' for token in set(tokens)))
+    seeds.CRASHES.mkdir(exist_ok=True)
+    arguments = [
+        *(f"-max_total_time={seconds}", f"-max_len={_LONGEST}", f"-timeout={_SECONDS_FOR_ONE}", f"-dict={words}"),
+        *(f"-artifact_prefix={seeds.CRASHES}/", "-print_final_stats=1", str(corpus), str(begin)),
+    ]
+    atheris.Setup([sys.argv[0], *arguments], pipeline.check, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

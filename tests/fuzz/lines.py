@@ -1,0 +1,137 @@
+"""What holds for the events of one line: their kind, their words, their sizes; and what the line leaves behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from codex_adapter.core import thread_events as te
+from codex_adapter.core.bounds import cut
+from codex_adapter.core.masking import Masker
+from codex_adapter.core.parsing import BadLine
+from codex_adapter.core.thread_events import ThreadEvent
+from codex_adapter.events import Dropped, ErrorSource, Event, Plan, TextPart, TokenUsage, Tool, ToolBytes, ToolCall
+
+__all__ = ["Noted", "check_bad_line", "check_told"]
+
+_FIELDS: Final = frozenset(
+    {"type", *(name for struct in te.__all__ for name in getattr(getattr(te, struct), "__struct_fields__", ()))}
+)
+_BAD_LINE: Final = re.compile(
+    r"codex stream (?:parse error \(redacted\): (?:malformed JSON at byte \d+|invalid UTF-8|not an object"
+    r"|nesting too deep|number out of range|line longer than \d+ bytes)"
+    r"|normalize error \(redacted\): (?:wrong shape|(?:missing field|wrong type for field) (?P<field>[a-z_]+))"
+    r") \(line_bytes=(?P<length>\d+)\)"
+)
+_KINDS: Final[dict[type, str]] = {
+    **dict.fromkeys((te.ThreadStarted, te.TurnStarted, te.TurnCompleted, te.TurnFailed, te.TodoList), "status"),
+    **dict.fromkeys((BadLine, te.ErrorLine, te.ErrorItem), "error"),
+    **dict.fromkeys((te.AgentMessage, te.Reasoning), "text_output"),
+    te.Unknown: "unknown",
+}
+_NAMES_THAT_FIT: Final = 65_536 - 8_192
+_TOOL_PHASES: Final[dict[type, str]] = {
+    te.ItemStarted: "start",
+    te.ItemUpdated: "delta",
+    te.ItemCompleted: "complete",
+    te.ItemFailed: "fail",
+}
+
+
+def check_bad_line(event: Event, length: int, limit: int) -> None:
+    """What is said of a bad line of `length` bytes is a canonical text, and true (X2, X3, L2)."""
+    assert (event.kind, event.text, event.data) == ("error", None, None)
+    found = _BAD_LINE.fullmatch(event.message or "")
+    assert found is not None, "no canonical text"
+    assert found["field"] is None or found["field"] in _FIELDS, "a field that is not ours"
+    assert int(found["length"]) == length
+    if length > limit:
+        assert f"line longer than {limit} bytes" in found[0]
+    else:
+        assert "line longer" not in found[0]
+
+
+def check_told(line: ThreadEvent, events: Sequence[Event], masker: Masker) -> None:
+    """The events of a line have the kind and the words that it has; before them may be news of the session (M0, B2)."""
+    item = getattr(line, "item", None)
+    tool = isinstance(line, te.ItemStarted | te.ItemUpdated)
+    kind = _KINDS.get(type(line)) or _KINDS.get(type(item)) or ("tool_call" if tool else "tool_result")
+    if isinstance(line, te.ItemFailed) and type(item) in _KINDS:
+        kind = "error"
+    own = [event for event in events if event.kind == kind]
+    assert own, "an event of another kind"
+    first = events[-len(own)]
+    assert all(event.kind == "status" for event in events[: -len(own)])
+    if kind == "text_output" and isinstance(item, te.AgentMessage | te.Reasoning):
+        assert "".join(event.text or "" for event in own) == masker.mask(item.text), "a text is not whole"
+        for number, event in enumerate(own, 1):
+            part = event.data
+            if isinstance(part, TextPart):
+                assert (part.part, part.parts, part.item_type) == (number, len(own), type(item).__struct_config__.tag)
+            else:
+                assert isinstance(part, Dropped)
+    else:
+        assert len(own) == 1 or kind == "status", "more than one event"
+    if item is not None and isinstance(first.data, ToolCall):
+        _check_tool(first.data.tool, line, item)
+    if kind.startswith("tool") and isinstance(first.data, Dropped):
+        names = (getattr(item, name, "") for name in ("id", "server", "tool"))
+        assert 6 * len("".join((*names, line.turn_id or ""))) > _NAMES_THAT_FIT, "dropped because of its payloads"
+    if isinstance(item, te.TodoList) and kind == "status":
+        assert isinstance(events[-1].data, Plan | Dropped)
+    if isinstance(line, te.TurnCompleted) and line.usage is not None:
+        assert isinstance(events[-1].data, TokenUsage)
+    if isinstance(line, te.ErrorLine):
+        assert (first.message, first.data) == (cut(masker.mask(line.message), 4_096), ErrorSource("event"))
+
+
+def _check_tool(tool: Tool, line: ThreadEvent, item: te.Item) -> None:
+    assert tool.kind == type(item).__struct_config__.tag
+    assert (tool.phase == "fail") <= (tool.status == "failed")
+    assert tool.exit_code == getattr(item, "exit_code", None)
+    assert tool.bytes == _sizes(item), "sizes are not those of the line"
+    assert tool.phase == _TOOL_PHASES[type(line)]
+
+
+def _sizes(item: te.Item) -> ToolBytes:
+    if isinstance(item, te.CommandExecution):
+        return ToolBytes(stdout=_utf8(item.aggregated_output or item.stdout), stderr=_utf8(item.stderr))
+    if isinstance(item, te.FileChange):
+        return ToolBytes(stdout=_utf8(item.stdout), stderr=_utf8(item.stderr), diff=_utf8(item.diff))
+    raw = bytes(getattr(item, "result", b"") or getattr(item, "agents_states", b""))
+    return ToolBytes(result=0 if raw == b"null" else len(raw))
+
+
+def _utf8(text: str) -> int:
+    return len(text.encode())
+
+
+class Noted:
+    """What all lines together leave behind, told once more in the simplest way (F2, K2)."""
+
+    def __init__(self) -> None:
+        self.final_text: str | None = None
+        self.turn: str | None = None
+        self.usage: dict[str, int] | None = None
+        self.open_tools: list[str] = []
+        self.stalls = 0
+
+    def add(self, line: ThreadEvent, event: Event) -> None:
+        """Note a line that is no bad one, and the last event of it."""
+        if isinstance(line, te.TurnStarted):
+            self.turn = "cut_off"
+        elif isinstance(line, te.TurnCompleted | te.TurnFailed):
+            self.turn = "completed" if isinstance(line, te.TurnCompleted) else "failed"
+            self.open_tools.clear()
+            if isinstance(line, te.TurnCompleted):
+                self.usage = event.data.usage if isinstance(event.data, TokenUsage) else None
+        elif isinstance(line, te.ErrorLine):
+            self.stalls += 1
+        elif isinstance(line, te.ItemCompleted) and isinstance(line.item, te.AgentMessage) and not line.item.delta:
+            self.final_text = line.item.text
+        elif isinstance(line, te.ItemStarted | te.ItemUpdated) and type(line.item) not in _KINDS:
+            if line.item.id not in self.open_tools:
+                self.open_tools.append(line.item.id)
+        elif isinstance(line, te.ItemCompleted | te.ItemFailed) and type(line.item) not in _KINDS:
+            self.open_tools = [item_id for item_id in self.open_tools if item_id != line.item.id]

@@ -1,0 +1,109 @@
+"""The rules of the core, judged over the recordings and over what becomes of them when they are damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from tests.fuzz.mutations import mutated
+from tests.fuzz.pipeline import GROWN, HEADER, SECRETS, check
+from tests.fuzz.seeds import CRASHES, inputs, recordings, tokens
+
+PAYLOADS, MASKED, BY_BYTE = 1, 2, 4
+LIMITS = st.integers(0, 7).map(lambda number: number << 3)
+HEADERS = st.builds(
+    lambda flags, limit, rest: bytes((flags | limit, *rest)),
+    st.integers(0, PAYLOADS | MASKED | BY_BYTE),
+    LIMITS,
+    st.binary(min_size=HEADER - 1, max_size=HEADER - 1),
+)
+SIZES = {4_097: 43, 16_384: 26, 65_536: 51, 65_537: 57}
+"""Bounds, of a message and a short line, of payloads, of texts and facets; and the option for each (see `HEADER`)."""
+
+
+@pytest.mark.rule("L4", "L5", "B6", "W1", "M0", "M1", "F2", "X1", "X2", "X3", "X5")
+def test_every_recording_keeps_the_rules() -> None:
+    for data in inputs():
+        check(data)
+
+
+@pytest.mark.rule("L4", "L5", "B6", "W1", "M0", "M1", "F2", "X1", "X2", "X3", "X5")
+@pytest.mark.fault("stream", "lines with values, keys or bytes changed, lost or doubled", "one typed outcome a line")
+@pytest.mark.parametrize("mutations", [1, 3, 10])
+@given(HEADERS, st.integers(0, 2**64 - 1))
+def test_a_damaged_recording_keeps_the_rules(mutations: int, header: bytes, seed: int) -> None:
+    random = Random(seed)
+    stream = b"\n".join(random.choice(recordings()).split(b"\n")[:8])
+    for _ in range(mutations):
+        stream = mutated(stream, recordings(), tokens(), random)
+    note(f"python -m tests.fuzz would read: {header + stream!r}")
+    check(header + stream)
+
+
+@pytest.mark.rule("B1", "B2", "B3", "B4", "B5", "B6", "L5", "M7")
+@pytest.mark.parametrize("size", SIZES.values(), ids=map(str, SIZES))
+@pytest.mark.parametrize("flags", [0, PAYLOADS | MASKED])
+def test_what_grows_in_any_place_of_a_line_keeps_to_the_bounds(flags: int, size: int) -> None:
+    grown = GROWN.decode()
+    for filler in range(18):
+        header = bytes((flags, filler, size)).ljust(HEADER, b"\x55")
+        for line in (
+            {"type": "thread.started", "thread_id": grown},
+            {"type": "item.completed", "item": {"id": grown, "type": "agent_message", "text": "t"}},
+            {"type": "item.completed", "item": {"id": "a", "type": "reasoning", "text": grown + SECRETS[0]}},
+            {"type": "item.completed", "item": {"id": "a", "type": "mcp_tool_call", "arguments": {grown: 1}}},
+            {"type": "item.started", "item": {"id": "a", "type": "command_execution", "command": grown}},
+            {"type": "error", "message": grown},
+        ):
+            raw = json.dumps(line).replace("\\u001a", grown).encode()
+            check(header + b'{"type":"turn.started"}\n' + raw + b"\n" + raw)
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize("flags", [MASKED, MASKED | PAYLOADS])
+@pytest.mark.parametrize("escaped", [False, True], ids=["as it is", "in escapes"])
+def test_a_secret_in_any_place_of_a_recorded_line_never_comes_out(flags: int, escaped: bool) -> None:
+    header = bytes((flags,)).ljust(HEADER, b"\x55")
+    for line, word in each_place():
+        raw = json.dumps(line).replace(word, json.dumps(f"see {SECRETS[0]}, {SECRETS[1]}")[1:-1])
+        if escaped:
+            raw = raw.replace(SECRETS[0], "".join(f"\\u{ord(letter):04x}" for letter in SECRETS[0]))
+        check(header + raw.encode() + b"\n" + raw.encode())
+
+
+def each_place() -> Iterator[tuple[Any, str]]:
+    """Every kind of line that was recorded, once for each text in it, with a word in that place, and the word."""
+    word, seen = "the-place", set()
+    for line in b"\n".join(recordings()).splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:  # one that is cut off
+            continue
+        kinds = (value["type"], value.get("item", {}).get("type"))
+        for holder, key, path in _texts(value, ""):
+            if (kinds, path) not in seen:
+                seen.add((kinds, path))
+                kept, holder[key] = holder[key], word
+                yield value, word
+                holder[key] = kept
+
+
+def _texts(holder: Any, above: str) -> Iterator[tuple[Any, Any, str]]:
+    for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+        path = f"{above}.{key}" if isinstance(holder, dict) else f"{above}[]"
+        if isinstance(holder[key], dict | list):
+            yield from _texts(holder[key], path)
+        elif isinstance(holder[key], str) and path not in (".type", ".item.type"):
+            yield holder, key, path
+
+
+@pytest.mark.rule("L4", "X1")
+def test_no_input_that_broke_a_rule_once_breaks_one_again() -> None:
+    for path in sorted(CRASHES.glob("*")):
+        check(path.read_bytes())
