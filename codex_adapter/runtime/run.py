@@ -62,8 +62,7 @@ class RunHandle:
         self._ended = trio.Event()
         self._status: ExitStatus | None = None
         self._failure: BackendError | None = None
-        self._lingered = False
-        self._cancelled = False
+        self._lingered = self._cancelled = False
         self._outcome: Completion | BackendError | None = None
 
     @property
@@ -118,7 +117,7 @@ class RunHandle:
         await self._ended.wait()
 
     async def carry(self) -> None:
-        """Run the run: the one task that everything else hangs on. It raises nothing of its own."""
+        """Run the run: everything else hangs on this task. It raises nothing of its own."""
         with trio.CancelScope(shield=True):
             try:
                 async with trio.open_nursery() as nursery:
@@ -172,12 +171,11 @@ class RunHandle:
             self._clock.wake()
         if self._session is None or facts.session_id is None:
             return True
-        wrong = self._session.refuses(facts.session_id)
-        if wrong is None:
-            self._session = None
-        else:
+        if (wrong := self._session.refuses(facts.session_id)) is not None:
             self._fail(wrong)
-        return wrong is None
+            return False
+        self._session = None
+        return True
 
     async def _watch_exit(self) -> None:
         async def watch() -> None:
@@ -195,13 +193,14 @@ class RunHandle:
             when, limit = self._limits.next()
             if self._clock.now() < when:
                 await self._clock.sleep_until(when)
-                continue
-            if limit is Limit.DESCENDANT:
-                # What was printed in time is read first, however short the grace and however slow the consumer (D4).
-                await self._handed_over.wait()
-                await trio.lowlevel.checkpoint()
-            if limit is not Limit.DESCENDANT or self._handed_over.is_set():
+            elif limit is not Limit.DESCENDANT or await self._caught_up():
                 self._expire(limit)
+
+    async def _caught_up(self) -> bool:
+        """Whether what was printed in time has been read, however slow the consumer and short the grace (D4)."""
+        await self._handed_over.wait()
+        await trio.lowlevel.checkpoint()
+        return self._handed_over.is_set()
 
     def _expire(self, limit: Limit) -> None:
         if limit is Limit.DESCENDANT:

@@ -1,7 +1,8 @@
-"""What a run has left behind, found out without the product: by a random word, by parents, and by sessions.
+"""What a run has left behind, found out without the product: by a random word, parents, sessions and PID namespaces.
 
 The word stands in the run's environment and, for what clears its environment, in an argv. Everything that was ever seen
-of the run is remembered, so that a process that has dropped its word and lost its parents is known all the same.
+of the run is remembered, so that a process that has dropped its word and lost its parents is known all the same; and
+whoever lives in a PID namespace in which a process of the run was seen, other than our own, is of the run.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import os
 import secrets
 import signal
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Oracle", "Process"]
+__all__ = ["VARIABLE", "Oracle", "Process"]
 
 VARIABLE = "ORACLE_WORD"
 EXITING = 0x4
 """The kernel's flag PF_EXITING: the process runs no code of its own any more."""
+KERNEL_THREAD = 0x200000
+"""The kernel's flag PF_KTHREAD."""
+AT_ONCE = 65_536
+"""Bytes that are read at once."""
 
 
 class Process(NamedTuple):
@@ -29,6 +35,7 @@ class Process(NamedTuple):
     started: int
     parent: int
     session: int
+    namespace: int
     zombie: bool
     exiting: bool
     environment: bytes
@@ -42,6 +49,10 @@ class Oracle:
         self.word = secrets.token_hex(8)
         self._remembered: set[tuple[int, int]] = set()
         self._sessions: set[int] = set()
+        self._home = _namespace("/proc/self")
+        # Held open: the number of a namespace that is gone is given to the next one at once.
+        self._namespaces: dict[int, int] = {}
+        weakref.finalize(self, _close, self._namespaces)
         self._pipes = _pipes()
 
     @property
@@ -58,6 +69,8 @@ class Oracle:
         found = [everything[pid] for pid in sorted(ours)]
         self._remembered |= {(process.pid, process.started) for process in found}
         self._sessions |= {process.session for process in found} - {0, os.getsid(0)}
+        for process in found:
+            self._hold_namespace(process)
         return [p for p in found if (p.parent == os.getpid() if p.zombie else not p.exiting)]
 
     def left(self) -> list[tuple[str, ...]]:
@@ -95,25 +108,42 @@ class Oracle:
     def _knows(self, process: Process) -> bool:
         if (process.pid, process.started) in self._remembered or process.session in self._sessions:
             return True
+        if process.namespace in self._namespaces:
+            return True
         word = f"{VARIABLE}={self.word}".encode()
         return word in process.environment.split(b"\0") or any(self.word in argument for argument in process.argv)
 
+    def _hold_namespace(self, process: Process) -> None:
+        if process.namespace in (0, self._home) or process.namespace in self._namespaces:
+            return
+        with contextlib.suppress(OSError):
+            held = os.open(f"/proc/{process.pid}/ns/pid", os.O_RDONLY)
+            if os.fstat(held).st_ino == process.namespace:
+                self._namespaces[process.namespace] = held
+            else:  # it has gone meanwhile, and another has its pid
+                os.close(held)
+
 
 def _processes() -> Iterator[Process]:
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
+    """All processes of the system but the kernel's own threads."""
+    for name in os.listdir("/proc"):  # noqa: PTH208 - a look is taken often, and pathlib would take most of its time
+        if not name.isdigit():
             continue
+        entry = f"/proc/{name}"
         try:
             # the name, in parentheses, may hold anything; what follows it is numbers
-            fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-            argv = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+            fields = _read(f"{entry}/stat").rpartition(b")")[2].split()
+            if int(fields[6]) & KERNEL_THREAD:
+                continue
+            argv = _read(f"{entry}/cmdline").decode(errors="replace").split("\0")[:-1]
         except (FileNotFoundError, ProcessLookupError):
             continue
         yield Process(
-            pid=int(entry.name),
+            pid=int(name),
             started=int(fields[19]),
             parent=int(fields[1]),
             session=int(fields[3]),
+            namespace=_namespace(entry),
             zombie=fields[0] in (b"Z", b"X"),
             exiting=bool(int(fields[6]) & EXITING),
             environment=_environment(entry),
@@ -121,11 +151,36 @@ def _processes() -> Iterator[Process]:
         )
 
 
-def _environment(entry: Path) -> bytes:
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        return (entry / "environ").read_bytes()
+        data = part = os.read(descriptor, AT_ONCE)
+        while len(part) == AT_ONCE:
+            part = os.read(descriptor, AT_ONCE)
+            data += part
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def _environment(entry: str) -> bytes:
+    try:
+        return _read(f"{entry}/environ")
     except OSError:  # a zombie has none, and that of another user's process is not told
         return b""
+
+
+def _namespace(entry: str) -> int:
+    """The number of a process's PID namespace; 0 when it is not told, as that of another user's process."""
+    try:
+        return os.stat(f"{entry}/ns/pid").st_ino  # noqa: PTH116 - as above
+    except OSError:
+        return 0
+
+
+def _close(descriptors: dict[int, int]) -> None:
+    for descriptor in descriptors.values():
+        os.close(descriptor)
 
 
 def _pipes() -> set[str]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from .oracle import Oracle
+from .oracle import Oracle, Process
 from .stage import SOON
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
@@ -31,8 +31,7 @@ def _marked(oracle: Oracle, command: str) -> Iterator[subprocess.Popen[bytes]]:
         try:
             yield process
         finally:
-            for found in oracle.look():
-                os.kill(found.pid, 9)
+            oracle.kill()
 
 
 @pytest.mark.parametrize("way", HIDING)
@@ -49,6 +48,31 @@ def test_a_process_is_found_and_then_not_any_more(way: str) -> None:
             process.wait()
             assert ("sleep", "600") in oracle.left()
     assert oracle.left() == []
+
+
+def test_a_stranger_that_has_entered_a_namespace_of_the_run_is_found() -> None:
+    flags = [] if os.geteuid() == 0 else ["--user"]
+    new = ["unshare", *flags, *(["--map-root-user"] if flags else []), "--pid", "--fork", "--kill-child"]
+    if subprocess.run([*new, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("this machine has no PID namespace for us")
+    oracle = Oracle()
+    with _marked(oracle, f"exec {' '.join(new)} sh -c 'read line; true'"):
+        inside = _wait_for(oracle, "sh")
+        enter = ["nsenter", *flags, "--pid", f"--target={inside.pid}", "sleep", "601"]
+        with subprocess.Popen(enter, env={"PATH": os.environ["PATH"]}) as process:
+            assert _wait_for(oracle, "sleep").namespace == inside.namespace != Oracle()._home
+            assert process.pid not in [found.pid for found in oracle.look()]
+            oracle.kill()
+    assert oracle.left() == []
+
+
+def _wait_for(oracle: Oracle, name: str) -> Process:
+    deadline = time.monotonic() + SOON
+    while True:
+        for process in oracle.look():
+            if process.argv[:1] == (name,) and process.namespace != oracle._home:
+                return process
+        assert time.monotonic() < deadline
 
 
 def test_a_process_that_was_not_waited_for_is_left() -> None:
