@@ -246,7 +246,8 @@ async def test_graces_of_zero(tmp_path: Path) -> None:
     settings = config(tmp_path, *WHOLE_TURN[:3], WaitFor("never"), descendant_grace=0, stop_timeout=0, exit_grace=0)
     async with open_run(RunRequest(prompt="x", timeout=0.3), config=settings) as run:
         assert [event.message async for event in run.events][-1] == TIMEOUT
-    settings = config(tmp_path, *WHOLE_TURN[:3], Exit(0), descendant_grace=0, stop_timeout=0, exit_grace=0)
+    # With an `exit_grace` of zero too, it would be a matter of chance whether the exit is seen with the end of output.
+    settings = config(tmp_path, *WHOLE_TURN[:3], Exit(0), descendant_grace=0, stop_timeout=0)
     async with open_run(RunRequest(prompt="x"), config=settings) as run:
         assert len([event async for event in run.events]) == 3
         assert (await run.wait_completed()).turn == "cut_off"
