@@ -163,6 +163,10 @@ class Guarded:
         os.close(self._pidfd)
 
     def _say(self, message: bytes) -> None:
+        # A guard that somebody has stopped would not hear it. Its group has no other member than its own forks.
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it is gone, or hears nothing any more: `aclose` sees to that
             self._control.send(message)
 

@@ -1,0 +1,146 @@
+"""One cell of the matrix played from its start to the verdict: what is left a second after the adapter's end."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import Literal, NamedTuple
+
+from codex_adapter.testing import Answer, Reasoning, Shell, answer, script
+from codex_adapter.testing import Scenario as Script
+from tests.real.releases import Release
+from tests.real.stage import Stage
+
+from .descendants import CLEARED, command, kind_of
+from .faces import BARE, adapter_argv, launcher
+from .limits import ALONE, available, not_held
+from .scenarios import SCENARIOS, Scenario
+from .scene import Missing, Scene
+
+__all__ = ["ALL_UP", "MODES", "Cell", "Result", "instants", "play", "scenario_named"]
+
+MODES = ("workspace-write", "danger-full-access")
+GONE_WITHIN = 1.0
+ALL_UP = 1.1
+"""An instant after 1 is after all descendants have come up."""
+LAST = 1.2
+SURVIVED = 2.0
+"""Seconds after which a run goes on to its own end that a signal may not have ended."""
+A_BIT = 0.5
+"""Seconds that an instant of 2 would be after 1."""
+
+Verdict = Literal["clean", "excused", "skipped", "failed"]
+
+
+class Cell(NamedTuple):
+    """One run to be ended. `at` is the instant: 0 is the start of the agent, 1 is `span` seconds later, or once all
+    descendants are up; what is above 1 is after that."""
+
+    scenario: Scenario
+    level: str
+    mode: str
+    at: float
+    span: float
+
+    @property
+    def command(self) -> str:
+        """The command line that plays this cell again."""
+        return (
+            f"python -m tests.kill_matrix --scenarios {self.scenario.name} --levels {self.level} --modes {self.mode}"
+            f" --at {self.at:.4f} --span {self.span:.3f}"
+        )
+
+
+class Result(NamedTuple):
+    """What came of a cell. `seconds` is how long after the adapter's end the last process was gone."""
+
+    cell: Cell
+    verdict: Verdict
+    reason: str = ""
+    left: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+def scenario_named(name: str) -> Scenario:
+    """The scenario of this name; raises KeyError."""
+    return {scenario.name: scenario for scenario in SCENARIOS}[name]
+
+
+def instants(seed: int, scenario: Scenario, level: str, mode: str, count: int) -> list[float]:
+    """So many random instants, one in each of as many equal parts of the time."""
+    random = Random(f"{seed} {scenario.name} {level} {mode}")
+    return [(number + random.random()) * LAST / count for number in range(count)]
+
+
+def excuse(scenario: Scenario, level: str) -> str:
+    """What this level cannot hold of this scenario, as the table of rule N1 has it; empty when it must hold all."""
+    if level == BARE:
+        return ""
+    if scenario.actors & {"guard", "inner"}:
+        if level == "process_group":
+            return ALONE
+        if "inner" in scenario.actors and level == "guard":
+            return "one guard, no inner"
+    return not_held(scenario.row, level, available())
+
+
+def play(cell: Cell, release: Release) -> Result:
+    """Play one cell; whatever is left is ended afterwards."""
+    scenario = cell.scenario
+    excused = excuse(scenario, cell.level)
+    if excused and not excused.startswith(CLEARED):
+        return Result(cell, "skipped", f"cannot hold: {scenario.row}: {excused}")
+    if scenario.node:
+        found = launcher()
+        if found is None:
+            return Result(cell, "skipped", "no npm launcher: set CODEX_RELEASES, and have node")
+        release = found
+    root = Path(tempfile.mkdtemp(prefix="kill-matrix-"))
+    try:
+        return _play(cell, Stage(release, root), excused)
+    except Missing as missing:
+        return Result(cell, "failed", str(missing))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _play(cell: Cell, stage: Stage, excused: str) -> Result:
+    scenario = cell.scenario
+    seconds = min(cell.at, 1.0) * cell.span
+    with stage.model(_script(stage, unread=scenario.unread)) as server:
+        argv = adapter_argv(scenario, cell.level, cell.mode, stage, seconds + 0.1)
+        with Scene(stage, server, argv) as scene:
+            if scenario.timeout:
+                status = scene.end()
+            elif scenario.early:
+                scene.wait(cell.at * cell.span, all_up=False)
+                scene.act_early(scenario.steps)
+                status = scene.end()
+            else:
+                scene.wait_for_agent()
+                all_up = cell.at >= 1.0
+                scene.wait((cell.at - 1.0) * A_BIT if all_up else seconds, all_up=all_up)
+                scene.act(scenario.steps, scene.cast())
+                status = scene.end(SURVIVED if scenario.survivable else None)
+            ended = time.monotonic()
+            stage.oracle.wait_gone(GONE_WITHIN)
+            left = stage.oracle.look()
+            taken = time.monotonic() - ended
+            said = scene.said()
+    kinds = tuple(sorted(f"{kind_of(process)}[{process.pid} below {process.parent}]" for process in left))
+    if left and not (excused and {kind_of(process) for process in left} == {CLEARED}):
+        return Result(cell, "failed", f"left: {', '.join(kinds)}", kinds, taken)
+    if cell.level != BARE and status not in scenario.statuses:
+        return Result(cell, "failed", f"{said}, not of {sorted(scenario.statuses)}", (), taken)
+    if left:
+        return Result(cell, "excused", f"cannot hold: {scenario.row}: {excused}", kinds, taken)
+    return Result(cell, "clean", "", (), taken)
+
+
+def _script(stage: Stage, *, unread: bool) -> Script:
+    thoughts = [Reasoning((f"**{number}** {'x' * 2000}",)) for number in range(400)] if unread else []
+    first: Answer = answer(*thoughts, Shell(command(stage.oracle.word)))
+    return script(first, answer("{}", gate="go on"))

@@ -1,0 +1,19 @@
+"""The command line at one level of containment and no other, which it lets nobody choose: it takes the best there is.
+
+python forced_command.py LEVEL COMMAND...
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+from codex_adapter.cli import main
+from codex_adapter.runtime import backend, containment
+
+if __name__ == "__main__":
+    allowed: Any = sys.argv[1:2]
+    forced = functools.partial(containment.Containment, allowed=allowed)
+    vars(backend)["Containment"] = forced
+    sys.exit(main(sys.argv[2:]))

@@ -1,0 +1,64 @@
+"""A program that uses the library and ends its run from inside, when it gets SIGUSR1.
+
+    python library_program.py LEVEL WAY BINARY MODE
+
+WAY is `raise`, an exception that leaves the block; `scope`, a scope around it that is cancelled; `cancel`, twice and
+from two tasks; or `kill`. The exit status is 0 when what then came out was the right thing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import trio
+
+from codex_adapter import CodexConfig, RunCancelled, RunHandle, RunRequest
+from codex_adapter.runtime.backend import CodexBackend
+from codex_adapter.runtime.containment import Containment
+
+
+class Interrupted(Exception):
+    """What the caller's own block raises."""
+
+
+async def main(*words: str) -> int:
+    level: Any
+    level, way, binary, mode = words
+    backend = CodexBackend(CodexConfig(binary=binary), containment=Containment(allowed=[level]))
+    settings = {"backend.codex.exec.sandbox_mode": mode}
+    request = RunRequest(prompt="Do it.", env=dict(os.environ), extensions=settings)
+    with trio.open_signal_receiver(signal.SIGUSR1) as signals:
+        try:
+            with trio.CancelScope() as scope:
+                async with backend.open_run(request) as run:
+                    async for _ in signals:
+                        break
+                    await end(run, way, scope)
+        except Interrupted:
+            return 0 if way == "raise" else 1
+        except RunCancelled:
+            return 0 if way in ("cancel", "kill") else 1
+    return 0 if way == "scope" and scope.cancelled_caught else 1
+
+
+async def end(run: RunHandle, way: str, scope: trio.CancelScope) -> None:
+    """End the run in this way."""
+    if way == "raise":
+        raise Interrupted
+    if way == "scope":
+        scope.cancel()
+        await trio.lowlevel.checkpoint()
+    elif way == "kill":
+        run.kill()
+    else:
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(trio.to_thread.run_sync, trio.from_thread.run_sync, run.cancel)
+    await run.wait_completed()
+
+
+if __name__ == "__main__":
+    sys.exit(trio.run(main, *sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""How long this machine takes from the agent's start until all its descendants are up."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from codex_adapter.testing import Shell, answer, script
+from tests.real.releases import Release
+from tests.real.stage import Stage
+
+from .cells import MODES
+from .descendants import command
+from .faces import adapter_argv
+from .limits import available
+from .scenarios import SCENARIOS
+from .scene import Scene
+
+__all__ = ["measure_span"]
+
+
+def measure_span(release: Release) -> float:
+    """Seconds, the longer of both modes."""
+    return max(_measure(release, mode) for mode in MODES)
+
+
+def _measure(release: Release, mode: str) -> float:
+    root = Path(tempfile.mkdtemp(prefix="kill-matrix-"))
+    try:
+        stage = Stage(release, root)
+        with stage.model(script(Shell(command(stage.oracle.word)), answer("Done.", gate="go on"))) as server:
+            argv = adapter_argv(SCENARIOS[0], available()[0], mode, stage, 0.0)
+            with Scene(stage, server, argv) as scene:
+                scene.wait_for_agent()
+                started = time.monotonic()
+                scene.wait(0.0, all_up=True)
+                return time.monotonic() - started
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

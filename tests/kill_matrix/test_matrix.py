@@ -1,0 +1,49 @@
+"""The matrix as tests: each way once at each level, with everything up."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.real.releases import Release, installed
+
+from .cells import ALL_UP, Cell, play
+from .limits import LEVELS, available
+from .scenarios import SCENARIOS, Scenario
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("K4", "N1", "N2")]
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    """The CLI from the wheel, else the first that there is."""
+    found = installed()
+    if not found:
+        pytest.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES")
+    return found[0]
+
+
+def _once() -> list[object]:
+    """Each scenario with each level; a few of them belong to the tests of every change."""
+    return [
+        pytest.param(scenario, level, id=f"{scenario.name}-{level}", marks=_marks(scenario, level))
+        for scenario in SCENARIOS
+        for level in LEVELS
+    ]
+
+
+def _marks(scenario: Scenario, level: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.smoke] if scenario.smoke and level in ("pid_namespace", "guard") else []
+
+
+@pytest.mark.parametrize(("scenario", "level"), _once())
+def test_nothing_is_left_that_the_level_holds(scenario: Scenario, level: str, release: Release) -> None:
+    _held(Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0), release)
+
+
+def _held(cell: Cell, release: Release) -> None:
+    if cell.level not in available():
+        pytest.skip(f"this machine has no containment of the level {cell.level}")
+    result = play(cell, release)
+    if result.verdict == "skipped":
+        pytest.skip(result.reason)
+    assert result.verdict in ("clean", "excused"), f"{result.reason}\n{cell.command}"

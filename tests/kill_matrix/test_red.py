@@ -1,0 +1,52 @@
+"""The proof of the matrix: where nothing contains the CLI, the same ways to end it leave what the oracle must see."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.real.releases import installed
+
+from .cells import ALL_UP, Cell, play, scenario_named
+from .descendants import KINDS
+from .faces import BARE
+from .limits import available, not_held
+from .scenarios import SCENARIOS
+from .summary import summary
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("K4", "N1")]
+
+SURVIVORS = {
+    "adapter-KILL": {*KINDS, "codex"},
+    "adapter-TERM": {*KINDS, "codex"},
+    "agent-KILL": {*KINDS} - {"foreground"},
+    "agent-TERM": {*KINDS} - {"foreground"},
+    "agent-STOP+adapter-KILL": {*KINDS, "codex"},
+    "finish": {"own session", "deaf", "daemon", "cleared"},
+}
+"""What lives on with nobody to end it, at the least."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("agent-KILL", marks=pytest.mark.smoke), *(SURVIVORS.keys() - {"agent-KILL"})]
+)
+def test_without_containment_the_oracle_finds_what_is_left(name: str) -> None:
+    if not installed():
+        pytest.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES")
+    cell = Cell(scenario_named(name), BARE, "danger-full-access", ALL_UP, span=1.0)
+    result = play(cell, installed()[0])
+    assert result.verdict == "failed"
+    assert {kind.partition("[")[0] for kind in result.left} >= SURVIVORS[name]
+    assert cell.command in summary([result])
+
+
+@pytest.mark.parametrize("level", ["cgroup", "pid_namespace", "guard", "process_group"])
+def test_every_row_of_the_table_is_brought_about_and_says_what_is_not_held(level: str) -> None:
+    rows = {scenario.row for scenario in SCENARIOS}
+    assert len(rows) == 5
+    assert all(
+        not_held(row, level, available()).partition(",")[0] in ("", "cleared", "all", "no guard") for row in rows
+    )
+
+
+def test_no_two_scenarios_have_one_name() -> None:
+    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS) > 20
