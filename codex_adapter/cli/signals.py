@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -26,27 +29,25 @@ def held_back(*, for_good: bool) -> Iterator[list[signal.Signals]]:
     """
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    wanted = [
-        number for number in _STOPPING if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
-    ]
+    handlers = {number: signal.getsignal(number) for number in _STOPPING}
+    wanted = [number for number in _STOPPING if number is not signal.SIGHUP or handlers[number] is not signal.SIG_IGN]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
-    if for_good:
-        # What is blocked here is not so in the threads that trio keeps, and whoever listens leaves what was before.
-        for number in wanted:
-            signal.signal(number, _drop)
     try:
         yield wanted
     finally:
-        while signal.sigtimedwait(wanted, 0) is not None:
-            pass
         if for_good:
-            for number in wanted:
-                signal.signal(number, signal.SIG_IGN)
+            # Python would tell of a signal that it saw just before it was ignored.
+            sys.unraisablehook = _say_nothing
+        for number in wanted:
+            # This drops those that are held back as well.
+            signal.signal(number, signal.SIG_IGN)
+            if not for_good:
+                signal.signal(number, handlers[number] or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _drop(_number: int, _frame: object) -> None:
-    """Do nothing; unlike an ignored signal, one that is held back meanwhile stays."""
+def _say_nothing(_failure: object) -> None:
+    """As `sys.unraisablehook`."""
 
 
 class StopSignals:
@@ -56,6 +57,7 @@ class StopSignals:
         self._wanted = wanted
         self._hurry = hurry
         self._first: int | None = None
+        self._hurried = False
         self._run: RunHandle | None = None
         self._scope = trio.CancelScope()
 
@@ -66,14 +68,24 @@ class StopSignals:
 
     async def listen(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Receive signals until cancelled, those that were held back first."""
-        with trio.open_signal_receiver(*self._wanted) as arriving:
+        read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        async with trio.lowlevel.FdStream(read_end) as arriving, trio.lowlevel.FdStream(write_end):
+            signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+            for number in self._wanted:
+                # Does nothing, and not in Python: handlers that interrupt one another without end would be our end.
+                signal.signal(number, operator.is_)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self._wanted)
             task_status.started()
             try:
-                async for number in arriving:
-                    self._receive(number)
+                async for numbers in arriving:
+                    # Every signal that has a handler is told here. What comes after the second changes nothing.
+                    for received in filter(self._wanted.__contains__, numbers):
+                        self._receive(received)
+                        if self._hurried:
+                            await trio.sleep_forever()
             finally:
                 signal.pthread_sigmask(signal.SIG_BLOCK, self._wanted)
+                signal.set_wakeup_fd(-1)
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
@@ -93,7 +105,7 @@ class StopSignals:
             self._run = None
 
     def _receive(self, number: int) -> None:
-        again = self._first is not None
+        again = self._hurried = self._first is not None
         if self._first is None:
             self._first = number
         if self._run is None:
