@@ -18,6 +18,8 @@ _Span: TypeAlias = tuple[int, int]
 
 _DEPTH: Final = 4
 """How often a text is taken to be escaped, one within the other: a URL in JSON in the JSON text of a tool's result."""
+_MOST_ESCAPES: Final = 200_000
+"""More would hold everything else up for a second and longer."""
 _MOST_BYTES_ESCAPED: Final = 16
 """Of one byte of a secret, escaped so often."""
 _ALPHANUMERIC = re.compile(rb"[A-Za-z0-9]+")
@@ -101,9 +103,12 @@ class SecretForms:
         return self._may_be_escaped(encoded)
 
     def masked(self, text: str) -> str:
-        """The text with `***` in the place of every secret."""
+        """The text with `***` in the place of every secret. Raises ValueError when that would take too long (X7)."""
         data = text.encode()
-        spans = self._spans(data, _DEPTH if self._may_be_escaped(data) else 0)
+        escaped = self._may_be_escaped(data)
+        if escaped and sum(data.count(escape.mark) for escape in _ESCAPES) > _MOST_ESCAPES:
+            raise ValueError("too many escapes")
+        spans = self._spans(data, _DEPTH if escaped else 0)
         if any(form in data for form in self._encoded):
             spans += [word.span() for word in _ENCODED.finditer(data) if any(form in word[0] for form in self._encoded)]
         out: list[bytes] = []

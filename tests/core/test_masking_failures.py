@@ -131,3 +131,14 @@ def test_a_secret_of_an_environment_that_is_no_text_is_no_failure() -> None:
     masker = Masker(["secret\udcff\udcfevalue", "hunter2hunter2"])
     assert masker.mask(f"{WORD} hunter2hunter2") == f"{WORD} ***"
     assert masker.mask(f"{WORD} 736563726574fffe76616c7565") == f"{WORD} ***"
+
+
+@pytest.mark.rule("X7")
+@pytest.mark.fault("stream", "a text of millions of escapes in which a secret may be", "*** in its place, at once")
+def test_a_text_with_too_many_escapes_is_dropped_where_a_secret_may_be_in_it() -> None:
+    masker = Masker(["hunter2-hunter2"])
+    escapes = "\\\\" * 100_001
+    assert masker.mask(f"{escapes} hunter2 ") == MASK
+    assert masker.mask(escapes) == escapes
+    assert masker.mask(f"{escapes[4:]} hunter2%2Dhunter2") != MASK
+    assert "hunter2" not in masker.mask(f"{escapes[4:]} hunter2%2Dhunter2")

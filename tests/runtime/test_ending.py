@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter import BackendError, RunCancelled, RunRequest, RunTimedOut, collect, open_run
+from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, RunTimedOut, collect, open_run
 from codex_adapter.runtime.containment import Level
 from codex_adapter.testing import (
     CloseStdout,
@@ -58,6 +58,58 @@ async def test_a_status_that_the_system_took_is_a_wait_error_unless_a_guard_wait
                 assert (await run.wait_completed()).status.code == 7
         finally:
             signal.signal(signal.SIGCHLD, previous)
+
+
+@pytest.mark.rule("K4")
+async def test_cancel_insists_with_sigterm(tmp_path: Path, level: Level) -> None:
+    steps = [IgnoreSignals(("SIGINT",)), *WHOLE_TURN[:2], Hang()]
+    runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
+    async with runs.open_run(RunRequest(prompt="x")) as run:
+        await run.events.receive()
+        run.cancel()
+        with pytest.raises(RunCancelled):
+            await run.wait_completed()
+        assert run._status is not None
+        assert run._status.signal == "SIGTERM"
+
+
+@pytest.mark.rule("K4")
+async def test_a_stopped_agent_is_continued_to_end_as_it_would(
+    tmp_path: Path, level: Level, survivors: Survivors
+) -> None:
+    steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
+    runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
+    async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
+        await run.events.receive()
+        [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
+        os.kill(agent.pid, signal.SIGSTOP)
+        run.cancel()
+        with pytest.raises(RunCancelled):
+            await run.wait_completed()
+        assert run._status is not None
+        assert run._status.signal != "SIGKILL"
+
+
+@pytest.mark.rule("K4", "K1", "D4")
+async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(tmp_path: Path) -> None:
+    binary = tmp_path / "codex"
+    binary.write_text(
+        "#!/bin/sh\n"
+        "read -r prompt\n"
+        "trap 'head -c 3000000 /dev/zero; exit 7' INT\n"
+        """echo '{"type":"turn.started"}'\n"""
+        "while :; do sleep 0.02; done\n"
+    )
+    binary.chmod(0o755)
+    settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path))
+    async with open_run(RunRequest(prompt="x\n", timeout=0.3), config=settings) as run:
+        await run.events.receive()
+        await run._exited.wait()
+        events = [event async for event in run.events]
+        with pytest.raises(RunTimedOut):
+            await run.wait_completed()
+        assert str(run._status) == "exit status: 7"
+    assert events[-1].message == "codex backend error: timeout (details redacted when unsafe)"
 
 
 @pytest.mark.rule("K4", "K3")

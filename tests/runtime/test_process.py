@@ -105,6 +105,17 @@ async def test_a_flood_on_stderr_is_drained_and_shown_nowhere(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.rule("S3", "S7")
+@pytest.mark.fault(
+    "spawning", "an agent that fills its stderr before it reads a long prompt", "both go on, nothing waits"
+)
+async def test_the_prompt_and_the_errors_flow_at_the_same_time(tmp_path: Path) -> None:
+    steps = [WriteStderr("error\n", 1024 * 1024), ReadPrompt(), *WHOLE_TURN]
+    with trio.fail_after(30):
+        completion = await collect(RunRequest(prompt="x" * 1024 * 1024), config=config(tmp_path, *steps))
+    assert completion.final_text == "done"
+
+
 @pytest.mark.rule("D1")
 async def test_an_event_is_there_before_the_agent_goes_on(tmp_path: Path) -> None:
     steps = [*WHOLE_TURN[:2], WaitFor("go"), *WHOLE_TURN[2:]]
