@@ -167,3 +167,11 @@ def test_a_secret_is_known_in_json_text_too() -> None:
     secret = 'pass"word\\with\nall\u00e9'
     assert mask(json.dumps({"a": secret}, ensure_ascii=False), secret) == '{"a": "***"}'
     assert mask(f"<{secret}>", secret) == "<***>"
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize("secret", ["hunter2+hunter2", "sk-proj-0123456789abcdef01"])
+@pytest.mark.parametrize("before", range(65_536 - 30, 65_536 + 2))
+def test_a_secret_is_seen_wherever_it_stands_in_a_long_text(secret: str, before: int) -> None:
+    masked = Masker(["hunter2+hunter2"]).mask(f"{'.' * before} {secret} {'.' * 70_000}")
+    assert masked == f"{'.' * before} {MASK} {'.' * 70_000}"

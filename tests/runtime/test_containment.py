@@ -19,7 +19,6 @@ from codex_adapter.core.validation import CONTAINMENT_LEVELS
 from codex_adapter.runtime.backend import CodexBackend
 from codex_adapter.runtime.cgroup import make_cgroup
 from codex_adapter.runtime.containment import LEVELS, Contained, Containment, Level
-from codex_adapter.runtime.guarded import start_guarded
 from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process_group import ProcessGroup
 from codex_adapter.testing import Hang, WriteFacts, read_facts
@@ -166,27 +165,6 @@ def guards(survivors: Survivors) -> list[int]:
     while inner := [process.pid for process in survivors.children(found[-1]) if "guard.py" in process.argv]:
         found += inner
     return found
-
-
-@pytest.mark.rule("N1")
-async def test_one_who_is_not_root_has_a_namespace_too(
-    tmp_path: Path, survivors: Survivors, user_namespaces: None
-) -> None:
-    with Path(os.devnull).open("r+b", buffering=0) as nothing:
-        contained = await start_guarded(
-            ["/bin/sh", "-c", "(setsid sleep 60 &) ; exit 7"],
-            env={**os.environ, **survivors.env},
-            cwd=str(tmp_path),
-            pipes=[nothing.fileno()] * 3,
-            mark="none",
-            hold="user_namespace",
-            cgroup=None,
-            file=None,
-        )
-        assert (await contained.wait()).code == 7
-        assert survivors.now() != []
-        await contained.aclose()
-    assert survivors.now() == []
 
 
 @pytest.mark.rule("N1", "K5")

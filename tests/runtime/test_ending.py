@@ -96,7 +96,7 @@ async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
     binary.write_text(
         "#!/bin/sh\n"
         "read -r prompt\n"
-        "trap 'head -c 3000000 /dev/zero; exit 7' INT\n"
+        "trap 'head -c 3000000 /dev/zero | tr \\\\0 x | fold -w 1000; exit 7' INT\n"
         """echo '{"type":"turn.started"}'\n"""
         "while :; do sleep 0.02; done\n"
     )
@@ -191,3 +191,19 @@ async def test_an_agent_that_lingers_after_its_turn_is_ended_with_its_answer(tmp
     completion = await collect(RunRequest(prompt="x"), config=config(tmp_path, *WHOLE_TURN, Hang(), exit_grace=0.3))
     assert completion.final_text == "done"
     assert completion.status.signal == "SIGINT"
+
+
+@pytest.mark.rule("K5")
+async def test_an_exception_leaves_a_cancelled_block_as_it_is(tmp_path: Path, survivors: Survivors) -> None:
+    settings = config(tmp_path, *WHOLE_TURN[:2], Hang())
+
+    async def leave(scope: trio.CancelScope) -> None:
+        async with open_run(RunRequest(prompt="x", env=survivors.env), config=settings) as run:
+            await run.events.receive()
+            scope.cancel()
+            raise KeyError("mine")
+
+    with trio.CancelScope() as scope, pytest.raises(KeyError, match="mine") as caught:
+        await leave(scope)
+    assert caught.value.__context__ is None
+    assert survivors.now() == []

@@ -28,13 +28,19 @@ pytestmark = pytest.mark.rule("N5")
 CLEARED = {kind for kind, options in DESCENDANTS.items() if options.get("clear_environment")}
 
 
+def started(pid: int) -> str:
+    """When the process was started, as the system tells it."""
+    return Path(f"/proc/{pid}/stat").read_text().split()[21]
+
+
 def test_a_mark_tells_whether_its_adapter_lives() -> None:
     mine = new_mark()
     assert not adapter_is_gone(mine)
     with subprocess.Popen(["sleep", "600"]) as other:
-        theirs = re.sub(r"^\d+", str(other.pid), mine)
         # The id is there again, but it is another process that has it now.
-        assert adapter_is_gone(theirs)
+        assert adapter_is_gone(re.sub(r"^\d+", str(other.pid), mine))
+        theirs = re.sub(r"^\d+-\d+", f"{other.pid}-{started(other.pid)}", mine)
+        assert not adapter_is_gone(theirs)
         other.kill()
         os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
         assert adapter_is_gone(theirs)
@@ -68,11 +74,11 @@ def sleeping(mark: str | None) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.fault("signals", "SIGKILL to an adapter without a guard", "doctor --orphans --kill ends what it left")
 async def test_what_a_killed_adapter_left_is_listed_and_then_ended(tmp_path: Path, survivors: Survivors) -> None:
     steps = [*start_all_kinds(), *WHOLE_TURN[:2], Hang()]
-    with adapter(steps, survivors, tmp_path, allowed=["process_group"]) as started:
-        all_of_it = {process.pid for process in survivors.now()} - {started.process.pid}
+    with adapter(steps, survivors, tmp_path, allowed=["process_group"]) as held:
+        all_of_it = {process.pid for process in survivors.now()} - {held.process.pid}
         assert all_of_it.isdisjoint(orphan.pid for orphan in orphans())
-        started.process.kill()
-        started.process.wait()
+        held.process.kill()
+        held.process.wait()
     found = [orphan for orphan in orphans() if orphan.pid in all_of_it]
     # the agent itself, and whoever has kept the mark
     assert len(found) == 1 + len(DESCENDANTS.keys() - CLEARED)
@@ -86,8 +92,7 @@ async def test_what_is_in_the_cgroup_of_a_killed_adapter_is_an_orphan_without_a_
     if "cgroup" not in levels:
         pytest.skip("this machine has no cgroup for us")
     with sleeping(None) as other, sleeping(None) as process:
-        started = Path(f"/proc/{other.pid}/stat").read_text().split()[21]
-        cgroup = make_cgroup(re.sub(r"^\d+-\d+", f"{other.pid}-{started}", new_mark()))
+        cgroup = make_cgroup(re.sub(r"^\d+-\d+", f"{other.pid}-{started(other.pid)}", new_mark()))
         assert cgroup is not None
         Path(cgroup.path, "cgroup.procs").write_text(str(process.pid))
         other.kill()

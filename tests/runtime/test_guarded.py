@@ -1,0 +1,58 @@
+"""A guard by itself: how it holds a run of one who is not root, and what it makes of what it inherits."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.guarded import Guarded, start_guarded
+
+from .survivors import Survivors
+
+pytestmark = pytest.mark.rule("N2")
+
+
+async def started(script: str, hold: str, tmp_path: Path, survivors: Survivors) -> Guarded:
+    """A guard, held in this way, of a shell that carries out the script."""
+    with Path(os.devnull).open("r+b", buffering=0) as nothing:
+        return await start_guarded(
+            ["/bin/sh", "-c", script],
+            env={**os.environ, **survivors.env},
+            cwd=str(tmp_path),
+            pipes=[nothing.fileno()] * 3,
+            mark="none",
+            hold=hold,
+            cgroup=None,
+            file=None,
+        )
+
+
+@pytest.mark.rule("N1")
+@pytest.mark.usefixtures("user_namespaces")
+async def test_one_who_is_not_root_has_a_namespace_too(tmp_path: Path, survivors: Survivors) -> None:
+    guarded = await started("(setsid sleep 60 &) ; exit 7", "user_namespace", tmp_path, survivors)
+    assert (await guarded.wait()).code == 7
+    assert survivors.now() != []
+    await guarded.aclose()
+    assert survivors.now() == []
+
+
+@pytest.mark.fault("signals", "a guard that starts with SIGCHLD ignored", "it waits for its children all the same")
+@pytest.mark.parametrize("hold", ["guard", "pid_namespace"])
+async def test_a_guard_that_starts_with_sigchld_ignored_tells_that_nothing_is_left(
+    tmp_path: Path, hold: str, levels: list[Level], survivors: Survivors
+) -> None:
+    if hold not in levels:
+        pytest.skip(f"this machine has no containment of the level {hold}")
+    previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        guarded = await started("exit 7", hold, tmp_path, survivors)
+    finally:
+        signal.signal(signal.SIGCHLD, previous)
+    assert (await guarded.wait()).code == 7
+    await guarded.aclose()
+    assert guarded._process.returncode == 0
