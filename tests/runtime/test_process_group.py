@@ -1,0 +1,35 @@
+"""The weakest containment by itself: an agent that has exited keeps its id until all of its group is gone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.process_group import start_group
+
+from .survivors import Survivors
+
+
+@pytest.mark.rule("N1", "K4")
+async def test_the_id_of_an_agent_is_not_given_away_while_its_group_is_to_be_killed(
+    tmp_path: Path, survivors: Survivors
+) -> None:
+    script = "echo $$ >agent; sleep 60 >/dev/null & exit 7"
+    with Path(os.devnull).open("r+b", buffering=0) as nothing:
+        group = start_group(
+            ["/bin/sh", "-c", script],
+            env={**os.environ, **survivors.env},
+            cwd=str(tmp_path),
+            pipes=[nothing.fileno()] * 3,
+            mark=new_mark(),
+        )
+    assert (await group.wait()).code == 7
+    status = Path("/proc", (tmp_path / "agent").read_text().strip(), "status")
+    assert "State:\tZ" in status.read_text()
+    assert survivors.now() != []
+    await group.aclose()
+    assert not status.exists()
+    assert survivors.now() == []
