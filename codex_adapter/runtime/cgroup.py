@@ -6,15 +6,12 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from codex_adapter.runtime.killing import kill_until_none_is_found
-from codex_adapter.runtime.marks import adapter_is_gone
+from codex_adapter.runtime.marks import directory_name, is_left_directory
 from codex_adapter.runtime.shortage import is_shortage
 
 __all__ = ["Cgroup", "left_cgroups", "make_cgroup"]
-
-_PREFIX: Final = "codex-adapter-"
 
 
 class Cgroup:
@@ -53,7 +50,7 @@ def make_cgroup(mark: str) -> Cgroup | None:
         return None
     home = Path(place[0], place[1])
     _sweep(home)
-    path = home / (_PREFIX + mark)
+    path = home / directory_name(mark)
     try:
         path.mkdir()
     except OSError as error:
@@ -73,14 +70,14 @@ def left_cgroups() -> Iterator[Cgroup]:
     if place is not None:
         for directory, below, _ in os.walk(place[0]):
             for name in below:
-                if name.startswith(_PREFIX) and adapter_is_gone(name.removeprefix(_PREFIX)):
+                if is_left_directory(name):
                     yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk gives them
 
 
 def _sweep(home: Path) -> None:
     """Remove empty cgroups of adapters that are gone: one that was killed could not remove its own."""
-    for path in home.glob(f"{_PREFIX}*"):
-        if adapter_is_gone(path.name.removeprefix(_PREFIX)):
+    for path in home.glob("*"):
+        if is_left_directory(path.name):
             with contextlib.suppress(OSError):
                 path.rmdir()
 

@@ -10,10 +10,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MARK_VARIABLE", "adapter_is_gone", "kill_marked", "mark_of", "marked", "new_mark", "pids", "with_mark"]
+__all__ = [
+    "MARK_VARIABLE",
+    "adapter_is_gone",
+    "directory_name",
+    "is_left_directory",
+    "kill_marked",
+    "mark_of",
+    "marked",
+    "new_mark",
+    "pids",
+    "with_mark",
+]
 
 MARK_VARIABLE: Final = "CODEX_ADAPTER_RUN"
 _VARIABLE: Final = f"{MARK_VARIABLE}=".encode()
+_DIRECTORY: Final = "codex-adapter-"
 
 
 def new_mark() -> str:
@@ -39,6 +51,16 @@ def adapter_is_gone(marks: str) -> bool:
                 if str(_started(int(pid))) != started:
                     return True
     return False
+
+
+def directory_name(mark: str) -> str:
+    """The name of a directory, wherever it is, that belongs to the run with this mark."""
+    return _DIRECTORY + mark
+
+
+def is_left_directory(name: str) -> bool:
+    """Whether this is the name of a directory of a run whose adapter is gone."""
+    return name.startswith(_DIRECTORY) and adapter_is_gone(name.removeprefix(_DIRECTORY))
 
 
 def pids() -> Iterator[int]:

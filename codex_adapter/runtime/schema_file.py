@@ -8,18 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
-from typing import Final
 
 import msgspec
 
 from codex_adapter.core.extensions import ExecOptions
 from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError
-from codex_adapter.runtime.marks import adapter_is_gone
+from codex_adapter.runtime.marks import directory_name, is_left_directory
 
 __all__ = ["left_directories", "schema_file"]
-
-_PREFIX: Final = "codex-adapter-"
 
 
 @contextmanager
@@ -32,7 +29,7 @@ def schema_file(options: ExecOptions, mark: str) -> Iterator[str | None]:
         yield None
         return
     try:
-        directory = Path(tempfile.gettempdir(), _PREFIX + mark)
+        directory = Path(tempfile.gettempdir(), directory_name(mark))
     except OSError:
         raise _io_error() from None
     for left in left_directories():
@@ -59,11 +56,7 @@ def _io_error() -> BackendError:
 def left_directories() -> list[Path]:
     """The directories of runs whose adapter is gone and no guard has removed them."""
     with suppress(OSError):
-        return [
-            path
-            for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")
-            if adapter_is_gone(path.name.removeprefix(_PREFIX))
-        ]
+        return [path for path in Path(tempfile.gettempdir()).iterdir() if is_left_directory(path.name)]
     return []
 
 
