@@ -144,7 +144,7 @@ class PlanItem(msgspec.Struct, frozen=True, gc=False):
     """One step of the agent's plan (M6)."""
 
     text: str
-    completed: bool
+    completed: bool = False
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.plan.v1"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from codex_adapter.core.framing import Line, LineFramer
+from codex_adapter.core.context import Context
+from codex_adapter.core.framing import Block, LineFramer
 from codex_adapter.core.parsing import BadLine, LineParser
 from codex_adapter.core.thread_events import ThreadEvent
 
@@ -31,14 +33,16 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
 
     A line that is no thread event is given as a `BadLine`. Raises OSError when the file cannot be read.
     """
-    framer, parser = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES)
+    framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES), Context()
 
-    def lines() -> Iterator[Line]:
+    def blocks() -> Iterator[list[Block]]:
         with Path(path).open("rb") as file:
             while data := file.read(_READ_SIZE):
-                yield from framer.receive_data(data)
-        yield from framer.receive_eof()
+                yield framer.receive_data(data)
+        yield framer.receive_eof()
 
-    for number, line in enumerate(lines(), 1):
-        for event in parser.parse((line,)):
-            yield NumberedLine(number, event)
+    events = chain.from_iterable(map(parser.parse, blocks()))
+    for number, event in enumerate(events, 1):
+        if not isinstance(event, BadLine):
+            context.place(event)
+        yield NumberedLine(number, event)

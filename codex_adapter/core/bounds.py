@@ -9,13 +9,33 @@ import msgspec
 
 from codex_adapter.events import Dropped, Event, Facet, TextPart, ToolCall
 
-__all__ = ["DATA_LIMIT", "FINAL_TEXT_LIMIT", "MESSAGE_LIMIT", "TEXT_LIMIT", "bound", "cut"]
+__all__ = [
+    "DATA_LIMIT",
+    "FINAL_TEXT_LIMIT",
+    "LONG_MESSAGE",
+    "LONG_NAME",
+    "LONG_PLAN",
+    "LONG_TEXT",
+    "MESSAGE_LIMIT",
+    "TEXT_LIMIT",
+    "bound",
+    "cut",
+]
 
 CHANNEL_LIMIT: Final = 128
 TEXT_LIMIT: Final = 65_536
 MESSAGE_LIMIT: Final = 4_096
 DATA_LIMIT: Final = 65_536
 FINAL_TEXT_LIMIT: Final = 65_536
+
+LONG_TEXT: Final = TEXT_LIMIT // 4
+"""A text of no more characters keeps to its bound, whatever the characters are."""
+LONG_MESSAGE: Final = MESSAGE_LIMIT // 4
+"""The same for a message."""
+LONG_NAME: Final = 1_024
+"""A facet whose ids and names have no more characters each keeps to its bound, however they are escaped."""
+LONG_PLAN: Final = 8_192
+"""A plan keeps to its bound that has no more characters, a step counting as eight more."""
 
 _CUT_MARK = "…(truncated)"
 _CUT_MARK_BYTES = len(_CUT_MARK.encode())

@@ -6,9 +6,10 @@ from typing import Final
 
 from codex_adapter.events import TurnOutcome
 
-__all__ = ["RunFacts"]
+__all__ = ["MOST_OPEN_TOOLS", "RunFacts"]
 
-_MOST_OPEN_TOOLS: Final = 1_024
+MOST_OPEN_TOOLS: Final = 1_024
+"""So many at once are no agent's work, and the oldest alone decide on time limits (K2)."""
 
 
 class RunFacts:
@@ -31,11 +32,6 @@ class RunFacts:
         self.open_tools: dict[str, None] = {}
         self.lines = 0
         self.stalls = 0
-
-    def tool_opened(self, item_id: str) -> None:
-        """A call began. So many at once are no agent's work, and the oldest alone decide on time limits (K2)."""
-        if len(self.open_tools) < _MOST_OPEN_TOOLS:
-            self.open_tools[item_id] = None
 
     def take_progress(self) -> bool:
         """Whether there was progress since the last call (K2)."""

@@ -1,16 +1,13 @@
-"""Bytes -> lines, bounded: split at newline only, whatever the cuts between reads (L1, L2, L3, L5)."""
+"""Bytes -> blocks of whole lines, bounded: cut at newlines only, whatever the cuts between reads (L1, L2, L3, L5)."""
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import msgspec
 
-__all__ = ["Line", "LineFramer", "OversizeLine"]
-
-
-# What sorts behind it begins neither with white space nor not at all.
-_WHITE_SPACE: Final = b" \xff"
+__all__ = ["Block", "LineFramer", "OversizeLine", "line_count", "lines_of"]
 
 
 class OversizeLine(msgspec.Struct, frozen=True, gc=False):
@@ -18,18 +15,27 @@ class OversizeLine(msgspec.Struct, frozen=True, gc=False):
 
     length: int
 
-    def __len__(self) -> int:
-        return self.length
+
+Block: TypeAlias = bytes | bytearray | OversizeLine
+"""Whole lines, one or many, with their newlines; or what stands in place of one."""
 
 
-Line: TypeAlias = bytes | bytearray | OversizeLine
+def lines_of(block: bytes | bytearray) -> Iterator[bytes | bytearray]:
+    """The lines of a block: without their newline and one carriage return before it, and none of white space (L1)."""
+    for line in block.split(b"\n"):
+        if line and not line.isspace():
+            yield line[:-1] if line.endswith(b"\r") else line
+
+
+def line_count(block: bytes | bytearray) -> int:
+    """How many lines a block is, those of white space too."""
+    # `count` looks at byte after byte; `replace` searches, which takes a sixth of its time.
+    newlines = len(block) - len(block.replace(b"\n", b""))
+    return newlines + (not block.endswith(b"\n"))
 
 
 class LineFramer:
-    """Cuts a byte stream into lines without their newline, and skips lines longer than `limit` bytes (L2).
-
-    A line of only white space is no line; one carriage return before the newline is dropped (L1).
-    """
+    """Cuts a byte stream where lines end, and skips lines longer than `limit` bytes (L2)."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -37,29 +43,26 @@ class LineFramer:
         self._skipped = 0  # bytes of an unfinished line over the limit; its buffer is empty by then
         self._skipped_ends_in_cr = False
 
-    def receive_data(self, data: bytes) -> list[Line]:
+    def receive_data(self, data: bytes) -> list[Block]:
         """The lines that `data` completes, in order."""
-        pieces = data.split(b"\n")
-        last = pieces.pop()
-        lines: list[Line] = []
-        if pieces and (self._buffer or self._skipped):
-            self._hold(pieces[0])
-            pieces[0] = b""
-            self._release(lines)
-        if len(data) <= self._limit and b"\r" not in data and pieces and min(pieces) > _WHITE_SPACE:
-            lines += pieces
-        else:
-            for line in pieces:
-                self._finish(line, lines)
-        if last:
-            self._hold(last)
-        return lines
+        end = data.rfind(b"\n") + 1
+        blocks: list[Block] = []
+        if end and (self._skipped or len(self._buffer) + end > self._limit):
+            for line in data[: end - 1].split(b"\n"):
+                self._hold(line)
+                self._release(blocks)
+        elif end:
+            self._buffer += data[:end]
+            blocks.append(self._buffer)
+            self._buffer = bytearray()
+        self._hold(data[end:])
+        return blocks
 
-    def receive_eof(self) -> list[Line]:
+    def receive_eof(self) -> list[Block]:
         """What stands after the last newline, as a line too (L3)."""
-        lines: list[Line] = []
-        self._release(lines)
-        return lines
+        blocks: list[Block] = []
+        self._release(blocks)
+        return blocks
 
     def _hold(self, piece: bytes) -> None:
         # One byte over the limit is kept: it may be the carriage return that is dropped.
@@ -70,18 +73,12 @@ class LineFramer:
             self._skipped_ends_in_cr = piece.endswith(b"\r")
             self._buffer = bytearray()
 
-    def _release(self, lines: list[Line]) -> None:
-        if self._skipped:
-            lines.append(OversizeLine(self._skipped - self._skipped_ends_in_cr))
-            self._skipped = 0
-        else:
-            buffer, self._buffer = self._buffer, bytearray()
-            self._finish(buffer, lines)
-
-    def _finish(self, line: bytes | bytearray, lines: list[Line]) -> None:
-        if line.endswith(b"\r"):
-            line = line[:-1]
-        if len(line) > self._limit:
-            lines.append(OversizeLine(len(line)))
-        elif line and not line.isspace():
-            lines.append(line)
+    def _release(self, blocks: list[Block]) -> None:
+        length = self._skipped - self._skipped_ends_in_cr or len(self._buffer) - self._buffer.endswith(b"\r")
+        if length > self._limit:
+            blocks.append(OversizeLine(length))
+        elif length:
+            blocks.append(self._buffer)
+        self._buffer = bytearray()
+        self._skipped = 0
+        self._skipped_ends_in_cr = False

@@ -1,4 +1,4 @@
-"""Line -> thread event, with the thread and turn it belongs to; a bad line -> one of our reasons (T1 to T5, L4)."""
+"""Lines -> thread events; a bad line -> one of our reasons (T1, T2, T4, T5, L4)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,13 @@ from typing import final
 import msgspec
 
 from codex_adapter.core import thread_events
-from codex_adapter.core.framing import Line, OversizeLine
+from codex_adapter.core.framing import Block, OversizeLine, line_count, lines_of
 from codex_adapter.core.legacy import modernize
 from codex_adapter.core.redaction import normalize_error_text, parse_error_text
-from codex_adapter.core.thread_events import (
-    DecodedEvent,
-    ThreadEvent,
-    ThreadStarted,
-    TurnCompleted,
-    TurnFailed,
-    TurnStarted,
-    Unknown,
-)
+from codex_adapter.core.thread_events import DecodedEvent, ThreadEvent, Unknown
+from codex_adapter.events import PlanItem
 
-__all__ = ["BadLine", "LineParser", "usable_id"]
-
-_LONGEST_ID = 1024
-
-
-def usable_id(thread_id: str) -> bool:
-    """Whether a thread id is one to remember: neither blank nor over 1024 bytes (M5)."""
-    return bool(thread_id.strip()) and len(thread_id.encode()) <= _LONGEST_ID
+__all__ = ["BadLine", "LineParser"]
 
 
 @final
@@ -43,63 +29,39 @@ class BadLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class LineParser:
-    """Decodes lines and keeps the context that they leave out (T3).
-
-    `thread_id` and `turn_id` are those in force after the last line. An instance serves one run.
-    """
+    """Decodes lines, each for itself: what a line leaves out, the context fills in (T3). `limit` is that of L2."""
 
     def __init__(self, limit: int) -> None:
-        self.thread_id: str | None = None
-        self.turn_id: str | None = None
-        self._turns = 0
         self._limit = limit
 
-    def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
-        """The thread event of each line, its ids filled in, or what is wrong with the line (L4)."""
-        decode = _DECODER.decode
+    def parse(self, blocks: Iterable[Block]) -> list[ThreadEvent | BadLine]:
+        """The thread event of each line, or what is wrong with the line (L4)."""
         parsed: list[ThreadEvent | BadLine] = []
-        for line in lines:
+        for block in blocks:
+            if isinstance(block, OversizeLine):
+                reason = f"line longer than {self._limit} bytes"
+                parsed.append(BadLine(parse_error_text(reason, block.length)))
+                continue
             try:
-                event: ThreadEvent = decode(line)  # type: ignore[arg-type]  # an OversizeLine is refused like others
-            except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
-                other = self._second_look(line, error)
-                if isinstance(other, BadLine):
-                    parsed.append(other)
-                    continue
-                event = other
-            if event.thread_id is event.turn_id is event.conversation_id is None and type(event) not in _TURNS:
-                event.thread_id = self.thread_id
-                event.turn_id = self.turn_id
+                events: list[ThreadEvent] = _DECODER.decode_lines(block)
+            except Exception:  # noqa: BLE001 - whatever it is, it is that of one line or more
+                events = []
+            # To the decoder a newline is white space like other: an event for each line says that none has one inside.
+            if len(events) == line_count(block):
+                parsed += events
             else:
-                self._place(event)
-            parsed.append(event)
+                parsed += map(self._parse_line, lines_of(block))
         return parsed
 
-    def _place(self, event: ThreadEvent) -> None:
-        """Fill in the ids of a line that has some of its own, or that changes those in force (T3)."""
-        if event.thread_id is None:
-            event.thread_id = event.conversation_id or self.thread_id
-        if event.thread_id is not None and event.thread_id != self.thread_id and usable_id(event.thread_id):
-            self.thread_id = event.thread_id
-            self.turn_id = None
-        if isinstance(event, ThreadStarted):
-            self.turn_id = None
-            return
-        if isinstance(event, TurnStarted):
-            self._turns += 1
-            if event.turn_id is None or not usable_id(event.turn_id):
-                event.turn_id = f"synthetic-turn-{self._turns}"
-        if event.turn_id is None:
-            event.turn_id = self.turn_id
-        elif usable_id(event.turn_id):
-            self.turn_id = event.turn_id
-        if isinstance(event, TurnCompleted | TurnFailed):
-            self.turn_id = None
+    def _parse_line(self, line: bytes | bytearray) -> ThreadEvent | BadLine:
+        try:
+            event: ThreadEvent = _DECODER.decode(line)
+        except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+            return self._second_look(line, error)
+        return event
 
-    def _second_look(self, line: Line, error: Exception) -> ThreadEvent | BadLine:
+    def _second_look(self, line: bytes | bytearray, error: Exception) -> ThreadEvent | BadLine:
         """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
-        if isinstance(line, OversizeLine):
-            return BadLine(parse_error_text(f"line longer than {self._limit} bytes", len(line)))
         if not isinstance(error, msgspec.ValidationError):
             return _parse_error(line, error)
         try:
@@ -123,7 +85,6 @@ class LineParser:
         return event
 
 
-_TURNS = frozenset[type]((ThreadStarted, TurnStarted, TurnCompleted, TurnFailed))
 _DECODER = msgspec.json.Decoder(DecodedEvent)
 
 
@@ -147,7 +108,7 @@ _PATH = re.compile(r" - at `\$[^`]*?([a-z_]+)(?:\[[^`]*)?`\Z")
 
 
 def _own_field_names() -> frozenset[str]:
-    structs = (getattr(thread_events, name) for name in thread_events.__all__)
+    structs = [PlanItem, *(getattr(thread_events, name) for name in thread_events.__all__)]
     names: set[str] = {"type"}
     for struct in structs:
         names.update(getattr(struct, "__struct_fields__", ()))

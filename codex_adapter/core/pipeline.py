@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, MESSAGE_LIMIT, bound, cut
+from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound, cut
 from codex_adapter.core.facts import RunFacts
-from codex_adapter.core.framing import Line, LineFramer
+from codex_adapter.core.framing import Block, LineFramer
 from codex_adapter.core.mapping import Mapper
 from codex_adapter.core.masking import Masker, mask_event
 from codex_adapter.core.parsing import LineParser
@@ -22,9 +22,6 @@ from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
 
 __all__ = ["Pipeline"]
 
-# What a line of this many bytes can give keeps to every bound: a string is never longer than its JSON text, a facet
-# adds ids of at most 1,024 bytes, and the smallest bound is that of a message.
-SHORT_LINE: Final = MESSAGE_LIMIT
 _NAMES: Final = 64
 _LONGEST_NAME: Final = 1_024
 
@@ -86,22 +83,11 @@ class Pipeline:
             usage=facts.usage,
         )
 
-    def _process(self, lines: list[Line]) -> list[Event]:
+    def _process(self, blocks: list[Block]) -> list[Event]:
+        lines = self._parser.parse(blocks)
         self.facts.lines += len(lines)
-        long = [index for index, line in enumerate(lines) if len(line) > SHORT_LINE]
-        if not long:
-            return self._events(lines)
-        events: list[Event] = []
-        start = 0
-        for index in long:
-            events += self._events(lines[start:index])
-            self._bound(self._events(lines[index : index + 1]), events)
-            start = index + 1
-        events += self._events(lines[start:])
-        return events
-
-    def _events(self, lines: list[Line]) -> list[Event]:
-        return self._masked(self._mapper.map(self._parser.parse(lines)))
+        events = self._masked(self._mapper.map(lines))
+        return self._bounded(events) if self._mapper.long else events
 
     def _masked(self, events: list[Event]) -> list[Event]:
         """Masked before they are split, so that no secret is cut in two."""
@@ -111,12 +97,15 @@ class Pipeline:
         free_text.clear()
         return events
 
-    def _bound(self, events: list[Event], out: list[Event]) -> None:
-        first = len(out)
-        seq = events[0].seq
+    def _bounded(self, events: list[Event]) -> list[Event]:
+        """Each within its bounds or in pieces that are, and numbered anew (B6)."""
+        bounded: list[Event] = []
+        first = events[0].seq
         for event in events:
-            bound(replace(event, seq=seq + len(out) - first), out)
-        self._mapper.seq = out[-1].seq + 1
+            bound(replace(event, seq=first + len(bounded)), bounded)
+        self._mapper.long = False
+        self._mapper.seq = first + len(bounded)
+        return bounded
 
     def _mask_name(self, name: str) -> str:
         """Names and ids come again and again; one that is longer than any should be is not worth its memory."""

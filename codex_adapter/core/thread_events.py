@@ -11,6 +11,8 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
+from codex_adapter.events import PlanItem
+
 __all__ = [
     "AgentMessage",
     "CollabToolCall",
@@ -28,7 +30,6 @@ __all__ = [
     "Reasoning",
     "ThreadEvent",
     "ThreadStarted",
-    "TodoItem",
     "TodoList",
     "TurnCompleted",
     "TurnFailed",
@@ -121,17 +122,10 @@ class WebSearch(_Item, tag="web_search", kw_only=True):
     status: str = ""
 
 
-class TodoItem(msgspec.Struct, gc=False):
-    """One step of the plan."""
-
-    text: str
-    completed: bool = False
-
-
 class TodoList(_Item, tag="todo_list", kw_only=True):
     """The agent's plan, whole."""
 
-    items: list[TodoItem]
+    items: tuple[PlanItem, ...]
 
 
 class ErrorItem(_Item, tag="error", kw_only=True):

@@ -28,8 +28,10 @@ _NO_BYTES = ToolBytes()
 
 
 def _command(item: te.CommandExecution, phase: ToolPhase, thread_id: str | None, turn_id: str | None) -> Tool:
-    output, errors, code = item.aggregated_output or item.stdout, item.stderr, item.exit_code
-    size = ToolBytes(_utf8(output), _utf8(errors) if errors else 0) if output or errors else _NO_BYTES
+    output, code = item.aggregated_output or item.stdout, item.exit_code
+    size = _NO_BYTES
+    if output or item.stderr:
+        size = ToolBytes(len(output) if output.isascii() else len(output.encode()), _utf8(item.stderr))
     status = _STATUSES.get(item.status) or _status(item.status, phase, bool(code))
     return Tool(item.id, thread_id, turn_id, "command_execution", phase, status, code, size, None)
 

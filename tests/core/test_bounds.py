@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -217,3 +218,37 @@ def test_the_pieces_of_a_text_stand_where_its_event_stood() -> None:
         (3, "xxxxxx", 18_928),
         (4, "after", 5),
     ]
+
+
+def _item(item_type: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "item.completed", "item": {"id": "a", "type": item_type, **fields}}
+
+
+LONG_STRINGS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "text": lambda text: _item("reasoning", text=text),
+    "message of an item": lambda text: _item("error", message=text),
+    "message of a line": lambda text: {"type": "error", "message": text},
+    "message of a failure": lambda text: {**_item("agent_message", text=""), "type": "item.failed", "error": text},
+    "id of a text": lambda text: _item("agent_message", id=text, text=""),
+    "id of a tool": lambda text: _item("command_execution", id=text),
+    "name of a tool": lambda text: _item("mcp_tool_call", tool=text),
+    "turn": lambda text: {**_item("command_execution"), "turn_id": text},
+    "thread": lambda text: {**_item("command_execution"), "thread_id": text},
+    "one step": lambda text: _item("todo_list", items=[{"text": text}]),
+    "many steps": lambda text: _item("todo_list", items=[{"text": ""} for _ in text]),
+}
+
+
+@pytest.mark.rule("B1", "B2", "B3", "B4", "B6")
+@pytest.mark.parametrize("place", LONG_STRINGS)
+@pytest.mark.parametrize("character", ["x", "\u20ac", "\x01"])
+@pytest.mark.parametrize("length", [1_023, 1_024, 1_025, 4_096, 4_097, 8_200, 10_900, 16_385, 65_536, 65_537, 200_000])
+def test_no_string_of_a_line_is_too_long_for_its_event(place: str, character: str, length: int) -> None:
+    line = json.dumps(LONG_STRINGS[place](character * length)).encode() + b"\n"
+    events = Pipeline().receive_data(b'{"type":"turn.started"}\n' + line + b'{"type":"turn.failed"}\n')
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert (events[0].kind, events[-1].message) == ("status", "turn failed")
+    for event in events:
+        assert len((event.text or "").encode()) <= TEXT_LIMIT
+        assert len((event.message or "").encode()) <= MESSAGE_LIMIT
+        assert len(msgspec.json.encode(event.data)) <= DATA_LIMIT

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.core.context import Context
 from codex_adapter.core.parsing import BadLine, LineParser
 
 STARTED: dict[str, Any] = {"type": "turn.started"}
@@ -23,11 +24,12 @@ def thread(thread_id: str) -> dict[str, Any]:
 
 def ids(*lines: dict[str, Any]) -> list[Ids]:
     """Thread and turn of each line."""
-    parser = LineParser(1000)
+    parser, context = LineParser(1000), Context()
     found: list[Ids] = []
     for line in lines:
         event = parser.parse([json.dumps(line).encode()])[0]
         assert not isinstance(event, BadLine)
+        context.place(event)
         found.append((event.thread_id, event.turn_id))
     return found
 
@@ -128,9 +130,9 @@ def test_a_turn_id_that_is_blank_or_too_long_is_none(useless: str) -> None:
 @pytest.mark.fault("stream", "A bad line inside a turn", "Thread and turn go on as if it were not there")
 @pytest.mark.rule("T3", "L4")
 def test_a_bad_line_changes_nothing() -> None:
-    parser = LineParser(1000)
-    parser.parse([b'{"type":"thread.started","thread_id":"T"}'])[0]
-    parser.parse([b'{"type":"turn.started"}'])[0]
-    for bad in (b"{", b"{}", b'{"type":"thread.started"}', b'{"type":"turn.started","turn_id":7}'):
-        assert isinstance(parser.parse([bad])[0], BadLine)
-    assert (parser.thread_id, parser.turn_id) == ("T", "synthetic-turn-1")
+    parser, context = LineParser(1000), Context()
+    bad = [b"{", b"{}", b'{"type":"thread.started"}', b'{"type":"turn.started","turn_id":7}']
+    for event in parser.parse([b'{"type":"thread.started","thread_id":"T"}', b'{"type":"turn.started"}', *bad]):
+        if not isinstance(event, BadLine):
+            context.place(event)
+    assert (context.thread_id, context.turn_id) == ("T", "synthetic-turn-1")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.core.framing import Line, LineFramer, OversizeLine
+from codex_adapter.core.framing import Block, LineFramer, OversizeLine, lines_of
 
 PIECES = st.sampled_from(
     [b"\n", b"\r", b"\r\n", b" ", b"\t", b"\x0b\x0c", b"x", b"}", b"{}", b"\0", "\u2028".encode(), "\x85".encode()]
@@ -20,11 +20,14 @@ MIB = 1024 * 1024
 
 def framed(limit: int, *reads: bytes) -> list[bytes | OversizeLine]:
     framer = LineFramer(limit)
-    lines: list[Line] = []
+    blocks: list[Block] = []
     for read in reads:
-        lines += framer.receive_data(read)
-    lines += framer.receive_eof()
-    return [line if isinstance(line, OversizeLine) else bytes(line) for line in lines]
+        blocks += framer.receive_data(read)
+    blocks += framer.receive_eof()
+    lines: list[bytes | OversizeLine] = []
+    for block in blocks:
+        lines += [block] if isinstance(block, OversizeLine) else map(bytes, lines_of(block))
+    return lines
 
 
 def reference(limit: int, data: bytes) -> list[bytes | OversizeLine]:
@@ -166,5 +169,5 @@ def test_bytes_after_the_last_newline_are_a_line_at_the_end(reads: list[bytes]) 
 @pytest.mark.rule("L3")
 def test_the_end_of_a_stream_that_ends_in_a_newline_gives_nothing() -> None:
     framer = LineFramer(10)
-    assert framer.receive_data(b"a\n") == [b"a"]
+    assert framer.receive_data(b"a\n") == [b"a\n"]
     assert framer.receive_eof() == []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.core.context import Context
 from codex_adapter.core.parsing import BadLine, LineParser
 from codex_adapter.core.thread_events import (
     AgentMessage,
@@ -200,6 +201,7 @@ def test_a_failed_item_without_a_type_is_an_error() -> None:
 @pytest.mark.parametrize("key", ["thread_id", "conversation_id"])
 def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> None:
     event = parse({**flat("item.created", MESSAGE), key: "T", "turn_id": "U"})
+    Context().place(event)
     assert (event.thread_id, event.turn_id) == ("T", "U")
 
 

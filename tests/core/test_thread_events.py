@@ -74,7 +74,7 @@ def test_nothing_that_a_recorded_item_says_is_lost(release: str) -> None:
 
 
 def _plain(kept: Any) -> Any:
-    return [msgspec.to_builtins(part) for part in kept] if isinstance(kept, list) else kept
+    return [msgspec.to_builtins(part) for part in kept] if isinstance(kept, (list, tuple)) else kept
 
 
 @pytest.mark.rule("T1")

@@ -1,0 +1,46 @@
+"""The thread and the turn that a line belongs to, from the lines before it (T3)."""
+
+from __future__ import annotations
+
+from codex_adapter.core.thread_events import ThreadEvent, ThreadStarted, TurnCompleted, TurnFailed, TurnStarted
+
+__all__ = ["Context", "usable_id"]
+
+_LONGEST_ID = 1024
+
+
+def usable_id(thread_id: str) -> bool:
+    """Whether a thread id is one to remember: neither blank nor over 1024 bytes (M5)."""
+    return bool(thread_id.strip()) and len(thread_id.encode()) <= _LONGEST_ID
+
+
+class Context:
+    """Remembers what lines leave out: `thread_id` and `turn_id` are those in force for the next line (T3)."""
+
+    def __init__(self) -> None:
+        self.thread_id: str | None = None
+        self.turn_id: str | None = None
+        self._turns = 0
+
+    def place(self, event: ThreadEvent) -> None:
+        """Fill in the ids that the line of `event` lacks, and remember those that it has (T3)."""
+        if event.thread_id is None:
+            event.thread_id = event.conversation_id or self.thread_id
+        if event.thread_id == self.thread_id:
+            event.thread_id = self.thread_id
+        elif event.thread_id is not None and usable_id(event.thread_id):
+            self.thread_id = event.thread_id
+            self.turn_id = None
+        if isinstance(event, ThreadStarted):
+            self.turn_id = None
+            return
+        if isinstance(event, TurnStarted):
+            self._turns += 1
+            if event.turn_id is None or not usable_id(event.turn_id):
+                event.turn_id = f"synthetic-turn-{self._turns}"
+        if event.turn_id is None:
+            event.turn_id = self.turn_id
+        elif usable_id(event.turn_id):
+            self.turn_id = event.turn_id
+        if isinstance(event, (TurnCompleted, TurnFailed)):
+            self.turn_id = None
