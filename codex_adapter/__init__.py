@@ -1,26 +1,31 @@
 """Runs OpenAI's Codex CLI as a supervised child process: typed, bounded, redacted events and a final completion.
 
-The public names of the package. Open a run with `open_run`, read its `events`, await `wait_completed()`.
+The public names of the package. Open a run with `open_run`, read its `events`, await `wait_completed()`. Each name is
+loaded when it is first asked for, so that whoever needs no event loop loads none (V1).
 """
 
-from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.errors import (
-    AdapterError,
-    BackendError,
-    InvalidAgentKindError,
-    InvalidRequestError,
-    RunCancelled,
-    RunTimedOut,
-    SpawnError,
-    UnknownBackendError,
-    UnsupportedCapabilityError,
-)
-from codex_adapter.events import Completion, Event, ExitStatus
-from codex_adapter.recording import NumberedLine, read_thread_events
-from codex_adapter.request import CodexConfig, RunRequest
-from codex_adapter.runtime.backend import CodexBackend, Gateway, collect, open_replay, open_run
-from codex_adapter.runtime.run import RunHandle
-from codex_adapter.runtime.stream import EventStream
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codex_adapter.core.pipeline import Pipeline
+    from codex_adapter.errors import (
+        AdapterError,
+        BackendError,
+        InvalidAgentKindError,
+        InvalidRequestError,
+        RunCancelled,
+        RunTimedOut,
+        SpawnError,
+        UnknownBackendError,
+        UnsupportedCapabilityError,
+    )
+    from codex_adapter.events import Completion, Event, ExitStatus
+    from codex_adapter.recording import NumberedLine, read_thread_events
+    from codex_adapter.request import CodexConfig, RunRequest
+    from codex_adapter.runtime.backend import CodexBackend, Gateway, collect, open_replay, open_run
+    from codex_adapter.runtime.run import RunHandle
+    from codex_adapter.runtime.stream import EventStream
 
 __all__ = [
     "AdapterError",
@@ -48,3 +53,24 @@ __all__ = [
     "open_run",
     "read_thread_events",
 ]
+
+if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
+    _HOMES = {
+        "core.pipeline": ("Pipeline",),
+        "events": ("Completion", "Event", "ExitStatus"),
+        "recording": ("NumberedLine", "read_thread_events"),
+        "request": ("CodexConfig", "RunRequest"),
+        "runtime.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
+        "runtime.run": ("RunHandle",),
+        "runtime.stream": ("EventStream",),
+    }
+    _HOME = dict.fromkeys(__all__, "errors") | {name: home for home, names in _HOMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple, NoReturn
 
 from typing_extensions import override
 
+from codex_adapter.cli.complaints import HelpRequested, UsageError
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 
 __all__ = [
     "Command",
-    "HelpRequested",
     "Once",
     "Parser",
-    "UsageError",
     "in_our_words",
     "json_lines_or_pretty",
     "one_of",
@@ -27,18 +26,6 @@ __all__ = [
 _CONFIG_FIELD = re.compile(r"(?<![.\w])config\.([a-z_]+)")
 # An option's name says nothing of its value; anything else that begins with a dash may be a value that went astray.
 _OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
-
-
-class UsageError(Exception):
-    """The command line cannot be understood; the message names the option and what it takes, never a value (E5)."""
-
-
-class HelpRequested(Exception):
-    """Nothing is to be done but to show a text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
 
 
 def in_our_words(message: str) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from traceback import extract_tb
 from typing import Final
 
 import trio
@@ -22,14 +19,14 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
-from codex_adapter.cli.arguments import UsageError, in_our_words
-from codex_adapter.cli.output import Output, complain
+from codex_adapter.cli.arguments import in_our_words
+from codex_adapter.cli.complaints import UsageError, complain, complain_of_defect
+from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import View
 from codex_adapter.core.redaction import CANCELLED, backend_error_text
-from codex_adapter.runtime.shortage import is_shortage
 
-__all__ = ["Opening", "complain_of_defect", "conduct"]
+__all__ = ["Opening", "conduct"]
 
 _LONG_EVENTS_A_WRITE: Final = 16
 _MUCH_TEXT: Final = 1024 * 1024
@@ -60,19 +57,6 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
     await output.write(view.completion(outcome))
     _explain(outcome)
     return _exit_status(outcome, stop)
-
-
-def complain_of_defect(error: BaseException) -> None:
-    """Say where a defect of ours is; its message may quote what it choked on, and stays unsaid (X1)."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if is_shortage(error):
-        reason = os.strerror(getattr(error, "errno", errno.ENOMEM))
-        complain(f"the system has too little left to go on ({reason}); raise its limits, or try again later")
-        return
-    ours = [frame for frame in extract_tb(error.__traceback__) if "codex_adapter" in frame.filename]
-    place = f" at {ours[-1].filename}:{ours[-1].lineno}" if ours else ""
-    complain(f"internal error: {type(error).__name__}{place}; please report it")
 
 
 async def _forward(run: RunHandle, view: View, output: Output) -> None:

@@ -14,7 +14,8 @@ from typing import Final
 import msgspec
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, SpawnError, open_run
-from codex_adapter.cli.arguments import Command, Once, Parser, UsageError
+from codex_adapter.cli.arguments import Command, Once, Parser
+from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.conduct import conduct
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.output import Output

@@ -13,7 +13,8 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.cli.arguments import Command, Once, Parser, UsageError, in_our_words
+from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words
+from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.levels import levels_given
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.orphans import look_after_orphans, orphans_text

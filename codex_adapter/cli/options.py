@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
-from codex_adapter.cli.arguments import Once, Parser, UsageError, json_lines_or_pretty, seconds
+from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, seconds
+from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.inputs import decode_json, read_input
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.core.validation import CONTAINMENT_LEVELS

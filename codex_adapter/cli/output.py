@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-__all__ = ["Output", "complain", "standard_output"]
+__all__ = ["Output", "standard_output"]
 
 _READER_GONE: Final = frozenset({errno.EPIPE, errno.EBADF, errno.ECONNRESET})
 _LAST_PATIENCE: Final = 1.0
@@ -101,13 +101,6 @@ def standard_output() -> Iterator[Output]:
         os.dup2(2, 1)
         undo.callback(os.dup2, kept, 1)
         yield output
-
-
-def complain(text: str) -> None:
-    """One line on standard error, where it can be written."""
-    # Not by way of `sys.stderr`: what it cannot write it keeps, and turns the exit status of the process into 120.
-    with suppress(OSError):
-        os.write(2, f"codex-adapter: {text}\n".encode(errors="backslashreplace"))
 
 
 def _open_again(fd: int, undo: ExitStack) -> Output:

@@ -7,7 +7,8 @@ import signal
 from contextlib import AbstractAsyncContextManager
 
 from codex_adapter import RunHandle, open_replay
-from codex_adapter.cli.arguments import Command, Once, Parser, UsageError, json_lines_or_pretty, one_of, seconds
+from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, seconds
+from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.conduct import conduct
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals

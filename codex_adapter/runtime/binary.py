@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import shutil
@@ -160,8 +159,10 @@ def _not_found(advice: str) -> SpawnError:
 
 
 def _in_wheel() -> str | None:
+    from importlib.util import find_spec  # noqa: PLC0415 - only where nobody has named a binary
+
     try:
-        spec = importlib.util.find_spec(_WHEEL_MODULE)
+        spec = find_spec(_WHEEL_MODULE)
     except (ImportError, ValueError):
         return None
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():

@@ -48,7 +48,7 @@ async def start_guarded(
 
     Raises OSError when the agent cannot be executed, `LevelUnavailable` when the run cannot be held like this.
     """
-    guard = [sys.executable, "-I", "-S", _GUARD, hold, cgroup.path if cgroup else "", file or ""]
+    guard = [sys.executable, "-I", "-S", *_bytecode(), _GUARD, hold, cgroup.path if cgroup else "", file or ""]
     try:
         guarded = _start_guard(guard, argv, env=env, cwd=cwd, pipes=pipes, mark=mark, cgroup=cgroup)
     except OSError as error:
@@ -72,6 +72,13 @@ async def start_guarded(
         if message[:1] == b"E" or is_shortage(told):
             raise told
     raise LevelUnavailable
+
+
+def _bytecode() -> list[str]:
+    """What this process was told about the files of compiled modules, which `-I` keeps from the guard otherwise."""
+    if sys.dont_write_bytecode:
+        return ["-B"]
+    return [] if sys.pycache_prefix is None else ["-X", f"pycache_prefix={sys.pycache_prefix}"]
 
 
 def _start_guard(

@@ -18,7 +18,7 @@ LOADED_WITH_THE_PACKAGE = """
 import json, sys
 import trio, msgspec, typing_extensions
 before = set(sys.modules)
-import codex_adapter
+from codex_adapter import *
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
@@ -112,6 +112,6 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in node.names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,17 @@ async def test_a_guard_that_starts_with_sigchld_ignored_tells_that_nothing_is_le
     assert (await guarded.wait()).code == 7
     await guarded.aclose()
     assert guarded._process.returncode == 0
+
+
+@pytest.mark.rule("V1")
+@pytest.mark.parametrize("unwritten", [False, True])
+async def test_a_guard_is_compiled_once_and_its_file_stands_where_this_process_keeps_its_own(
+    tmp_path: Path, survivors: Survivors, monkeypatch: pytest.MonkeyPatch, unwritten: bool
+) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", unwritten)
+    guarded = await started("exit 7", "guard", tmp_path, survivors)
+    assert (await guarded.wait()).code == 7
+    await guarded.aclose()
+    compiled = [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc") if path.parent.name == "runtime"]
+    assert compiled == ([] if unwritten else ["guarding"])

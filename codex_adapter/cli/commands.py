@@ -1,0 +1,72 @@
+"""The commands, each loaded when it is asked for, and carried out here: this has the only `trio.run` (C1 to C5).
+
+`output.py` is the only writer of standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from codex_adapter.cli.arguments import Command
+from codex_adapter.cli.complaints import complain_of_output
+from codex_adapter.cli.core_dumps import forbid_core_dumps
+from codex_adapter.cli.output import Output, standard_output
+from codex_adapter.cli.signals import StopSignals, held_back
+
+__all__ = ["carry_out"]
+
+_FAILURE_STATUS: Final = 125
+
+
+def carry_out(name: str, words: Sequence[str], *, program: bool) -> int:
+    """Carry out a command with its words, and give the exit status (E1); `program` when the process is all ours.
+
+    Raises `UsageError` and `HelpRequested`.
+    """
+    if program:
+        forbid_core_dumps()
+    command = _command(name)
+    with held_back(for_good=program) as wanted:
+        options = command.parser().read(words)
+        with standard_output() as output:
+            stop = StopSignals(wanted, output.hurry)
+            status = trio.run(_perform, command, options, output, stop)
+        if output.failure is not None:
+            complain_of_output(output.failure)
+            return _FAILURE_STATUS
+        return status
+
+
+# Most runs need no web server and no colours.
+def _command(name: str) -> Command:
+    match name:
+        case "run":
+            from codex_adapter.cli.run import COMMAND  # noqa: PLC0415
+        case "replay":
+            from codex_adapter.cli.replay import COMMAND  # noqa: PLC0415
+        case "demo":
+            from codex_adapter.cli.demo import COMMAND  # noqa: PLC0415
+        case "doctor":
+            from codex_adapter.cli.doctor import COMMAND  # noqa: PLC0415
+        case _:
+            from codex_adapter.cli.schema import COMMAND  # noqa: PLC0415
+    return COMMAND
+
+
+async def _perform(command: Command, options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    status = _FAILURE_STATUS
+    failure: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        await nursery.start(stop.listen)
+        try:
+            status = await command.perform(options, output, stop)
+        except Exception as error:  # noqa: BLE001 - raised again below, outside the nursery that would wrap it
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return status
