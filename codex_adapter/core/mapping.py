@@ -189,15 +189,16 @@ class Mapper:
         if len(text) > LONG_TEXT:
             self.long = True
         if len(item_id) >= SHORTEST_SECRET:
-            self._free_name(item_id)
-        part = TextPart(item_id, item_type, "delta" if item.delta else _TEXT_PHASES[phase])
+            self.free_text.append(item_id)
+            if len(item_id) > LONG_NAME:
+                self.long = True
+        part = TextPart(item_id, item_type, "delta" if item.delta else _TEXT_PHASES[phase], 1, 1)
         return Event(seq, AGENT_KIND, "text_output", "assistant", text, None, part)
 
     def _plan(self, seq: int, item: te.TodoList, _phase: ToolPhase) -> Event:
         text = "\n".join([step.text for step in item.items])
         self.free_text.append(text)
-        if len(text) + 7 * len(item.items) > LONG_PLAN:
-            self.long = True
+        self.long |= len(text) + 7 * len(item.items) > LONG_PLAN
         return status_event(seq, None, Plan(item.items))
 
     def _warning(self, seq: int, item: te.ErrorItem, _phase: ToolPhase) -> Event:
@@ -207,10 +208,14 @@ class Mapper:
         tool = TOOLS[type(item)](item, phase, self._thread_shown, self._turn_shown)
         item_id = item.id
         if len(item_id) >= SHORTEST_SECRET:
-            self._free_name(item_id)
+            self.free_text.append(item_id)
+            if len(item_id) > LONG_NAME:
+                self.long = True
         if tool.tool_name is not None:
-            self._free_name(tool.tool_name)
-        facet = ToolCall(tool) if self._payloads is None else self._payloads(tool, item)
+            self.free_text.append(tool.tool_name)
+            if len(tool.tool_name) > LONG_NAME:
+                self.long = True
+        facet = ToolCall(tool, None, None) if self._payloads is None else self._payloads(tool, item)
         open_tools = self._open_tools
         if phase == "start" or phase == "delta":  # noqa: PLR1714 - no set is made for every event
             if len(open_tools) < MOST_OPEN_TOOLS:
@@ -223,11 +228,6 @@ class Mapper:
         self.free_text.append(message)
         self.long |= len(message) > LONG_MESSAGE
         return error_event(seq, message, source)
-
-    def _free_name(self, name: str) -> None:
-        self.free_text.append(name)
-        if len(name) > LONG_NAME:
-            self.long = True
 
 
 _PHASES: dict[type, ToolPhase] = {te.ItemCompleted: "complete", te.ItemStarted: "start", te.ItemUpdated: "delta"}
