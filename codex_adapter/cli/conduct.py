@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from operator import attrgetter
 from typing import Final
 
 import trio
@@ -30,6 +30,7 @@ __all__ = ["Opening", "conduct"]
 
 _LONG_EVENTS_A_WRITE: Final = 16
 _MUCH_TEXT: Final = 1024 * 1024
+_TEXT: Final = attrgetter("text")
 
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
@@ -61,24 +62,29 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
 
 async def _forward(run: RunHandle, view: View, output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
-    patience = math.inf if view.refresh_seconds is None else view.refresh_seconds
-    while True:
-        batch: Sequence[Event] = ()
-        with trio.move_on_after(patience):
-            try:
-                batch = await run.events.receive_batch()
-            except (trio.EndOfChannel, trio.ClosedResourceError):
-                return
-        shown = [view.refresh()] if not batch else _shown(view, batch)
+    while (batch := await _next_batch(run, view.refresh_seconds)) is not None:
+        shown = _shown(view, batch) if batch else [view.refresh()]
         for text in shown:
             if not await output.write(text):
                 await run.events.aclose()
                 return
 
 
+async def _next_batch(run: RunHandle, patience: float | None) -> Sequence[Event] | None:
+    """The next events; none when there were none for `patience` seconds, None at their end."""
+    try:
+        if patience is None:
+            return await run.events.receive_batch()
+        with trio.move_on_after(patience):
+            return await run.events.receive_batch()
+    except (trio.EndOfChannel, trio.ClosedResourceError):
+        return None
+    return ()
+
+
 def _shown(view: View, batch: Sequence[Event]) -> Iterator[bytes]:
     """A batch in parts: the events of one long line are megabytes, which need not be encoded all at once."""
-    small = sum(len(event.text or "") for event in batch) < _MUCH_TEXT
+    small = sum(map(len, filter(None, map(_TEXT, batch)))) < _MUCH_TEXT
     step = len(batch) if small else _LONG_EVENTS_A_WRITE
     for start in range(0, len(batch), step):
         yield view.events(batch[start : start + step])

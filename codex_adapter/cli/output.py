@@ -45,20 +45,15 @@ class Output:
 
     async def write(self, data: bytes) -> bool:
         """Write whole lines; False when nobody will read any more (E2)."""
-        if not self._open:
-            return False
         written = 0
-        with trio.CancelScope(shield=True, deadline=self._deadline) as self._patience:
-            try:
-                while written < len(data):
-                    written += await self._write_some(data, written)
-            except OSError as error:
-                self._open = False
-                if error.errno not in _READER_GONE and not (self.is_terminal and error.errno == errno.EIO):
-                    self.failure = error.errno
-                    self._take_back(written - 1 - data.rfind(b"\n", 0, written))
-        if self._patience.cancelled_caught:
+        try:
+            while self._open and written < len(data):
+                written += await self._write_some(data, written)
+        except OSError as error:
             self._open = False
+            if error.errno not in _READER_GONE and not (self.is_terminal and error.errno == errno.EIO):
+                self.failure = error.errno
+                self._take_back(written - 1 - data.rfind(b"\n", 0, written))
         return self._open
 
     def hurry(self) -> None:
@@ -68,13 +63,19 @@ class Output:
 
     async def _write_some(self, data: bytes, start: int) -> int:
         if self._step is not None:
-            await trio.lowlevel.wait_writable(self._fd)
-            data, start = data[start : start + self._step], 0
+            await self._until_writable()
+            data, start = data[start : start + self._step] if self._open else b"", 0
         try:
             return os.write(self._fd, memoryview(data)[start:])
         except BlockingIOError:
-            await trio.lowlevel.wait_writable(self._fd)
+            await self._until_writable()
             return 0
+
+    async def _until_writable(self) -> None:
+        with trio.CancelScope(shield=True, deadline=self._deadline) as self._patience:
+            await trio.lowlevel.wait_writable(self._fd)
+        if self._patience.cancelled_caught:
+            self._open = False
 
     def _take_back(self, partial: int) -> None:
         """Remove the piece of a line that a full disk has left at the end of a file (W3)."""
