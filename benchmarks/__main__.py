@@ -1,68 +1,129 @@
-"""`python -m benchmarks [STREAM]... [--lines N] [--rounds N]`: what the adapter costs, as ratios to its ceilings.
+"""`python -m benchmarks [STREAM]... [--peers DIR] [--write DIR]`: what the adapter costs beside its ceilings and peers.
 
-Every round measures the ceilings and every face one after the other, on the same bytes, in CPU seconds of user and
-system. A ratio is the ceiling's time over the face's in the same round; shown are medians over the rounds.
+Every round measures the ceilings, every face and every peer one after the other, on the same bytes, in CPU seconds of
+user and system. A ratio is the ceiling's time over the face's in the same round; shown are medians over the rounds. A
+round before them compares the events of all faces. `--write docs` writes the page and the plot besides.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import platform
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
 
-from benchmarks.faces import FACES, Measured, measure
-from benchmarks.streams import STREAMS, Stream, make
+from benchmarks.faces import CEILINGS, FACES
+from benchmarks.imports import import_ratio
+from benchmarks.measuring import Face, Measured, Work
+from benchmarks.peers import PEERS, install, installed_faces
+from benchmarks.plot import plot
+from benchmarks.report import page, starts, table
+from benchmarks.results import Machine, Results, StreamResult, promises
+from benchmarks.streams import STREAMS, make, shortest
 
-_CEILINGS = ("decode", "decode and encode")
 
-
-def main() -> None:
-    """Measure and print a table a stream."""
+def main() -> int:
+    """Measure, print a table a stream, and write the page where that is asked for; 1 when events differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("streams", nargs="*", metavar="STREAM", help=f"of {', '.join(STREAMS)}; default: realistic")
-    parser.add_argument("--lines", type=int, default=200_000, help="lines of a stream (default: 200000)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds, after one that does not count (default: 5)")
+    parser.add_argument("--lines", type=int, default=200_000, help="lines of a stream, at most (default: 200000)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds, after one that checks (default: 5)")
+    parser.add_argument("--peers", type=Path, metavar="DIR", help="measure the peers that are installed there, too")
+    parser.add_argument("--install-peers", type=Path, metavar="DIR", help="install the peers there, and nothing else")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write performance.md and .svg there, of all streams")
     options = parser.parse_args()
-    names = options.streams or ["realistic"]
+    if options.install_peers is not None:
+        return 0 if install(options.install_peers.absolute()) else 1
+    names = options.streams or (list(STREAMS) if options.write else ["realistic"])
     if not set(names) <= set(STREAMS):
         parser.error(f"streams are {', '.join(STREAMS)}")
+    peers = installed_faces(options.peers)
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            stream = make(name, options.lines)
-            path = Path(folder, f"{name}.jsonl")
-            path.write_bytes(stream.data)
-            _print(stream, _rounds(stream, path, options.rounds))
+        start, *streams = _measure(names, options.lines, options.rounds, {**CEILINGS, **FACES, **peers}, Path(folder))
+    results = Results(
+        machine=_machine(with_node=bool(peers)),
+        command=_command(names, options.lines, options.rounds, with_peers=options.peers is not None),
+        rounds=options.rounds,
+        streams=streams,
+        absent=[peer.name for peer in PEERS if peer.name not in peers],
+        shortest=start,
+        import_ratio=import_ratio(max(10, options.rounds)),
+    )
+    _print(results)
+    if options.write is not None:
+        _write(results, options.write)
+    return 1 if any(stream.disagreements() for stream in streams) else 0
 
 
-def _rounds(stream: Stream, path: Path, rounds: int) -> dict[str, list[Measured]]:
-    results: dict[str, list[Measured]] = {name: [] for name in FACES}
+def _measure(names: list[str], lines: int, rounds: int, faces: dict[str, Face], folder: Path) -> list[StreamResult]:
+    """All streams, and before them the shortest one."""
+    results: list[StreamResult] = []
+    for name in ["", *names]:
+        stream = make(name, lines) if name else shortest()
+        _path(folder, stream.name).write_bytes(stream.data)
+        measured: dict[str, list[Measured]] = {face: [] for face in faces}
+        asked = lines if name else stream.lines
+        results.append(StreamResult(stream.name, asked, stream.lines, len(stream.data), {}, measured))
+    del stream
     for number in range(rounds + 1):
-        for name in FACES:
-            measured = measure(name, stream, path)
-            if number > 0:
-                results[name].append(measured)
+        for result in results:
+            print(f"round {number} of {rounds}: {result.name}", file=sys.stderr, flush=True)
+            work = Work(_path(folder, result.name), result.lines, check=number == 0)
+            for face, measure in faces.items():
+                if number == 0:
+                    result.check[face] = measure(work)
+                else:
+                    # Who gave up over these lines will do so again, some only after their time limit.
+                    gave_up = result.check[face].failure
+                    result.rounds[face].append(result.check[face] if gave_up else measure(work))
     return results
 
 
-def _print(stream: Stream, results: dict[str, list[Measured]]) -> None:
-    size = len(stream.data) / stream.lines
-    print(f"\n{stream.name}: {stream.lines} lines of {size:.0f} bytes; Python {sys.version.split()[0]}")
-    print(f"{'face':<24}{'us/line':>9}{'MiB':>7}{'events':>9}" + "".join(f"{'of ' + name:>22}" for name in _CEILINGS))
-    for name, rounds in results.items():
-        ratios = [
-            median(ceiling.seconds / face.seconds for ceiling, face in zip(results[against], rounds, strict=True))
-            for against in _CEILINGS
-        ]
-        per_line = median(face.seconds for face in rounds) / stream.lines * 1e6
-        peak = f"{max(face.peak_mib for face in rounds):.0f}" if rounds[0].peak_mib else "-"
-        counts = {(face.events, face.checksum) for face in rounds}
-        events = str(rounds[0].events) if len(counts) == 1 else "DIFFER"
-        print(f"{name:<24}{per_line:>9.2f}{peak:>7}{events:>9}" + "".join(f"{ratio:>22.2f}" for ratio in ratios))
-    emitted = {(rounds[0].events, rounds[0].checksum) for rounds in results.values() if rounds[0].checksum is not None}
-    print("same events from every face" if len(emitted) == 1 else f"EVENTS DIFFER between faces: {sorted(emitted)}")
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.jsonl"
+
+
+def _print(results: Results) -> None:
+    for stream in results.streams:
+        print(f"\n{table(stream)}")
+    print(f"\nms of a run in which nothing happens: {'; '.join(f'{name} {ms:.0f}' for name, ms in starts(results))}")
+    print("\npromised and measured:")
+    for promise in promises(results):
+        verdict = {True: "met", False: "NOT MET", None: "-"}[promise.met]
+        print(f"{promise.what:<76}{promise.bound:>9}  {promise.measured or 'not measured':<24}{verdict}")
+    if results.absent:
+        print(f"\nleft out, since not installed (--install-peers DIR, --peers DIR): {', '.join(results.absent)}")
+
+
+def _write(results: Results, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "performance.md").write_text(page(results))
+    (folder / "performance.svg").write_text(plot(results.stream("realistic") or results.streams[0]))
+
+
+def _command(names: list[str], lines: int, rounds: int, *, with_peers: bool) -> str:
+    """What repeats the measurement; where the peers are is everyone's own affair."""
+    peers = " --peers DIR" if with_peers else ""
+    return f"python -m benchmarks {' '.join(names)} --lines {lines} --rounds {rounds}{peers} --write docs"
+
+
+def _machine(*, with_node: bool) -> Machine:
+    described = dict(line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
+    model = next((text.strip() for key, text in described.items() if key.strip() == "model name"), platform.machine())
+    node = _node_version() if with_node else None
+    return Machine(len(os.sched_getaffinity(0)), model, platform.python_version(), node)
+
+
+def _node_version() -> str | None:
+    try:
+        said = subprocess.run(["node", "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.strip().removeprefix("v")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-__all__ = ["STREAMS", "Stream", "make"]
+__all__ = ["MOST_BYTES_A_LINE", "STREAMS", "Stream", "make", "shortest"]
+
+MOST_BYTES_A_LINE: Final = 500
+"""A stream has fewer lines than were asked for where they would be longer than this on average, so that all streams
+are of similar size."""
 
 _THREAD = "01a20018-057d-7ce3-b0c7-a173a1ba2c6a"
 _WORDS = re.findall(
@@ -18,6 +22,7 @@ _WORDS = re.findall(
     "then look at what changed in the parser and whether the cache key still holds for nested values of this type",
 )
 _COMMANDS = ("ls -la src", "git status --short", "pytest -q tests/test_parser.py", "sed -n '1,80p' src/config.py")
+_LONGEST_OUTPUT = 150
 _encode = msgspec.json.encode
 
 
@@ -33,13 +38,22 @@ def _prose(rng: random.Random, low: int, high: int) -> str:
     return " ".join(rng.choices(_WORDS, k=rng.randint(low, high))).capitalize() + "."
 
 
+def _output_line(rng: random.Random) -> str:
+    """What commands print: code, its diagnostics and words, with the quotes and tabs that JSON must escape."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return f'    {rng.choice(_WORDS)} = self._cache["{rng.choice(_WORDS)}"]'
+    if kind == 1:
+        return f"src/{rng.choice(_WORDS)}.py:{rng.randint(1, 400)}:\t{_prose(rng, 2, 8)}"
+    return _prose(rng, 3, 12)
+
+
 def _item(kind: str, number: int, item_type: str, **fields: Any) -> bytes:
     return _encode({"type": f"item.{kind}", "item": {"id": f"item_{number}", "type": item_type, **fields}})
 
 
-def _command(rng: random.Random, number: int, low: int, high: int) -> Iterator[bytes]:
+def _command(rng: random.Random, number: int, output: str) -> Iterator[bytes]:
     command = f"/bin/bash -lc '{rng.choice(_COMMANDS)}'"
-    output = "\n".join(_prose(rng, 4, 12) for _ in range(rng.randint(low, high)))
     code = int(rng.random() < 0.1)
     yield _item(
         "started", number, "command_execution", command=command, aggregated_output="", exit_code=None,
@@ -52,32 +66,46 @@ def _command(rng: random.Random, number: int, low: int, high: int) -> Iterator[b
 
 
 def _realistic(rng: random.Random) -> Iterator[bytes]:
-    """What an agent at work prints: half commands, a quarter thoughts and words, the rest patches, plans, tools."""
+    """What an agent at work prints: half commands, a third thoughts and words, the rest patches, plans and tools.
+
+    Most commands print little, few print a lot; a line is 318 bytes on average, as it was found in the field.
+    """
     yield _encode({"type": "thread.started", "thread_id": _THREAD})
-    number = 0
+    number = -1
     while True:
         yield b'{"type":"turn.started"}'
-        for _ in range(12):
+        plan = number = number + 1
+        yield _item("started", plan, "todo_list", items=_plan(rng, 0))
+        for step in range(12):
             number += 1
-            yield _item("completed", number, "reasoning", text=f"**{_prose(rng, 3, 5)}** {_prose(rng, 10, 40)}")
-            number += 1
-            yield from _command(rng, number, 1, 18)
+            yield _item("completed", number, "reasoning", text=f"**{_prose(rng, 3, 5)}**\n\n{_prose(rng, 10, 40)}")
+            for _ in range(2 - step % 2):
+                number += 1
+                count = min(_LONGEST_OUTPUT, 1 + int(rng.expovariate(1 / 12)))
+                yield from _command(rng, number, "\n".join(_output_line(rng) for _ in range(count)))
             number += 1
             yield _item("completed", number, "agent_message", text=_prose(rng, 8, 40))
-            number += 1
-            path = f"/workspace/src/module_{rng.randint(1, 30)}.py"
-            change = [{"path": path, "kind": "update"}]
-            yield _item("started", number, "file_change", changes=change, status="in_progress")
-            yield _item("completed", number, "file_change", changes=change, status="completed")
-        plan = [{"text": _prose(rng, 3, 8), "completed": done} for done in (True, True, False)]
-        yield _item("updated", number + 1, "todo_list", items=plan)
+            if step % 3 == 0:
+                number += 1
+                path = f"/workspace/src/module_{rng.randint(1, 30)}.py"
+                change = [{"path": path, "kind": "update"}]
+                yield _item("started", number, "file_change", changes=change, status="in_progress")
+                yield _item("completed", number, "file_change", changes=change, status="completed")
+            if step % 4 == 3:
+                yield _item("updated", plan, "todo_list", items=_plan(rng, step // 4 + 1))
+        number += 1
         result = {"content": [{"type": "text", "text": _prose(rng, 20, 40)}], "structured_content": None}
         call = {"server": "docs", "tool": "search", "arguments": {"query": "config"}}
-        yield _item("started", number + 2, "mcp_tool_call", **call, result=None, error=None, status="in_progress")
-        yield _item("completed", number + 2, "mcp_tool_call", **call, result=result, error=None, status="completed")
-        number += 2
+        yield _item("started", number, "mcp_tool_call", **call, result=None, error=None, status="in_progress")
+        yield _item("completed", number, "mcp_tool_call", **call, result=result, error=None, status="completed")
+        yield _item("completed", plan, "todo_list", items=_plan(rng, 3))
         usage = {"input_tokens": 81_234, "cached_input_tokens": 60_160, "output_tokens": 912}
-        yield _encode({"type": "turn.completed", "usage": usage})
+        more = {"cache_write_input_tokens": 0, "reasoning_output_tokens": 320}
+        yield _encode({"type": "turn.completed", "usage": {**usage, **more}})
+
+
+def _plan(rng: random.Random, done: int) -> list[dict[str, Any]]:
+    return [{"text": _prose(rng, 3, 8), "completed": step < done} for step in range(3)]
 
 
 def _small(rng: random.Random) -> Iterator[bytes]:
@@ -90,12 +118,14 @@ def _small(rng: random.Random) -> Iterator[bytes]:
 
 
 def _large(rng: random.Random) -> Iterator[bytes]:
-    """Commands that print a megabyte each."""
+    """Commands that print a megabyte each; every other line is the start of one."""
     yield _encode({"type": "thread.started", "thread_id": _THREAD})
+    block = "\n".join(_output_line(rng) for _ in range(25_000))
     number = 0
     while True:
         number += 1
-        yield from _command(rng, number, 20_000, 21_000)
+        start = rng.randrange(1_000)
+        yield from _command(rng, number, block[start : start + 1_000_000])
 
 
 def _legacy(rng: random.Random) -> Iterator[bytes]:
@@ -111,21 +141,23 @@ def _legacy(rng: random.Random) -> Iterator[bytes]:
 
 
 def _deltas(rng: random.Random) -> Iterator[bytes]:
-    """Text in fragments."""
+    """Text in fragments of a few words, and the whole of it after every twenty."""
     yield _encode({"type": "thread.started", "thread_id": _THREAD})
     number = 0
     while True:
         number += 1
-        for _ in range(20):
+        fragments = [_prose(rng, 1, 4) for _ in range(20)]
+        for fragment in fragments:
             delta = {"type": "item.delta", "item_id": f"item_{number}", "item_type": "agent_message"}
-            yield _encode({**delta, "delta": {"text_delta": _prose(rng, 1, 4)}})
-        yield _item("completed", number, "agent_message", text=_prose(rng, 30, 60))
+            yield _encode({**delta, "delta": {"text_delta": fragment}})
+        yield _item("completed", number, "agent_message", text="".join(fragments))
 
 
 def _malformed(rng: random.Random) -> Iterator[bytes]:
-    """The realistic mix with one line in a hundred cut short."""
+    """The realistic mix, the same lines, but one in a hundred is cut in half."""
+    cuts = random.Random(1)
     for line in _realistic(rng):
-        yield line[: len(line) // 2] if rng.random() < 0.01 else line
+        yield line[: len(line) // 2] if cuts.random() < 0.01 else line
 
 
 STREAMS: dict[str, Callable[[random.Random], Iterator[bytes]]] = {
@@ -138,8 +170,19 @@ STREAMS: dict[str, Callable[[random.Random], Iterator[bytes]]] = {
 }
 
 
+def shortest() -> Stream:
+    """A turn in which nothing happens: what a run over it costs is its start and its end."""
+    source = _realistic(random.Random(20))
+    lines = [next(source), next(source), next(line for line in source if line.startswith(b'{"type":"turn.completed"'))]
+    return Stream("shortest", b"".join(line + b"\n" for line in lines), len(lines))
+
+
 def make(name: str, lines: int) -> Stream:
-    """The first `lines` lines of a stream, always the same."""
+    """The first `lines` lines of a stream, always the same, or fewer (`MOST_BYTES_A_LINE`)."""
     source = STREAMS[name](random.Random(20))
-    data = b"".join(next(source) + b"\n" for _ in range(lines))
-    return Stream(name, data, lines)
+    made: list[bytes] = []
+    size, enough = 0, lines * MOST_BYTES_A_LINE
+    while len(made) < lines and size < enough:
+        made.append(next(source) + b"\n")
+        size += len(made[-1])
+    return Stream(name, b"".join(made), len(made))
