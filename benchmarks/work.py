@@ -1,0 +1,238 @@
+"""`python -m benchmarks.work [--record]`: what the way from bytes to records costs, counted, against what is recorded.
+
+Exits with 1 where a count has left its bounds. `--record` makes the counts the recorded ones, in `work.toml`: those of
+the Python that runs this, and what is the same for every Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import tomllib
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import trio
+
+import codex_adapter
+from benchmarks.counting import c_calls, instructions, kept_blocks, peak_bytes
+from benchmarks.streams import make
+from codex_adapter import Event, Pipeline, open_replay
+from codex_adapter.cli import main as command_line
+from codex_adapter.records import encode_events
+
+__all__ = ["RECORDED", "Figures", "count_all", "count_path", "count_run", "findings", "read", "record", "to_records"]
+
+Figures: TypeAlias = dict[str, float]
+"""Counts by name; the name ends in the unit."""
+
+RECORDED: Final = Path(__file__).with_suffix(".toml")
+PYTHON: Final = "python{}.{}".format(*sys.version_info)
+_LINES: Final = 400
+_LINES_OF_A_RUN: Final = 4_000
+_READ_SIZE: Final = 65_536
+
+# More: what another release of Python, msgspec or trio may change without anybody's fault, and nobody can measure as
+# time. Less: a gain is worth a word, and that nobody loses it again.
+_MORE: Final = 1.02
+_LESS: Final = 0.90
+# Beside that, by unit: what happens to fewer lines than one in a hundred is not the hot path; and the event loop takes
+# its tasks in random order, so that the beginning and the end of a run have some steps more or less.
+_SLACK: Final = {"a line": 0.01, "a batch": 0.2, "at once": 0.0}
+
+
+def to_records(
+    chunks: Sequence[bytes], *, secrets: tuple[str, ...] = (), full_payloads: bool = False
+) -> Iterator[list[Event]]:
+    """The path that is counted: a batch at a time, from bytes to events to records."""
+    pipeline = Pipeline(secrets=secrets, full_payloads=full_payloads)
+    for chunk in chunks:
+        events = pipeline.receive_data(chunk)
+        encode_events(events)
+        yield events
+    events = pipeline.receive_eof()
+    encode_events(events)
+    yield events
+
+
+def count_path(path: Callable[[Sequence[bytes]], Iterator[object]], data: bytes) -> tuple[Figures, Counter[str]]:
+    """What a path costs for the lines of `data`, and its instructions by function."""
+    chunks = [data[start : start + _READ_SIZE] for start in range(0, len(data), _READ_SIZE)]
+    lines = data.count(b"\n")
+
+    def take() -> object:
+        return deque(path(chunks), maxlen=0)
+
+    take()
+    by_function = instructions(take)
+    calls = c_calls(take)
+    figures = {
+        "instructions a line": by_function.total() / lines,
+        "calls into C a line": calls.total() / lines,
+        "blocks of memory kept a line": kept_blocks(lambda: list(path(chunks))) / lines,
+        "KiB of memory at once": peak_bytes(take) / 1024,
+        **{f"calls of {name} a line": count / lines for name, count in calls.items() if count * 200 > lines},
+    }
+    return _rounded(figures), by_function
+
+
+def count_run(act: Callable[[Path], object], data: bytes) -> tuple[Figures, Counter[str]]:
+    """What a run over a recording costs: our own instructions, and what crosses the event loop and the system.
+
+    A batch is what a read of 64 KiB gives. The steps are the least of some runs: their number is a matter of chance.
+    """
+    # Instructions take long to count, and a few hundred lines have told what there is to tell.
+    few = b"".join(data.splitlines(keepends=True)[:_LINES])
+    batches = len(data) / _READ_SIZE
+    with _file(few) as short, _file(data) as long:
+        act(short)
+        by_function = instructions(lambda: act(short), within=str(Path(codex_adapter.__file__).parent))
+        runs = [c_calls(lambda: act(long)) for _ in range(3)]
+    figures = {
+        "instructions a line": by_function.total() / few.count(b"\n"),
+        **{
+            f"{what} a batch": min(calls[name] for calls in runs) / batches
+            for what, name in (
+                ("steps of tasks", "Context.run"),
+                ("rounds of the event loop", "epoll.poll"),
+                ("reads", "posix.read"),
+                ("writes", "posix.write"),
+            )
+        },
+    }
+    return _rounded(figures), by_function
+
+
+def count_all() -> dict[str, tuple[Figures, Counter[str]]]:
+    """Every subject by its name, counted."""
+    rng = random.Random(20)
+    secrets = tuple(rng.randbytes(20).hex() for _ in range(20))
+    realistic = make("realistic", _LINES).data
+    counted = {
+        name: count_path(to_records, make(name, _LINES).data)
+        for name in ("realistic", "small", "legacy", "deltas", "malformed")
+    }
+    counted["realistic-secrets"] = count_path(lambda chunks: to_records(chunks, secrets=secrets), realistic)
+    counted["realistic-payloads"] = count_path(lambda chunks: to_records(chunks, full_payloads=True), realistic)
+    recording = make("realistic", _LINES_OF_A_RUN).data
+    counted["library"] = count_run(_one_by_one, recording)
+    counted["replay"] = count_run(_replay, recording)
+    return counted
+
+
+def findings(recorded: Mapping[str, float], counted: Mapping[str, float]) -> list[str]:
+    """What has left its bounds; the measure of most interest first."""
+    found: list[str] = []
+    for name in dict.fromkeys([*counted, *recorded]):
+        was, now = recorded.get(name, 0.0), counted.get(name, 0.0)
+        slack = next(slack for unit, slack in _SLACK.items() if name.endswith(unit))
+        if now > was * _MORE + slack:
+            found.append(f"more: {was:.2f} -> {now:.2f} {name}")
+        elif now < was * _LESS - slack:
+            found.append(f"less: {was:.2f} -> {now:.2f} {name}")
+    return found
+
+
+def read(path: Path = RECORDED) -> dict[str, Figures]:
+    """The recorded figures of each subject for this Python; none where there are none for it."""
+    tables = tomllib.loads(path.read_text()) if path.exists() else {}
+    return {name: {**table[PYTHON], **table["every"]} for name, table in tables.items() if PYTHON in table}
+
+
+def record(counted: Mapping[str, Figures], path: Path = RECORDED) -> None:
+    """Make these the recorded figures, and leave those that other Pythons have for themselves."""
+    before = tomllib.loads(path.read_text()) if path.exists() else {}
+    text = "# Written by `python -m benchmarks.work --record`; the rule is in specs/speed.md.\n"
+    for subject, figures in counted.items():
+        own = {name: value for name, value in figures.items() if _depends_on_python(name)}
+        every = {name: value for name, value in figures.items() if name not in own}
+        tables = {**before.get(subject, {}), PYTHON: own, "every": every}
+        for python in sorted(tables):
+            text += f'\n[{subject}."{python}"]\n'
+            text += "".join(f'"{name}" = {value}\n' for name, value in tables[python].items())
+    path.write_text(text)
+
+
+def main() -> int:
+    """Count, show, and compare or record; 1 where a count has left its bounds."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.work", description=__doc__)
+    parser.add_argument("--record", action="store_true", help="make the counts the recorded ones")
+    options = parser.parse_args()
+    counted = count_all()
+    if options.record:
+        record({subject: figures for subject, (figures, _) in counted.items()})
+    recorded, failed = read(), False
+    for subject, (figures, by_function) in counted.items():
+        totals = [f"{value:.2f} {name}" for name, value in figures.items() if not name.startswith("calls of")]
+        print(f"{subject}: {'; '.join(totals)}")
+        if found := findings(recorded[subject], figures) if subject in recorded else [f"none recorded for {PYTHON}"]:
+            failed = True
+            total = by_function.total()
+            most = ", ".join(f"{name} {count / total:.0%}" for name, count in by_function.most_common(8))
+            print("\n".join(f"    {line}" for line in [*found, f"most instructions are in {most}"]))
+    if failed:
+        print(_ADVICE)
+    return int(failed)
+
+
+_ADVICE: Final = """
+Every line of every run pays for more work: take it out again. Where it is worth its price, and where there is less
+work now, make these counts the recorded ones, with each Python that the package supports, and say in the commit what
+was gained: python -m benchmarks.work --record
+"""
+
+
+def _depends_on_python(name: str) -> bool:
+    """Calls and I/O stand in the source; what they are compiled to, and the size of objects, is the interpreter's."""
+    return name.startswith(("instructions", "blocks", "KiB"))
+
+
+def _rounded(figures: Figures) -> Figures:
+    return {name: round(value, 3 if name.endswith("a line") else 1) for name, value in figures.items()}
+
+
+@contextmanager
+def _file(data: bytes) -> Iterator[Path]:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        yield Path(file.name)
+
+
+def _one_by_one(path: Path) -> None:
+    async def run() -> None:
+        async with open_replay(path) as handle:
+            async for _ in handle.events:
+                pass
+            await handle.wait_completed()
+
+    trio.run(run)
+
+
+def _replay(path: Path) -> None:
+    with _standard_output_to(os.devnull):
+        if command_line(["replay", str(path)]) != 0:
+            raise SystemExit("the replay failed; see what it said above")
+
+
+@contextmanager
+def _standard_output_to(path: str) -> Iterator[None]:
+    sys.stdout.flush()
+    kept, there = os.dup(1), os.open(path, os.O_WRONLY)
+    try:
+        os.dup2(there, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(there)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
