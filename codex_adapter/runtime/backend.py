@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import Protocol, cast
 
 import trio
@@ -130,32 +130,31 @@ class CodexBackend:
     @asynccontextmanager
     async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
         """As the function of that name, with this backend's configuration."""
+        with ExitStack() as files:
+            async with carried(await self._start(request, files)) as run:
+                yield run
+
+    async def _start(self, request: RunRequest, files: ExitStack) -> RunHandle:
+        """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
         config = self._config
         launch = await prepare_launch(request, config, versions=self._versions)
         mark = new_mark()
-        with schema_file(launch.options, mark) as schema:
-            expectation = _expectation(launch)
-            if self._containment is None:
-                # Only now: the configuration has been checked.
-                self._containment = Containment(cast("Level | None", config.containment))
-            source = await spawn(
-                launch, mark=mark, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment
-            )
-            pipeline = Pipeline(
-                full_payloads=launch.options.tool_payloads == "full",
-                secrets=_secrets(launch, config),
-                max_line_bytes=config.max_line_bytes,
-            )
-            run = RunHandle(
-                source,
-                pipeline,
-                config=config,
-                timeout=launch.timeout,
-                session=expectation,
-                containment=source.level,
-            )
-            async with carried(run):
-                yield run
+        schema = files.enter_context(schema_file(launch.options, mark))
+        expectation = _expectation(launch)
+        if self._containment is None:
+            # Only now: the configuration has been checked.
+            self._containment = Containment(cast("Level | None", config.containment))
+        source = await spawn(
+            launch, mark=mark, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment
+        )
+        pipeline = Pipeline(
+            full_payloads=launch.options.tool_payloads == "full",
+            secrets=_secrets(launch, config),
+            max_line_bytes=config.max_line_bytes,
+        )
+        return RunHandle(
+            source, pipeline, config=config, timeout=launch.timeout, session=expectation, containment=source.level
+        )
 
 
 def _secrets(launch: Launch, config: CodexConfig) -> tuple[str, ...]:
@@ -174,11 +173,8 @@ def _expectation(launch: Launch) -> SessionExpectation | None:
     return None if fork is None else SessionExpectation(fork.id, fork=True)
 
 
-_AGENT_KIND = re.compile(r"[a-z][a-z0-9_]*")
-
-
 def _checked_kind(kind: str) -> str:
-    if not _AGENT_KIND.fullmatch(str(kind)):
+    if not re.fullmatch("[a-z][a-z0-9_]*", str(kind)):
         raise InvalidAgentKindError("an agent kind must match [a-z][a-z0-9_]*")
     return kind
 

@@ -76,10 +76,11 @@ def left_cgroups() -> Iterator[Cgroup]:
 
 def _sweep(home: Path) -> None:
     """Remove empty cgroups of adapters that are gone: one that was killed could not remove its own."""
-    for path in home.glob("*"):
-        if is_left_directory(path.name):
-            with contextlib.suppress(OSError):
-                path.rmdir()
+    with contextlib.suppress(OSError):
+        for name in os.listdir(home):  # noqa: PTH208 - one for each run under way
+            if is_left_directory(name):
+                with contextlib.suppress(OSError):
+                    Path(home, name).rmdir()
 
 
 def _place() -> tuple[str, str] | None:

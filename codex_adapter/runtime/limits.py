@@ -10,6 +10,7 @@ import enum
 import math
 from collections.abc import Collection
 
+from codex_adapter.core.facts import RunFacts
 from codex_adapter.events import TurnOutcome
 
 __all__ = ["Limit", "Limits"]
@@ -49,6 +50,13 @@ class Limits:
         self._output_ended_at = math.inf
         self._exited_at = math.inf
         self._stopping = False
+
+    def observe(self, facts: RunFacts, now: float) -> bool:
+        """What the agent has shown; True when a deadline has come nearer."""
+        if facts.take_progress():
+            self.progress(now)
+        nearer = self.tools(facts.open_tools, now)
+        return self.turn(facts.turn, now) or nearer
 
     def progress(self, now: float) -> None:
         """The agent has done something that counts."""

@@ -7,6 +7,7 @@ import os
 import signal
 import uuid
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +31,7 @@ _DIRECTORY: Final = "codex-adapter-"
 
 def new_mark() -> str:
     """A mark that no other run has. It begins with what tells this adapter from all others on the machine."""
-    pid = os.getpid()
-    return f"{pid}-{_started(pid) or 0}-{_namespace()}-{uuid.uuid4().hex}"
+    return f"{_of_process(os.getpid())}{uuid.uuid4().hex}"
 
 
 def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -60,7 +60,11 @@ def directory_name(mark: str) -> str:
 
 def is_left_directory(name: str) -> bool:
     """Whether this is the name of a directory of a run whose adapter is gone."""
-    return name.startswith(_DIRECTORY) and adapter_is_gone(name.removeprefix(_DIRECTORY))
+    if not name.startswith(_DIRECTORY):
+        return False
+    marks = name.removeprefix(_DIRECTORY)
+    # Most often it is of a run of this process, which can have hundreds at once.
+    return not marks.startswith(_of_process(os.getpid())) and adapter_is_gone(marks)
 
 
 def pids() -> Iterator[int]:
@@ -95,6 +99,12 @@ def kill_marked(mark: str) -> bool:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
     return found
+
+
+@lru_cache(maxsize=1)
+def _of_process(pid: int) -> str:
+    """What the marks of this process begin with, which has the id `pid`: a fork's begin with something else."""
+    return f"{pid}-{_started(pid) or 0}-{_namespace()}-"
 
 
 def _environment(pid: int) -> bytes | None:

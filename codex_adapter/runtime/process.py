@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import signal
 from collections.abc import Sequence
@@ -17,14 +16,17 @@ from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.containment import Contained, Containment, Level
 from codex_adapter.runtime.launch import Launch
+from codex_adapter.runtime.pipe_reader import PipeReader
 from codex_adapter.runtime.shortage import is_shortage
 
 __all__ = ["ProcessSource", "spawn"]
 
-READ_SIZE: Final = 262_144
-_TAIL_SIZE: Final = 8_192
+# What a pipe holds. Larger reads in a larger pipe cost more, not less: their lines have left the cache when they are
+# decoded; and the other runs wait for as long as a read's lines take.
+READ_SIZE: Final = 65_536
 # What releases since 0.120 write to stderr for a session they cannot find; the second is for forks of what is no UUID.
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
+_LONGEST_PHRASE: Final = max(map(len, _SESSION_MISSING))
 
 
 async def spawn(
@@ -37,8 +39,6 @@ async def spawn(
         try:
             stdin, prompt = _pipe(read=childs, write=ours)
             output, stdout = _pipe(read=ours, write=childs)
-            with contextlib.suppress(OSError):  # a user with very many pipes may not have larger ones
-                fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, READ_SIZE)
             errors, stderr = _pipe(read=ours, write=childs)
             contained = await containment.start(
                 launch.argv(schema),
@@ -98,8 +98,8 @@ class ProcessSource:
         self._contained = contained
         stdin, stdout, stderr = descriptors
         self._stdin = trio.lowlevel.FdStream(stdin)
-        self._stdout = trio.lowlevel.FdStream(stdout)
-        self._stderr = trio.lowlevel.FdStream(stderr)
+        self._stdout = PipeReader(stdout)
+        self._stderr = PipeReader(stderr)
         self._prompt = prompt
         self._stop_timeout = stop_timeout
         self._exited = trio.Event()
@@ -122,10 +122,8 @@ class ProcessSource:
     async def receive_some(self) -> bytes:
         """As `Source.receive_some`."""
         try:
-            return bytes(await self._stdout.receive_some(READ_SIZE))
-        except trio.ClosedResourceError:
-            return b""
-        except trio.BrokenResourceError:
+            return await self._stdout.receive_some(READ_SIZE)
+        except OSError:
             raise BackendError("io", backend_error_text("io")) from None
 
     def close_output(self) -> None:
@@ -163,8 +161,9 @@ class ProcessSource:
         """As `Source.aclose`."""
         with trio.CancelScope(shield=True):
             await self._contained.aclose()
-            for stream in (self._stdin, self._stdout, self._stderr):
-                await trio.aclose_forcefully(stream)
+            await trio.aclose_forcefully(self._stdin)
+            self._stdout.close()
+            self._stderr.close()
 
     async def _wait_a_while(self, *, hurry: bool) -> None:
         with trio.move_on_after(self._stop_timeout / 3):
@@ -181,16 +180,21 @@ class ProcessSource:
     async def _write_prompt(self) -> None:
         # An agent that never reads its prompt, or exits before it has, is no error by itself.
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await self._stdin.send_all(self._prompt)
+            prompt, self._prompt = self._prompt, b""  # it may be long, and the run too
+            await self._stdin.send_all(prompt)
+            del prompt
         await self._stdin.aclose()
 
     async def _drain_stderr(self) -> None:
-        tail = b""
-        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        # An agent whose diagnostics cannot be read is no worse for it.
+        end = b""
+        with contextlib.suppress(OSError):
             while data := await self._stderr.receive_some(READ_SIZE):
-                tail = tail[-_TAIL_SIZE:] + data
-                if any(phrase in tail for phrase in _SESSION_MISSING):
+                data = end + data
+                if any(phrase in data for phrase in _SESSION_MISSING):
                     self._session_missing = True
+                end = data[-_LONGEST_PHRASE:]
+                del data  # it need not be kept while the next is waited for
 
     async def _reap(self) -> None:
         with contextlib.suppress(BackendError):

@@ -25,10 +25,7 @@ _log = logging.getLogger("codex_adapter")
 
 
 class RunHandle:
-    """One run under way: its events, and its completion once they are final.
-
-    Made by `open_run`, `open_replay` and the backends, which also run its tasks.
-    """
+    """One run under way: its events, and its completion once they are final. Made by `open_run` and its like."""
 
     def __init__(
         self,
@@ -55,8 +52,7 @@ class RunHandle:
             descendant_grace=config.descendant_grace,
         )
         self._forwarder, self._events = open_hand_off()
-        self._handed_over = trio.Event()
-        self._handed_over.set()
+        self._reads = 0
         self._stop_requested = trio.Event()
         self._exited = trio.Event()
         self._ended = trio.Event()
@@ -146,35 +142,35 @@ class RunHandle:
             self._fail(BackendError("other", redaction.backend_error_text("other")))
 
     async def _pump(self) -> None:
-        while True:
-            data = await self._source.receive_some()
-            # What stands after the last newline is a line too, and may be the one that ends the turn (L3).
-            events = self._pipeline.receive_data(data) if data else self._pipeline.receive_eof()
-            if self._observe() and events:
+        more = True
+        while more:
+            more = await self._read()
+            if not self._forwarder.taken.is_set():
                 self._clock.pause()
-                self._handed_over = trio.Event()
-                await self._forwarder.forward(events)
-                self._handed_over.set()
+                await self._forwarder.taken.wait()
                 self._clock.resume()
-            if not data:
-                break
         self._limits.output_ended(self._clock.now())
         self._clock.wake()
 
+    async def _read(self) -> bool:
+        """Forward the events of one read, and keep nothing of it; False after those of an unfinished line (L3)."""
+        data = await self._source.receive_some()
+        self._reads += 1
+        events = self._pipeline.receive_data(data) if data else self._pipeline.receive_eof()
+        if self._observe() and events:
+            self._forwarder.forward(events)
+        return bool(data)
+
     def _observe(self) -> bool:
         """Note what the last bytes showed; False when they are of a session that was not asked for (S9)."""
-        facts, now = self._pipeline.facts, self._clock.now()
-        if facts.take_progress():
-            self._limits.progress(now)
-        nearer = self._limits.tools(facts.open_tools, now)
-        if self._limits.turn(facts.turn, now) or nearer:
+        facts = self._pipeline.facts
+        if self._limits.observe(facts, self._clock.now()):
             self._clock.wake()
-        if self._session is None or facts.session_id is None:
-            return True
-        if (wrong := self._session.refuses(facts.session_id)) is not None:
-            self._fail(wrong)
-            return False
-        self._session = None
+        if self._session is not None and facts.session_id is not None:
+            if (wrong := self._session.refuses(facts.session_id)) is not None:
+                self._fail(wrong)
+                return False
+            self._session = None
         return True
 
     async def _watch_exit(self) -> None:
@@ -197,10 +193,14 @@ class RunHandle:
                 self._expire(limit)
 
     async def _caught_up(self) -> bool:
-        """Whether what was printed in time has been read, however slow the consumer and short the grace (D4)."""
-        await self._handed_over.wait()
+        """Whether what was printed in time has been read, however slow the consumer and short the grace (D4).
+
+        What there is to read is read while every task goes on twice, as this one does.
+        """
+        reads = self._reads
+        await self._forwarder.taken.wait()
         await trio.lowlevel.checkpoint()
-        return self._handed_over.is_set()
+        return self._reads == reads and self._forwarder.taken.is_set()
 
     def _expire(self, limit: Limit) -> None:
         if limit is Limit.DESCENDANT:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import trio
@@ -16,6 +17,59 @@ _EVENTS_PER_CHECKPOINT: Final = 32
 _CLOSED: Final = "the event stream was closed; open a new run to receive events"
 
 
+class _HandOff:
+    """Between the two: a batch that nobody has taken yet, or a consumer that waits for one, or neither.
+
+    By hand, for a channel with a scope to interrupt it costs as much for each read as all of its events. `taken` is set
+    unless a batch is `offered`; `ended` says that there will be none any more, or nobody to take it.
+    """
+
+    def __init__(self) -> None:
+        self.offered: Sequence[Event] = ()
+        self.taken = trio.Event()
+        self.taken.set()
+        self.ended = False
+        self.consumer: trio.lowlevel.Task | None = None
+        self._handed: Sequence[Event] = ()  # to the consumer that has been woken
+
+    def put(self, events: Sequence[Event]) -> None:
+        if self.consumer is not None:
+            self._wake(self.consumer, events)
+        else:
+            self.offered = events
+            self.taken = trio.Event()
+
+    async def take(self) -> Sequence[Event]:
+        """The next batch; empty at the end."""
+        if self.offered or self.ended:
+            await trio.lowlevel.checkpoint_if_cancelled()
+            return self.withdraw()
+
+        def forget(_: object) -> trio.lowlevel.Abort:
+            self.consumer = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        self.consumer = trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(forget)
+        events, self._handed = self._handed, ()
+        return events
+
+    def withdraw(self) -> Sequence[Event]:
+        events, self.offered = self.offered, ()
+        self.taken.set()
+        return events
+
+    def end(self) -> None:
+        self.ended = True
+        self.withdraw()
+        if self.consumer is not None:
+            self._wake(self.consumer, ())
+
+    def _wake(self, consumer: trio.lowlevel.Task, events: Sequence[Event]) -> None:
+        self.consumer, self._handed = None, events
+        trio.lowlevel.reschedule(consumer)
+
+
 class EventStream(trio.abc.ReceiveChannel[Event]):
     """The events of one run, live and in order, for one consumer (D1, D2).
 
@@ -23,13 +77,12 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
     run's block, says that nobody listens any more: the run goes on to its end all the same (D3).
     """
 
-    def __init__(self, batches: trio.MemoryReceiveChannel[Sequence[Event]]) -> None:
-        self._batches = batches
-        self._batch: Sequence[Event] = ()
-        self._next = 0
+    def __init__(self, hand_off: _HandOff) -> None:
+        self._hand_off = hand_off
+        self._rest: Iterator[Event] = iter(())  # of the last batch
+        self._ready: Iterator[Event] = iter(())  # of the rest: what is given without a checkpoint
         self._closed = False
         self._discarding = False
-        self._receiving = False
         self.final = trio.Event()
         """Set once the consumer has seen the end of the events or has left them (F1)."""
 
@@ -40,35 +93,23 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
         Raises `trio.EndOfChannel` at the end of the events, `trio.ClosedResourceError` after `aclose()`,
         `trio.BusyResourceError` while another task waits for the next event.
         """
-        if self._next == len(self._batch):
-            self._batch, self._next = await self._receive(), 0
-        elif self._next % _EVENTS_PER_CHECKPOINT == 0:
-            await trio.lowlevel.checkpoint_if_cancelled()
-        event = self._batch[self._next]
-        self._next += 1
-        return event
+        for event in self._ready:
+            return event
+        return await self._receive_more()
 
     @override
     async def __anext__(self) -> Event:
         # As `receive`, without a second coroutine: this is where most consumers spend their time.
-        if self._next == len(self._batch):
-            try:
-                self._batch, self._next = await self._receive(), 0
-            except trio.EndOfChannel:
-                raise StopAsyncIteration from None
-        elif self._next % _EVENTS_PER_CHECKPOINT == 0:
-            await trio.lowlevel.checkpoint_if_cancelled()
-        event = self._batch[self._next]
-        self._next += 1
-        return event
+        for event in self._ready:
+            return event
+        try:
+            return await self._receive_more()
+        except trio.EndOfChannel:
+            raise StopAsyncIteration from None
 
     async def receive_batch(self) -> Sequence[Event]:
         """All events at hand, at least one and at most those of one read; raises as `receive`."""
-        if self._next == len(self._batch):
-            return await self._receive()
-        batch, self._batch = self._batch[self._next :], ()
-        self._next = 0
-        return batch
+        return [*self._ready, *self._rest] or await self._receive()
 
     @override
     async def aclose(self) -> None:
@@ -80,31 +121,34 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
         """As `aclose`, without a checkpoint."""
         self._closed = True
         self.discard()
-        self._batches.close()
+        self._hand_off.end()
         self.final.set()
 
     def discard(self) -> None:
         """Forget events that were handed over and not yet taken: a cancelled run's events end at once (K3)."""
-        self._batch, self._next = (), 0
+        self._ready = self._rest = iter(())
         self._discarding = True
+
+    async def _receive_more(self) -> Event:
+        """The next event, where a checkpoint is due or nothing is left of the last batch."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while True:
+            self._ready = islice(self._rest, _EVENTS_PER_CHECKPOINT)
+            for event in self._ready:
+                return event
+            self._rest = iter(await self._receive())
 
     async def _receive(self) -> Sequence[Event]:
         if self._closed:
             raise trio.ClosedResourceError(_CLOSED)
-        if self._receiving:
+        if self._hand_off.consumer is not None:
             raise trio.BusyResourceError("another task receives these events; they are for one consumer")
-        self._receiving = True
-        try:
-            batch = await self._batches.receive()
-        except trio.EndOfChannel:
-            self.final.set()
-            raise
-        finally:
-            self._receiving = False
+        batch = await self._hand_off.take()
         # It may have been handed over already when the events were closed or the run cancelled.
         if self._closed:
             raise trio.ClosedResourceError(_CLOSED)
-        if self._discarding:
+        if self._discarding or not batch:
+            self.final.set()
             raise trio.EndOfChannel
         return batch
 
@@ -115,54 +159,44 @@ class Forwarder:
     `next_seq` is the number that the next event must have: one more than that of the last event forwarded or held.
     """
 
-    def __init__(self, batches: trio.MemorySendChannel[Sequence[Event]]) -> None:
+    def __init__(self, hand_off: _HandOff) -> None:
         self.next_seq = 0
-        self._batches = batches
-        self._waiting: trio.CancelScope | None = None
-        self._held: Sequence[Event] = ()
+        self._hand_off = hand_off
         self._holding = False
-        self._open = True
 
-    async def forward(self, events: Sequence[Event]) -> None:
-        """Hand over the events, waiting for the consumer; nothing is done once it has left (D3)."""
-        if not self._open or self._holding:
-            return
-        self.next_seq = events[-1].seq + 1
-        with trio.CancelScope() as self._waiting:
-            try:
-                await self._batches.send(events)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                self._open = False
-        if self._waiting.cancelled_caught and self._open:
-            self._held = events
-        self._waiting = None
+    @property
+    def taken(self) -> trio.Event:
+        """Set once nobody needs to be waited for: what was forwarded is taken, nobody is left to take it, or `hold`."""
+        return self._hand_off.taken
+
+    def forward(self, events: Sequence[Event]) -> None:
+        """Hand over the events, at least one, to a consumer that waits, or for it to come: nothing else may be
+        forwarded until they are `taken`. Nothing is done once it has left (D3)."""
+        if not self._hand_off.ended and not self._holding:
+            self.next_seq = events[-1].seq + 1
+            self._hand_off.put(events)
 
     def hold(self) -> None:
-        """Stop waiting for the consumer: what it has not taken is kept for `release`, what comes later is dropped.
+        """Do not wait for the consumer: what it has not taken stays at hand, what comes later is dropped.
 
         A run that is being ended must go on reading, whatever its consumer does (K4).
         """
         self._holding = True
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._hand_off.taken.set()
 
     async def release(self, last: Sequence[Event]) -> None:
-        """Hand over what `hold` kept, then the last events of all."""
+        """Hand over the last events of all, after what `hold` kept, and wait until they are taken."""
         self._holding = False
-        if events := [*self._held, *last]:
-            await self.forward(events)
+        if events := [*self._hand_off.withdraw(), *last]:
+            self.forward(events)
+            await self.taken.wait()
 
     def close(self) -> None:
         """The events are at their end."""
-        self._open = False
-        self._batches.close()
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._hand_off.end()
 
 
 def open_hand_off() -> tuple[Forwarder, EventStream]:
     """Both sides of a hand-off without a buffer of its own: at most one batch is under way (D4)."""
-    send: trio.MemorySendChannel[Sequence[Event]]
-    receive: trio.MemoryReceiveChannel[Sequence[Event]]
-    send, receive = trio.open_memory_channel(0)
-    return Forwarder(send), EventStream(receive)
+    hand_off = _HandOff()
+    return Forwarder(hand_off), EventStream(hand_off)

@@ -1,0 +1,47 @@
+"""What the kernel tells of this process and of those below it."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Memory", "children_seconds", "descriptors", "guards"]
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """KiB of a process: resident, its share of that, and what is nobody else's."""
+
+    resident: int
+    share: int
+    private: int
+
+    @staticmethod
+    def of(pid: int | str) -> Memory:
+        """As the kernel tells it."""
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+        sizes = {name: int(size.split()[0]) for name, size in (line.split(":") for line in lines)}
+        return Memory(sizes["Rss"], sizes["Pss"], sizes["Private_Clean"] + sizes["Private_Dirty"])
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count is all that is needed
+
+
+def children_seconds() -> float:
+    """CPU seconds of the children that this process has waited for, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def guards(pid: str = "self") -> Iterator[str]:
+    """The processes below this one that are guards of runs."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if b"guard.py" in Path(f"/proc/{child}/cmdline").read_bytes():
+                yield child
+                yield from guards(child)
