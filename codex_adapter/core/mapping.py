@@ -71,20 +71,22 @@ class Mapper:
     def map(self, lines: Iterable[te.ThreadEvent | BadLine]) -> list[Event]:
         """What the lines give, one logical event each (M0)."""
         out: list[Event] = []
-        seq = self.seq
-        waiting = self._session.waiting
+        seq, waiting, thread_id = self.seq, self._session.waiting, self._context.thread_id
         for line in lines:
             phase = _PHASES.get(type(line))
-            # What has a phase is the line of an item.
-            if phase is None or waiting or not line.thread_id is line.turn_id is line.conversation_id is None:  # type: ignore[union-attr]
-                self.seq = seq
-                out += self._map_with_care(line)
-                seq = self.seq
-                waiting = self._session.waiting
-            else:
+            if (
+                phase is not None  # what has a phase is the line of an item
+                and line.turn_id is line.conversation_id is None  # type: ignore[union-attr]
+                and (line.thread_id is None or line.thread_id == thread_id)  # type: ignore[union-attr]
+                and not waiting
+            ):
                 item: te.Item = line.item  # type: ignore[union-attr]
                 out.append(_ITEMS[type(item)](self, seq, item, phase))
                 seq += 1
+            else:
+                self.seq = seq
+                out += self._map_with_care(line)
+                seq, waiting, thread_id = self.seq, self._session.waiting, self._context.thread_id
         self.seq = seq
         return out
 
@@ -123,8 +125,7 @@ class Mapper:
         if turn_id is not self._turn_seen:
             self._turn_seen = turn_id
             self._turn_shown = None if turn_id is None else self._mask(turn_id)
-        if self._turn_shown is not None and len(self._turn_shown) > LONG_NAME:
-            self.long = True
+        self.long |= self._turn_shown is not None and len(self._turn_shown) > LONG_NAME
 
     def _thread_started(self, seq: int, _line: te.ThreadStarted) -> Event:
         return status_event(seq)
@@ -136,15 +137,14 @@ class Mapper:
     def _turn_completed(self, seq: int, line: te.TurnCompleted) -> Event:
         self.facts.turn = "completed"
         self.facts.open_tools.clear()
-        self.facts.usage = None
         if line.usage is None:
+            self.facts.usage = None
             return status_event(seq)
-        usage = {
+        self.facts.usage = usage = {
             self._mask(name): count
             for name, count in islice(line.usage.items(), _MOST_COUNTS)
             if type(count) is int and abs(count) < 2**63 and _NAME.fullmatch(name)
         }
-        self.facts.usage = usage
         return status_event(seq, None, TokenUsage(usage))
 
     def _turn_failed(self, seq: int, _line: te.TurnFailed) -> Event:

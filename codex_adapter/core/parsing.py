@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import final
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, final
 
 import msgspec
 
 from codex_adapter.core import thread_events
+from codex_adapter.core.flat_shapes import read_flat_lines
 from codex_adapter.core.framing import Block, OversizeLine, line_count, lines_of
 from codex_adapter.core.legacy import modernize
 from codex_adapter.core.redaction import normalize_error_text, parse_error_text
@@ -33,6 +34,7 @@ class LineParser:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._readers = _READERS
 
     def parse(self, blocks: Iterable[Block]) -> list[ThreadEvent | BadLine]:
         """The thread event of each line, or what is wrong with the line (L4)."""
@@ -42,16 +44,26 @@ class LineParser:
                 reason = f"line longer than {self._limit} bytes"
                 parsed.append(BadLine(parse_error_text(reason, block.length)))
                 continue
-            try:
-                events: list[ThreadEvent] = _DECODER.decode_lines(block)
-            except Exception:  # noqa: BLE001 - whatever it is, it is that of one line or more
-                events = []
+            events = self._read(block)
             # To the decoder a newline is white space like other: an event for each line says that none has one inside.
             if len(events) == line_count(block):
                 parsed += events
             else:
                 parsed += map(self._parse_line, lines_of(block))
         return parsed
+
+    def _read(self, block: bytes | bytearray) -> list[ThreadEvent]:
+        """All lines at once; none if one of them needs a look of its own. The reader of the last block comes first."""
+        first, second = self._readers
+        try:
+            try:
+                return first(block)
+            except msgspec.ValidationError:
+                events = second(block)
+        except Exception:  # noqa: BLE001 - whatever it is, it is that of one line or more
+            return []
+        self._readers = second, first
+        return events
 
     def _parse_line(self, line: bytes | bytearray) -> ThreadEvent | BadLine:
         try:
@@ -64,6 +76,13 @@ class LineParser:
         """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
         if not isinstance(error, msgspec.ValidationError):
             return _parse_error(line, error)
+        try:
+            return read_flat_lines(line)[0]
+        except Exception:  # noqa: BLE001 - whatever it is, `modernize` has the last word
+            return self._general_look(line, error)
+
+    def _general_look(self, line: bytes | bytearray, error: Exception) -> ThreadEvent | BadLine:
+        """A line that nothing takes as it stands; `error` is what today's structs say of it."""
         try:
             modern = modernize(line)
         except msgspec.ValidationError:
@@ -85,7 +104,9 @@ class LineParser:
         return event
 
 
-_DECODER = msgspec.json.Decoder(DecodedEvent)
+_Reader: TypeAlias = Callable[[bytes | bytearray], list[ThreadEvent]]
+_DECODER: msgspec.json.Decoder[ThreadEvent] = msgspec.json.Decoder(DecodedEvent)
+_READERS: tuple[_Reader, _Reader] = (_DECODER.decode_lines, read_flat_lines)
 
 
 def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:
