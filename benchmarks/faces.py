@@ -12,6 +12,7 @@ from typing import IO, Final
 import msgspec
 import trio
 
+from benchmarks.bare import bare_events
 from benchmarks.measuring import Face, Measured, Work, agent, cpu_seconds, run_measured
 from codex_adapter import CodexConfig, Event, Pipeline, RunHandle, RunRequest, open_run
 from codex_adapter.core.thread_events import DecodedEvent
@@ -170,7 +171,12 @@ def _command(*arguments: str) -> Face:
     return face
 
 
-CEILINGS: Final[dict[str, Face]] = {"decode": _decode, "decode and encode": _decode_and_encode, "cat": _cat}
+CEILINGS: Final[dict[str, Face]] = {
+    "decode": _decode,
+    "decode and encode": _decode_and_encode,
+    "bare events": bare_events,
+    "cat": _cat,
+}
 
 IN_PROCESS: Final[dict[str, Face]] = {
     "pipeline": _pipeline,
