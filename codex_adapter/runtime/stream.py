@@ -17,6 +17,16 @@ _EVENTS_PER_CHECKPOINT: Final = 32
 _CLOSED: Final = "the event stream was closed; open a new run to receive events"
 
 
+class _Waiting:
+    """A consumer's task that waits, and then what it is given: its own, whoever comes before it goes on."""
+
+    __slots__ = ("given", "task")
+
+    def __init__(self, task: trio.lowlevel.Task) -> None:
+        self.task = task
+        self.given: Sequence[Event] = ()
+
+
 class _HandOff:
     """Between the two: a batch that nobody has taken yet, or a consumer that waits for one, or neither.
 
@@ -29,8 +39,7 @@ class _HandOff:
         self.taken = trio.Event()
         self.taken.set()
         self.ended = False
-        self.consumer: trio.lowlevel.Task | None = None
-        self._handed: Sequence[Event] = ()  # to the consumer that has been woken
+        self.consumer: _Waiting | None = None
 
     def put(self, events: Sequence[Event]) -> None:
         if self.consumer is not None:
@@ -49,10 +58,9 @@ class _HandOff:
             self.consumer = None
             return trio.lowlevel.Abort.SUCCEEDED
 
-        self.consumer = trio.lowlevel.current_task()
+        self.consumer = waiting = _Waiting(trio.lowlevel.current_task())
         await trio.lowlevel.wait_task_rescheduled(forget)
-        events, self._handed = self._handed, ()
-        return events
+        return waiting.given
 
     def withdraw(self) -> Sequence[Event]:
         events, self.offered = self.offered, ()
@@ -65,9 +73,9 @@ class _HandOff:
         if self.consumer is not None:
             self._wake(self.consumer, ())
 
-    def _wake(self, consumer: trio.lowlevel.Task, events: Sequence[Event]) -> None:
-        self.consumer, self._handed = None, events
-        trio.lowlevel.reschedule(consumer)
+    def _wake(self, consumer: _Waiting, events: Sequence[Event]) -> None:
+        self.consumer, consumer.given = None, events
+        trio.lowlevel.reschedule(consumer.task)
 
 
 class EventStream(trio.abc.ReceiveChannel[Event]):

@@ -1,0 +1,149 @@
+"""The hand-off between a run and its consumer, by itself: whoever is late, cancelled or gone, no batch is lost (D1 to D4)."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+
+from codex_adapter.events import Event
+from codex_adapter.runtime.stream import EventStream, Forwarder, open_hand_off
+
+
+def batch(first: int, count: int = 2) -> list[Event]:
+    return [Event(seq, "codex", "status") for seq in range(first, first + count)]
+
+
+async def seqs(events: EventStream) -> list[int]:
+    return [event.seq for event in await events.receive_batch()]
+
+
+@pytest.mark.rule("D1", "D2")
+async def test_a_consumer_that_waits_is_given_a_batch_and_the_run_need_not_wait() -> None:
+    forwarder, events = open_hand_off()
+    found: list[int] = []
+
+    async def consume() -> None:
+        found.extend(await seqs(events))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        await trio.testing.wait_all_tasks_blocked()
+        forwarder.forward(batch(0))
+        assert forwarder.taken.is_set()
+    assert found == [0, 1]
+
+
+@pytest.mark.rule("D4")
+async def test_a_batch_waits_for_its_consumer_and_the_run_for_the_batch() -> None:
+    forwarder, events = open_hand_off()
+    forwarder.forward(batch(0))
+    taken = forwarder.taken
+    assert not taken.is_set()
+    assert (await events.receive()).seq == 0
+    assert taken.is_set()
+    forwarder.forward(batch(2))
+    assert (await seqs(events), await seqs(events)) == ([1], [2, 3])
+
+
+@pytest.mark.rule("D2")
+async def test_a_consumer_that_is_cancelled_while_it_waits_takes_nothing_with_it() -> None:
+    forwarder, events = open_hand_off()
+    with trio.move_on_after(0) as scope:
+        await events.receive()
+    assert scope.cancelled_caught
+    forwarder.forward(batch(0))
+    assert await seqs(events) == [0, 1]
+
+
+@pytest.mark.rule("D2")
+async def test_a_consumer_that_is_cancelled_with_a_batch_in_its_hands_still_has_it() -> None:
+    forwarder, events = open_hand_off()
+    found: list[int] = []
+    scope = trio.CancelScope()
+
+    async def consume() -> None:
+        with scope:
+            found.extend(await seqs(events))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        await trio.testing.wait_all_tasks_blocked()
+        forwarder.forward(batch(0))
+        scope.cancel()
+    assert found == [0, 1]
+
+
+@pytest.mark.rule("D2")
+@pytest.mark.parametrize("_again", range(30))  # the event loop runs the tasks of a step in random order
+async def test_a_second_consumer_that_comes_before_the_first_goes_on_takes_nothing_from_it(_again: int) -> None:
+    forwarder, events = open_hand_off()
+    found: list[int] = []
+
+    async def consume() -> None:
+        found.extend(await seqs(events))
+
+    async def forward_more() -> None:
+        forwarder.forward(batch(2))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        await trio.testing.wait_all_tasks_blocked()
+        forwarder.forward(batch(0))
+        nursery.start_soon(forward_more)
+        assert await seqs(events) == [2, 3]
+    assert found == [0, 1]
+
+
+@pytest.mark.rule("D3", "F1")
+@pytest.mark.parametrize("waiting", [True, False])
+async def test_the_end_comes_after_what_was_forwarded(waiting: bool) -> None:
+    forwarder, events = open_hand_off()
+    ends: list[type[BaseException]] = []
+
+    async def consume() -> None:
+        try:
+            await events.receive()
+        except trio.EndOfChannel as end:
+            ends.append(type(end))
+
+    async with trio.open_nursery() as nursery:
+        if waiting:
+            nursery.start_soon(consume)
+            await trio.testing.wait_all_tasks_blocked()
+        forwarder.close()
+        if not waiting:
+            nursery.start_soon(consume)
+    assert ends == [trio.EndOfChannel]
+    assert events.final.is_set()
+
+
+@pytest.mark.rule("D3")
+async def test_nobody_waits_for_a_consumer_that_has_left() -> None:
+    forwarder, events = open_hand_off()
+    forwarder.forward(batch(0))
+    taken = forwarder.taken
+    events.leave()
+    assert taken.is_set()
+    forwarder.forward(batch(2))
+    assert forwarder.taken.is_set()
+    assert forwarder.next_seq == 2
+    with pytest.raises(trio.ClosedResourceError):
+        await events.receive()
+
+
+async def _released(forwarder: Forwarder) -> None:
+    await forwarder.release(batch(4))
+    forwarder.close()
+
+
+@pytest.mark.rule("K4", "D2")
+async def test_what_is_held_comes_before_the_last_events_and_what_came_meanwhile_does_not() -> None:
+    forwarder, events = open_hand_off()
+    forwarder.forward(batch(0))
+    forwarder.hold()
+    assert forwarder.taken.is_set()
+    forwarder.forward(batch(2))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_released, forwarder)
+        assert [event.seq async for event in events] == [0, 1, 4, 5]
