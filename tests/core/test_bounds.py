@@ -241,7 +241,7 @@ LONG_STRINGS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 @pytest.mark.rule("B1", "B2", "B3", "B4", "B6")
 @pytest.mark.parametrize("place", LONG_STRINGS)
-@pytest.mark.parametrize("character", ["x", "\u20ac", "\x01"])
+@pytest.mark.parametrize("character", ["x", "\u20ac", "\U0001f600", "\x01"])
 @pytest.mark.parametrize("length", [1_023, 1_024, 1_025, 4_096, 4_097, 8_200, 10_900, 16_385, 65_536, 65_537, 200_000])
 def test_no_string_of_a_line_is_too_long_for_its_event(place: str, character: str, length: int) -> None:
     line = json.dumps(LONG_STRINGS[place](character * length)).encode() + b"\n"

@@ -155,6 +155,7 @@ def test_a_flat_line_is_read_fast(line: bytes) -> None:
         b'{"type":"item.completed","item_type":"reasoning","text":"t"}',
         b'{"type":"item.completed","item_id":"a","content":{"type":"reasoning","text":"t"}}',
         FLAT % (b'"image"', b'"text":"t"'),
+        FLAT % (b'"reasoning"', b'"text":"t","id":"b"'),
         FLAT % (b'"reasoning"', b'"x":1'),
         FLAT % (b'"todo_list"', b'"x":1'),
         FLAT % (b'"error"', b'"x":1'),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.events import Event, SessionHandle
+from codex_adapter.events import Event, SessionHandle, ToolCall
 
 STARTED = {"type": "turn.started"}
 ITEM = {"type": "item.completed", "item": {"id": "a", "type": "agent_message", "text": "t"}}
@@ -153,3 +153,13 @@ def test_a_notice_leaves_a_facet_where_it_is() -> None:
 def test_the_id_of_the_run_is_that_of_its_first_thread() -> None:
     pipeline, _ = run(thread("T"), thread("U"))
     assert pipeline.session_id == "T"
+
+
+@pytest.mark.rule("M3", "T3")
+@pytest.mark.parametrize("key", ["thread_id", "conversation_id"])
+def test_a_tool_belongs_to_the_thread_that_its_line_names(key: str) -> None:
+    call = {"type": "item.completed", "item": {"id": "c", "type": "command_execution"}}
+    lines = [thread("T"), call, {**call, key: "T"}, {**call, key: "U"}, call, {**call, key: "T"}]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    threads = [event.data.tool.thread_id for event in Pipeline().receive_data(data) if isinstance(event.data, ToolCall)]
+    assert threads == ["T", "T", "U", "U", "T"]
