@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter.core.context import Context
-from codex_adapter.core.framing import Block, LineFramer
+from codex_adapter.core.framing import Line, LineFramer
 from codex_adapter.core.parsing import BadLine, LineParser
 from codex_adapter.core.thread_events import ThreadEvent
 
@@ -35,13 +35,13 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
     """
     framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES), Context()
 
-    def blocks() -> Iterator[list[Block]]:
+    def reads() -> Iterator[list[Line]]:
         with Path(path).open("rb") as file:
             while data := file.read(_READ_SIZE):
                 yield framer.receive_data(data)
         yield framer.receive_eof()
 
-    events = chain.from_iterable(map(parser.parse, blocks()))
+    events = chain.from_iterable(map(parser.parse, reads()))
     for number, event in enumerate(events, 1):
         if not isinstance(event, BadLine):
             context.place(event)

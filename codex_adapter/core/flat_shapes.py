@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 from codex_adapter.core import thread_events as te
 from codex_adapter.events import PlanItem
 
-__all__ = ["read_flat_lines"]
+__all__ = ["read_flat_line"]
 
 
 class _Fields(msgspec.Struct, gc=False):
@@ -103,9 +103,10 @@ class _RefusedError(Exception):
     """The line is not one for this file."""
 
 
-def read_flat_lines(lines: bytes | bytearray) -> list[te.ThreadEvent]:
-    """The thread events of lines that are flat, or of today. Raises whatever it may if one of them is neither."""
-    return [_event(line) if type(line) in _KINDS else line for line in _DECODER.decode_lines(lines)]
+def read_flat_line(line: bytes | bytearray) -> te.ThreadEvent:
+    """The thread event of a line that is flat, or of today. Raises whatever it may if it is neither."""
+    decoded = _DECODER.decode(line)
+    return _event(decoded) if type(decoded) in _KINDS else decoded
 
 
 def _event(line: _Line) -> te.ThreadEvent:

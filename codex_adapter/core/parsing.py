@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, final
+from typing import final
 
 import msgspec
 
 from codex_adapter.core import thread_events
-from codex_adapter.core.flat_shapes import read_flat_lines
-from codex_adapter.core.framing import Block, OversizeLine, line_count, lines_of
+from codex_adapter.core.flat_shapes import read_flat_line
+from codex_adapter.core.framing import Line, OversizeLine, content_of
 from codex_adapter.core.legacy import modernize
 from codex_adapter.core.redaction import normalize_error_text, parse_error_text
 from codex_adapter.core.thread_events import DecodedEvent, ThreadEvent, Unknown
@@ -34,52 +34,41 @@ class LineParser:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._readers = _READERS
+        self._read = _read_today
 
-    def parse(self, blocks: Iterable[Block]) -> list[ThreadEvent | BadLine]:
-        """The thread event of each line, or what is wrong with the line (L4)."""
+    def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
+        """The thread event of each line, or what is wrong with it (L4); nothing for one of white space (L1)."""
+        read = self._read
         parsed: list[ThreadEvent | BadLine] = []
-        for block in blocks:
-            if isinstance(block, OversizeLine):
-                reason = f"line longer than {self._limit} bytes"
-                parsed.append(BadLine(parse_error_text(reason, block.length)))
-                continue
-            events = self._read(block)
-            # To the decoder a newline is white space like other: an event for each line says that none has one inside.
-            if len(events) == line_count(block):
-                parsed += events
-            else:
-                parsed += map(self._parse_line, lines_of(block))
+        for line in lines:
+            try:
+                parsed.append(read(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
+            except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+                if isinstance(line, OversizeLine):
+                    reason = f"line longer than {self._limit} bytes"
+                    parsed.append(BadLine(parse_error_text(reason, line.length)))
+                elif content := content_of(line):
+                    parsed.append(self._look_again(content))
+                    read = self._read
         return parsed
 
-    def _read(self, block: bytes | bytearray) -> list[ThreadEvent]:
-        """All lines at once; none if one of them needs a look of its own. The reader of the last block comes first."""
-        first, second = self._readers
+    def _look_again(self, line: bytes | bytearray) -> ThreadEvent | BadLine:
+        """A line that was not read at once. What reads it will be tried first on the next: streams keep to a shape."""
         try:
-            try:
-                return first(block)
-            except msgspec.ValidationError:
-                events = second(block)
-        except Exception:  # noqa: BLE001 - whatever it is, it is that of one line or more
-            return []
-        self._readers = second, first
-        return events
-
-    def _parse_line(self, line: bytes | bytearray) -> ThreadEvent | BadLine:
-        try:
-            event: ThreadEvent = _DECODER.decode(line)
-        except Exception as error:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
-            return self._second_look(line, error)
-        return event
-
-    def _second_look(self, line: bytes | bytearray, error: Exception) -> ThreadEvent | BadLine:
-        """A line that no struct of today takes: an older shape, an unknown type, or wrong."""
-        if not isinstance(error, msgspec.ValidationError):
+            event = _read_today(line)
+        except msgspec.ValidationError as error:
+            today_error = error
+        except Exception as error:  # noqa: BLE001 - as in `parse`
             return _parse_error(line, error)
+        else:
+            self._read = _read_today
+            return event
         try:
-            return read_flat_lines(line)[0]
+            event = read_flat_line(line)
         except Exception:  # noqa: BLE001 - whatever it is, `modernize` has the last word
-            return self._general_look(line, error)
+            return self._general_look(line, today_error)
+        self._read = read_flat_line
+        return event
 
     def _general_look(self, line: bytes | bytearray, error: Exception) -> ThreadEvent | BadLine:
         """A line that nothing takes as it stands; `error` is what today's structs say of it."""
@@ -94,19 +83,16 @@ class LineParser:
         if isinstance(modern, Unknown):
             return modern
         try:
-            event: ThreadEvent = _DECODER.decode(modern)
+            return _read_today(modern)
         except msgspec.ValidationError as shape_error:
             if _OUT_OF_RANGE.match(str(shape_error)):
                 return _parse_error(line, shape_error)
             return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
         except Exception as modern_error:  # noqa: BLE001 - as in `parse`
             return _parse_error(line, modern_error)
-        return event
 
 
-_Reader: TypeAlias = Callable[[bytes | bytearray], list[ThreadEvent]]
-_DECODER: msgspec.json.Decoder[ThreadEvent] = msgspec.json.Decoder(DecodedEvent)
-_READERS: tuple[_Reader, _Reader] = (_DECODER.decode_lines, read_flat_lines)
+_read_today: Callable[[bytes | bytearray], ThreadEvent] = msgspec.json.Decoder(DecodedEvent).decode
 
 
 def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:

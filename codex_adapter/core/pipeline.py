@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound, cut
 from codex_adapter.core.facts import RunFacts
-from codex_adapter.core.framing import Block, LineFramer
+from codex_adapter.core.framing import Line, LineFramer
 from codex_adapter.core.mapping import Mapper
 from codex_adapter.core.masking import Masker, mask_event
 from codex_adapter.core.parsing import LineParser
@@ -83,10 +83,10 @@ class Pipeline:
             usage=facts.usage,
         )
 
-    def _process(self, blocks: list[Block]) -> list[Event]:
-        lines = self._parser.parse(blocks)
-        self.facts.lines += len(lines)
-        events = self._masked(self._mapper.map(lines))
+    def _process(self, lines: list[Line]) -> list[Event]:
+        parsed = self._parser.parse(lines)
+        self.facts.lines += len(parsed)
+        events = self._masked(self._mapper.map(parsed))
         return self._bounded(events) if self._mapper.long else events
 
     def _masked(self, events: list[Event]) -> list[Event]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.core.flat_shapes import read_flat_lines
+from codex_adapter.core.flat_shapes import read_flat_line
 from codex_adapter.core.legacy import modernize
 from codex_adapter.core.thread_events import DecodedEvent, ThreadEvent, Unknown
 
@@ -20,10 +20,9 @@ _DECODER: msgspec.json.Decoder[ThreadEvent] = msgspec.json.Decoder(DecodedEvent)
 def read_fast(line: bytes) -> ThreadEvent | None:
     """None when the line is refused."""
     try:
-        (event,) = read_flat_lines(line)
+        return read_flat_line(line)
     except Exception:  # noqa: BLE001 - a refusal may be any
         return None
-    return event
 
 
 def read_generally(line: bytes) -> ThreadEvent | None:

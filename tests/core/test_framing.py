@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.core.framing import Block, LineFramer, OversizeLine, lines_of
+from codex_adapter.core.framing import Line, LineFramer, OversizeLine, content_of
 
 PIECES = st.sampled_from(
     [b"\n", b"\r", b"\r\n", b" ", b"\t", b"\x0b\x0c", b"x", b"}", b"{}", b"\0", "\u2028".encode(), "\x85".encode()]
@@ -20,14 +20,12 @@ MIB = 1024 * 1024
 
 def framed(limit: int, *reads: bytes) -> list[bytes | OversizeLine]:
     framer = LineFramer(limit)
-    blocks: list[Block] = []
+    lines: list[Line] = []
     for read in reads:
-        blocks += framer.receive_data(read)
-    blocks += framer.receive_eof()
-    lines: list[bytes | OversizeLine] = []
-    for block in blocks:
-        lines += [block] if isinstance(block, OversizeLine) else map(bytes, lines_of(block))
-    return lines
+        lines += framer.receive_data(read)
+    lines += framer.receive_eof()
+    contents = (line if isinstance(line, OversizeLine) else bytes(content_of(line)) for line in lines)
+    return [content for content in contents if content != b""]
 
 
 def reference(limit: int, data: bytes) -> list[bytes | OversizeLine]:

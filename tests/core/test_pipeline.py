@@ -253,3 +253,28 @@ def test_long_names_are_not_kept() -> None:
         assert tracemalloc.get_traced_memory()[0] < 100_000
     finally:
         tracemalloc.stop()
+
+
+STARTED = b'{"type":"turn.started"}'
+FLAT = b'{"type":"item.completed","item_id":"a","item_type":"reasoning","text":"t"}'
+
+
+@pytest.mark.fault("stream", "Documents that begin or end in the middle of a line", "One error for each such line")
+@pytest.mark.rule("L1", "L4", "L5")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [STARTED + b"{", b'"type":"turn.started"}'],
+        [STARTED + STARTED, b"", STARTED[:-1], b"}"],
+        [FLAT + b"{", FLAT[1:]],
+        [FLAT + STARTED, b"", FLAT[:-1], b"}"],
+        [STARTED + b"," + STARTED, STARTED[:-1], b',"x":1}'],
+    ],
+)
+@pytest.mark.parametrize("before", [STARTED, FLAT])
+def test_a_line_is_a_document_by_itself(lines: list[bytes], before: bytes) -> None:
+    pipeline = Pipeline()
+    data = b"\n".join([before, *lines, before, b""])
+    kinds = [event.kind for event in pipeline.receive_data(data)]
+    ordinary = "status" if before is STARTED else "text_output"
+    assert kinds == [ordinary, *["error"] * len([line for line in lines if line]), ordinary]
