@@ -57,7 +57,8 @@ class LineParser:
         try:
             event = _read_today(line)
         except msgspec.ValidationError as error:
-            today_error = error
+            # The error itself would keep this frame alive, and the line with it.
+            wrong = str(error)
         except Exception as error:  # noqa: BLE001 - as in `parse`
             return _parse_error(line, error)
         else:
@@ -66,30 +67,31 @@ class LineParser:
         try:
             event = read_flat_line(line)
         except Exception:  # noqa: BLE001 - whatever it is, `modernize` has the last word
-            return self._general_look(line, today_error)
+            return _general_look(line, wrong)
         self._read = read_flat_line
         return event
 
-    def _general_look(self, line: bytes | bytearray, error: Exception) -> ThreadEvent | BadLine:
-        """A line that nothing takes as it stands; `error` is what today's structs say of it."""
-        try:
-            modern = modernize(line)
-        except msgspec.ValidationError:
-            return BadLine(parse_error_text("not an object", len(line)))
-        except Exception as plain_error:  # noqa: BLE001 - as in `parse`
-            return _parse_error(line, plain_error)
-        if modern is None:
-            return BadLine(normalize_error_text(_field_reason(str(error)), len(line)))
-        if isinstance(modern, Unknown):
-            return modern
-        try:
-            return _read_today(modern)
-        except msgspec.ValidationError as shape_error:
-            if _OUT_OF_RANGE.match(str(shape_error)):
-                return _parse_error(line, shape_error)
-            return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
-        except Exception as modern_error:  # noqa: BLE001 - as in `parse`
-            return _parse_error(line, modern_error)
+
+def _general_look(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
+    """A line that nothing takes as it stands; `wrong` is what the decoder says of it."""
+    try:
+        modern = modernize(line)
+    except msgspec.ValidationError:
+        return BadLine(parse_error_text("not an object", len(line)))
+    except Exception as plain_error:  # noqa: BLE001 - as in `parse`
+        return _parse_error(line, plain_error)
+    if modern is None:
+        return BadLine(normalize_error_text(_field_reason(wrong), len(line)))
+    if isinstance(modern, Unknown):
+        return modern
+    try:
+        return _read_today(modern)
+    except msgspec.ValidationError as shape_error:
+        if _OUT_OF_RANGE.match(str(shape_error)):
+            return _parse_error(line, shape_error)
+        return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
+    except Exception as modern_error:  # noqa: BLE001 - as in `parse`
+        return _parse_error(line, modern_error)
 
 
 _read_today: Callable[[bytes | bytearray], ThreadEvent] = msgspec.json.Decoder(DecodedEvent).decode
