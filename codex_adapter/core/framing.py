@@ -24,7 +24,9 @@ def content_of(line: bytes | bytearray) -> bytes | bytearray:
     """The line without its newline and one carriage return before it; empty when it is of white space (L1)."""
     if line.isspace():
         return b""
-    return line.removesuffix(b"\n").removesuffix(b"\r")
+    end = len(line) - line.endswith(b"\n")
+    end -= line.endswith(b"\r", 0, end)
+    return line if end == len(line) else line[:end]  # a long one has no newline any more, and is not copied
 
 
 class LineFramer:
@@ -38,17 +40,19 @@ class LineFramer:
 
     def receive_data(self, data: bytes) -> list[Line]:
         """The lines that `data` completes, in order."""
-        end = data.rfind(b"\n") + 1
+        start, end = 0, data.rfind(b"\n") + 1
         lines: list[Line] = []
-        if end and (self._skipped or len(self._buffer) + end > self._limit):
-            for line in data[: end - 1].split(b"\n"):
+        if end and (self._buffer or self._skipped):
+            start = data.find(b"\n") + 1
+            self._hold(data[: start - 1])
+            self._release(lines)
+        if end - start > self._limit:
+            for line in data[start : end - 1].split(b"\n"):
                 self._hold(line)
                 self._release(lines)
-        elif end:
-            self._buffer += data[:end]
+        elif start < end:
             # It searches for newlines, where `split` looks at each byte: a quarter of the time.
-            lines += BytesIO(self._buffer).readlines()
-            self._buffer = bytearray()
+            lines += BytesIO(data[start:end]).readlines()
         self._hold(data[end:])
         return lines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 import trio
@@ -13,7 +13,7 @@ from codex_adapter.runtime.pipe_reader import PipeReader
 
 
 @pytest.fixture
-def pipe() -> Iterator[tuple[PipeReader, int]]:
+async def pipe() -> AsyncIterator[tuple[PipeReader, int]]:
     reader, writer = os.pipe()
     pipe = PipeReader(reader)
     with os.fdopen(writer, "wb", buffering=0) as file:
