@@ -85,6 +85,7 @@ async def test_a_second_consumer_that_comes_before_the_first_goes_on_takes_nothi
 
     async def forward_more() -> None:
         forwarder.forward(batch(2))
+        await trio.lowlevel.checkpoint()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(consume)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import trio
@@ -12,55 +13,58 @@ import trio.testing
 from codex_adapter.runtime.pipe_reader import PipeReader
 
 
-@pytest.fixture
-async def pipe() -> AsyncIterator[tuple[PipeReader, int]]:
-    reader, writer = os.pipe()
-    pipe = PipeReader(reader)
-    with os.fdopen(writer, "wb", buffering=0) as file:
-        yield pipe, file.fileno()
-    pipe.close()
+@contextmanager
+def opened() -> Iterator[tuple[PipeReader, int]]:
+    """A reader of a pipe, and the pipe's other end."""
+    reading, writing = os.pipe()
+    reader = PipeReader(reading)
+    try:
+        yield reader, writing
+    finally:
+        reader.close()
+        os.close(writing)
 
 
 @pytest.mark.rule("D1")
-async def test_what_is_there_is_read_and_what_is_not_is_waited_for(pipe: tuple[PipeReader, int]) -> None:
-    reader, writer = pipe
-    for data in (b"one", b"two, longer than what is asked for", b"three"):
-        os.write(writer, data)
-        with trio.fail_after(5):
-            read = b""
-            while read != data:
-                read += await reader.receive_some(8)
-    with trio.move_on_after(0) as scope:
-        await reader.receive_some(8)
-    assert scope.cancelled_caught
-    os.write(writer, b"four")
-    assert await reader.receive_some(8) == b"four"
+async def test_what_is_there_is_read_and_what_is_not_is_waited_for() -> None:
+    with opened() as (reader, writer):
+        for data in (b"one", b"two, longer than what is asked for", b"three"):
+            os.write(writer, data)
+            with trio.fail_after(5):
+                read = b""
+                while read != data:
+                    read += await reader.receive_some(8)
+        with trio.move_on_after(0) as scope:
+            await reader.receive_some(8)
+        assert scope.cancelled_caught
+        os.write(writer, b"four")
+        assert await reader.receive_some(8) == b"four"
 
 
 @pytest.mark.rule("D1")
 @pytest.mark.parametrize("size", [4, 100])
-async def test_every_read_lets_other_tasks_run(pipe: tuple[PipeReader, int], size: int) -> None:
-    reader, writer = pipe
-    os.write(writer, b"four" * 10)
-    with trio.testing.assert_checkpoints():
-        assert (await reader.receive_some(size))[:4] == b"four"
+async def test_every_read_lets_other_tasks_run(size: int) -> None:
+    with opened() as (reader, writer):
+        os.write(writer, b"four" * 10)
+        with trio.testing.assert_checkpoints():
+            assert (await reader.receive_some(size))[:4] == b"four"
 
 
 @pytest.mark.rule("F7")
-async def test_whoever_waits_is_given_the_end_when_it_is_closed(pipe: tuple[PipeReader, int]) -> None:
-    reader, _ = pipe
-    ends: list[bytes] = []
+async def test_whoever_waits_is_given_the_end_when_it_is_closed() -> None:
+    with opened() as (reader, _):
+        ends: list[bytes] = []
 
-    async def read() -> None:
-        ends.append(await reader.receive_some(8))
+        async def read() -> None:
+            ends.append(await reader.receive_some(8))
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(read)
-        await trio.testing.wait_all_tasks_blocked()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            await trio.testing.wait_all_tasks_blocked()
+            reader.close()
         reader.close()
-    reader.close()
-    ends.append(await reader.receive_some(8))
-    assert ends == [b"", b""]
+        ends.append(await reader.receive_some(8))
+        assert ends == [b"", b""]
 
 
 @pytest.mark.rule("S7", "D1")
