@@ -23,6 +23,7 @@ __all__ = [
     "AdapterError",
     "BackendError",
     "BackendKind",
+    "Hint",
     "InvalidAgentKindError",
     "InvalidRequestError",
     "RunCancelled",
@@ -34,6 +35,30 @@ __all__ = [
 
 BackendKind = Literal["spawn", "wait", "timeout", "io", "invalid_request", "other", "closed", "cancelled", "session"]
 """Why a run failed: the six kinds of the canonical text, then the three failures that have a text of their own."""
+
+Hint = Literal[
+    "not_logged_in",
+    "forbidden",
+    "quota_exceeded",
+    "rate_limited",
+    "overloaded",
+    "server_error",
+    "stream_cut",
+    "no_network",
+    "endpoint_unknown",
+    "model_unknown",
+    "context_too_long",
+    "input_too_long",
+    "policy_refused",
+    "answer_incomplete",
+    "request_rejected",
+    "configuration_broken",
+    "flag_unknown",
+    "mcp_server_failed",
+    "not_a_git_repository",
+    "session_unknown",
+]
+"""Why the agent failed, as far as its own words tell; what each means is in the rule on hints (F9)."""
 
 
 class AdapterError(Exception):
@@ -82,16 +107,20 @@ class InvalidAgentKindError(AdapterError):
 class BackendError(AdapterError):
     """A run that came to no completion; `str()` is one of the canonical texts (X2, F4).
 
-    `failure` says why in one word; `advice` is a sentence for a person on what to do next, or None.
+    `failure` says why in one word; `advice` is a sentence for a person on what to do next, or None; `hint` is the
+    cause that the agent's own words tell, or None (F9).
     """
 
     kind = "backend"
 
-    def __init__(self, failure: BackendKind, message: str, *, advice: str | None = None) -> None:
+    def __init__(
+        self, failure: BackendKind, message: str, *, advice: str | None = None, hint: Hint | None = None
+    ) -> None:
         super().__init__(failure, message)
         self.failure: BackendKind = failure
         self.message = message
         self.advice = advice
+        self.hint: Hint | None = hint
 
     @override
     def __str__(self) -> str:

@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from typing_extensions import override
 
+from codex_adapter.errors import Hint
+
 __all__ = [
     "AGENT_KIND",
     "Completion",
@@ -235,7 +237,8 @@ class ExitStatus(msgspec.Struct, frozen=True, gc=False):
 
 
 class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a finished run has to say, known only after its events are final (F1, F2, F3)."""
+    """What a finished run has to say, known only after its events are final (F1, F2, F3): `usage` is the CLI's as of
+    the last turn's end, `run_usage` this run's own (F10), `hint` why it failed (F9), None where they are not known."""
 
     status: ExitStatus
     final_text: str | None = None
@@ -243,3 +246,5 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     session_id: str | None = None
     turn: TurnOutcome | None = None
     usage: dict[str, int] | None = None
+    run_usage: dict[str, int] | None = None
+    hint: Hint | None = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from codex_adapter.errors import AdapterError
+from codex_adapter.errors import AdapterError, BackendError, Hint
 from codex_adapter.events import Completion, Event
 
 __all__ = ["ErrorBody", "completion_body", "encode_completion", "encode_events"]
@@ -16,11 +16,12 @@ _encoder = msgspec.json.Encoder()
 _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
 
 
-class ErrorBody(msgspec.Struct, frozen=True):
-    """Why a run came to no completion: the error's name on the wire, and its canonical message (W2)."""
+class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a run came to no completion: the error's name on the wire, its canonical message, and a known cause (W2)."""
 
     kind: str
     message: str
+    hint: Hint | None = None
 
 
 class _Failed(msgspec.Struct, frozen=True, tag_field="outcome", tag="failed"):
@@ -44,7 +45,8 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
     """The JSON object of a completion without the fields that place it in a stream (W2)."""
     if isinstance(outcome, Completion):
         return b'{"outcome":"completed",' + _encoder.encode(outcome)[1:]
-    return _encoder.encode(_Failed(ErrorBody(outcome.kind, str(outcome))))
+    hint = outcome.hint if isinstance(outcome, BackendError) else None
+    return _encoder.encode(_Failed(ErrorBody(outcome.kind, str(outcome), hint)))
 
 
 def _one_line_for_everybody(data: bytes) -> bytes:

@@ -118,6 +118,19 @@ def test_the_advice_of_an_error_is_not_on_the_wire() -> None:
     assert b"install" not in encode_completion(0, error)
 
 
+@pytest.mark.rule("W2", "F9")
+def test_the_hint_is_the_last_field_of_the_completion_or_of_the_error() -> None:
+    failed = Completion(ExitStatus(code=1), turn="failed", usage={"input_tokens": 1}, hint="rate_limited")
+    assert encode_completion(3, failed) == (
+        b'{"type":"completion","seq":3,"outcome":"completed","status":{"code":1,"signal":null},"turn":"failed",'
+        b'"usage":{"input_tokens":1},"hint":"rate_limited"}\n'
+    )
+    assert encode_completion(3, RunTimedOut("timeout", "codex stream idle timeout: 30s", hint="no_network")) == (
+        b'{"type":"completion","seq":3,"outcome":"failed",'
+        b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","hint":"no_network"}}\n'
+    )
+
+
 @pytest.mark.rule("W2")
 def test_the_body_of_a_completion_is_its_record_without_its_place() -> None:
     for outcome in (Completion(ExitStatus(code=3), turn="failed"), BackendError("other", "m")):

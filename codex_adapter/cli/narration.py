@@ -10,7 +10,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from codex_adapter import AdapterError, Completion, Event
+from codex_adapter import AdapterError, BackendError, Completion, Event
+from codex_adapter.cli.advice import ADVICE
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
 __all__ = ["Line", "Narrator", "Tone", "printable"]
@@ -89,8 +90,10 @@ class Narrator:
         """The last lines of the run."""
         lines = [Line("answer", printable(text)) for text in self._texts.values() if text]
         took = f"{self._clock() - self._began:.1f} s"
+        hint = outcome.hint if isinstance(outcome, Completion | BackendError) else None
+        advice = [] if hint is None else [Line("warning", ADVICE[hint])]
         if not isinstance(outcome, Completion):
-            return [*lines, Line("error", f"failed: {printable(str(outcome))} ({took})")]
+            return [*lines, *advice, Line("error", f"failed: {printable(str(outcome))} ({took})")]
         usage = outcome.usage or {}
         if usage:
             counts = f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
@@ -98,8 +101,8 @@ class Narrator:
         if outcome.status.success:
             unfinished = outcome.turn in ("failed", "cut_off")
             turn = f", but the turn {'failed' if outcome.turn == 'failed' else 'was cut off'}" if unfinished else ""
-            return [*lines, Line("error" if unfinished else "ok", f"completed{turn} ({took})")]
-        return [*lines, Line("failed", f"ended with {outcome.status} ({took})")]
+            return [*lines, *advice, Line("error" if unfinished else "ok", f"completed{turn} ({took})")]
+        return [*lines, *advice, Line("failed", f"ended with {outcome.status} ({took})")]
 
     def _text(self, part: TextPart, text: str) -> list[Line]:
         whole = text if part.phase != "delta" and part.part == 1 else self._texts.get(part.item_id, "") + text

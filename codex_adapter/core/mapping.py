@@ -1,24 +1,24 @@
-"""Thread event -> event: the only file that knows both vocabularies (M0 to M8).
+"""Thread event -> event: the only file that knows both vocabularies (M0 to M11).
 
-One thread event gives one logical event; a session id that has no status event of its own gives one more (M5).
+One thread event gives one logical event, but for news of the session (M5) and calls that a turn leaves open (M9).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from itertools import islice
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
 
 from codex_adapter.core import thread_events as te
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
-from codex_adapter.core.context import Context, usable_id
+from codex_adapter.core.context import Context
 from codex_adapter.core.facts import MOST_OPEN_TOOLS, RunFacts
 from codex_adapter.core.masking import SHORTEST_SECRET
 from codex_adapter.core.notices import error_event, status_event
+from codex_adapter.core.open_tools import close_tools
 from codex_adapter.core.parsing import BadLine
+from codex_adapter.core.sayings import failure, unknown_line
 from codex_adapter.core.session import SessionNotice
-from codex_adapter.core.tools import TOOLS, ToolItem
+from codex_adapter.core.tools import TOOLS, FacetMaker, ToolItem
+from codex_adapter.core.usage import RunShare, counts
 from codex_adapter.events import (
     AGENT_KIND,
     ErrorSource,
@@ -27,21 +27,15 @@ from codex_adapter.events import (
     TextPart,
     TextPhase,
     TokenUsage,
-    Tool,
     ToolCall,
     ToolPhase,
-    UnknownLine,
 )
 
 __all__ = ["Mapper"]
 
 _FROM_ITEM = ErrorSource("item")
 _FROM_LINE = ErrorSource("event")
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_MOST_COUNTS = 64
 _TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot", "complete": "complete"}
-
-Payloads: TypeAlias = Callable[[Tool, ToolItem], ToolCall]
 
 
 class Mapper:
@@ -50,10 +44,15 @@ class Mapper:
     `mask` is for the strings that outlive their line, and for names that are cut (X5). `payloads` makes the facet of a
     tool call with its payloads, None leaves them out (M7). `free_text` collects every other string of a line that an
     event passes on, for whoever masks the events; `long` says that one of these strings, or a name, is so long that an
-    event may be over a bound (B6). `seq` is the number of the next event.
+    event may be over a bound (B6). `seq` is the number of the next event. `usage_before` is as of `RunShare`.
     """
 
-    def __init__(self, mask: Callable[[str], str], payloads: Payloads | None = None) -> None:
+    def __init__(
+        self,
+        mask: Callable[[str], str],
+        payloads: FacetMaker | None = None,
+        usage_before: Mapping[str, int] | None = None,
+    ) -> None:
         self.facts = RunFacts()
         self._open_tools = self.facts.open_tools
         self.free_text: list[str] = []
@@ -63,6 +62,8 @@ class Mapper:
         self._payloads = payloads
         self._context = Context()
         self._session = SessionNotice()
+        self._share = RunShare(usage_before, mask)
+        self._has_agents = False
         self._thread_seen: str | None = None
         self._thread_shown: str | None = None
         self._turn_seen: str | None = None
@@ -91,22 +92,37 @@ class Mapper:
         return out
 
     def _map_with_care(self, line: te.ThreadEvent | BadLine) -> list[Event]:
-        """A line that is no item, or that comes with ids of its own or with news of the session."""
+        """A line that is no item, or that comes with ids of its own or with news of the session (M9, M11)."""
         if isinstance(line, BadLine):
             self.facts.stalls += 1
-            events = [error_event(self.seq, line.message)]
+            self.seq += 1
+            return [error_event(self.seq - 1, line.message)]
+        closed: list[Event] = []
+        if self._has_agents and isinstance(line, te.TurnStarted) and line.turn_id is None:
+            event = status_event(self.seq)  # a sub-agent's turn, of which nothing else is told
         else:
             self._context.place(line)
             self._show(line.thread_id, line.turn_id)
+            if self._open_tools and isinstance(line, (te.TurnCompleted, te.TurnFailed)):
+                closed = self.close_tools(self.seq)
+                self.seq += len(closed)
             event = _LINES[type(line)](self, self.seq, line)
             self._show(self._context.thread_id, self._context.turn_id)
-            events = self._session.put_on(event) if self._session.waiting else [event]
+        events = self._session.put_on(event) if self._session.waiting else [event]
         self.seq += len(events)
+        return closed + events if closed else events
+
+    def close_tools(self, seq: int) -> list[Event]:
+        """The results that close the tool calls without one, numbered from `seq`, and none of them is open now (M9)."""
+        events, names = close_tools(self._open_tools, seq)
+        self.free_text += names
+        self.long |= any(len(name) > LONG_NAME for name in names)
         return events
 
     def finish(self) -> list[Event]:
-        """What is left at the end of the stream: a session id that no status event has carried (M5)."""
-        events = self._session.at_the_end(self.seq)
+        """What is left at the end of the stream: calls without a result (M9), a session id not told (M5)."""
+        closed = self.close_tools(self.seq)
+        events = [*closed, *self._session.at_the_end(self.seq + len(closed))]
         self.seq += len(events)
         return events
 
@@ -114,20 +130,15 @@ class Mapper:
         """From now on these are the ids of tools, masked, and those of a thread as its events may show them (M5)."""
         if thread_id is not None and thread_id is not self._thread_seen:
             self._thread_seen = thread_id
-            self._thread_shown = None
-            if usable_id(thread_id):
-                self._thread_shown = self._mask(thread_id)
-                if self.facts.session_id is None:
-                    self.facts.session_id = self._thread_shown
-                    self._session.known(self._thread_shown)
-            elif thread_id.strip():
-                self._session.oversize(len(thread_id.encode()))
+            self._thread_shown = self._session.shown(thread_id, self._mask)
+            self.facts.session_id = self._session.session_id
         if turn_id is not self._turn_seen:
             self._turn_seen = turn_id
             self._turn_shown = None if turn_id is None else self._mask(turn_id)
         self.long |= self._turn_shown is not None and len(self._turn_shown) > LONG_NAME
 
     def _thread_started(self, seq: int, _line: te.ThreadStarted) -> Event:
+        self._has_agents = False
         return status_event(seq)
 
     def _turn_started(self, seq: int, _line: te.TurnStarted) -> Event:
@@ -136,47 +147,31 @@ class Mapper:
 
     def _turn_completed(self, seq: int, line: te.TurnCompleted) -> Event:
         self.facts.turn = "completed"
-        self.facts.open_tools.clear()
-        if line.usage is None:
-            self.facts.usage = None
-            return status_event(seq)
-        self.facts.usage = usage = {
-            self._mask(name): count
-            for name, count in islice(line.usage.items(), _MOST_COUNTS)
-            if type(count) is int and abs(count) < 2**63 and _NAME.fullmatch(name)
-        }
-        return status_event(seq, None, TokenUsage(usage))
+        self.facts.usage = usage = None if line.usage is None else counts(line.usage, self._mask)
+        self.facts.run_usage = self._share.at_turn_end(usage)
+        return status_event(seq, None, None if usage is None else TokenUsage(usage))
 
-    def _turn_failed(self, seq: int, _line: te.TurnFailed) -> Event:
-        self.facts.turn = "failed"
-        self.facts.open_tools.clear()
+    def _turn_failed(self, seq: int, line: te.TurnFailed) -> Event:
+        self.facts.turn_failed(line.error)
+        self.facts.run_usage = self._share.at_turn_end(None)
         return status_event(seq, "turn failed")
 
     def _error_line(self, seq: int, line: te.ErrorLine) -> Event:
-        self.facts.stalls += 1
+        self.facts.error_told(line.message)
         return self._error(seq, line.message, _FROM_LINE)
 
     def _unknown(self, seq: int, line: te.Unknown) -> Event:
-        names = UnknownLine(self._plain_name(line.type), self._plain_name(line.item_type))
-        return Event(seq, AGENT_KIND, "unknown", None, None, None, names)
-
-    def _plain_name(self, name: str | None) -> str | None:
-        found = None if name is None else _NAME.match(self._mask(name))
-        return None if found is None else found[0]
+        return Event(seq, AGENT_KIND, "unknown", None, None, None, unknown_line(line, self._mask))
 
     def _item_line(self, seq: int, line: te.ItemStarted | te.ItemUpdated | te.ItemCompleted) -> Event:
         return _ITEMS[type(line.item)](self, seq, line.item, _PHASES[type(line)])
 
     def _item_failed(self, seq: int, line: te.ItemFailed) -> Event:
         """A failed tool call is its result; any other item is an error, with what the line says of it."""
-        item = line.item
-        if isinstance(item, ToolItem):
-            item.status = "failed"
-            return self._tool(seq, item, "fail")
-        said = line.error.get("message") if isinstance(line.error, dict) else line.error
-        if not isinstance(said, str):
-            said = item.message if isinstance(item, te.ErrorItem) else f"{item.__struct_config__.tag} failed"
-        return self._error(seq, said, _FROM_ITEM)
+        if isinstance(line.item, ToolItem):
+            line.item.status = "failed"
+            return self._tool(seq, line.item, "fail")
+        return self._error(seq, failure(line), _FROM_ITEM)
 
     def _text(self, seq: int, item: te.AgentMessage | te.Reasoning, phase: ToolPhase) -> Event:
         text, item_id = item.text, item.id
@@ -218,11 +213,15 @@ class Mapper:
         facet = ToolCall(tool, None, None) if self._payloads is None else self._payloads(tool, item)
         open_tools = self._open_tools
         if phase == "start" or phase == "delta":  # noqa: PLR1714 - no set is made for every event
-            if len(open_tools) < MOST_OPEN_TOOLS:
-                open_tools[item_id] = None
+            if len(open_tools) < MOST_OPEN_TOOLS or item_id in open_tools:
+                open_tools[item_id] = tool
             return Event(seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
         open_tools.pop(item_id, None)
         return Event(seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
+
+    def _agent_call(self, seq: int, item: te.CollabToolCall, phase: ToolPhase) -> Event:
+        self._has_agents = True
+        return self._tool(seq, item, phase)
 
     def _error(self, seq: int, message: str, source: ErrorSource) -> Event:
         self.free_text.append(message)
@@ -247,4 +246,5 @@ _ITEMS: dict[type, Callable[..., Event]] = {
     te.TodoList: Mapper._plan,
     te.ErrorItem: Mapper._warning,
     **dict.fromkeys(TOOLS, Mapper._tool),
+    te.CollabToolCall: Mapper._agent_call,
 }

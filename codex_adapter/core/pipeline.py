@@ -5,6 +5,7 @@ Live runs, replays and tests all go through `Pipeline`; it needs no event loop a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -18,6 +19,7 @@ from codex_adapter.core.masking import Masker, mask_event
 from codex_adapter.core.parsing import LineParser
 from codex_adapter.core.payloads import with_payloads
 from codex_adapter.core.tools import ToolItem
+from codex_adapter.errors import Hint
 from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
 
 __all__ = ["Pipeline"]
@@ -31,6 +33,7 @@ class Pipeline:
 
     Give it bytes as they come, cut anywhere, then the end; the events do not depend on the cuts (L5). `facts` has what
     the stream has shown so far. `secrets` are values to mask, besides everything shaped like a credential (X5).
+    `usage_before` are the tokens that the session had used before the run, None when nobody knows (F10).
     """
 
     def __init__(
@@ -39,12 +42,13 @@ class Pipeline:
         full_payloads: bool = False,
         secrets: tuple[str, ...] = (),
         max_line_bytes: int = 16 * 1024 * 1024,
+        usage_before: Mapping[str, int] | None = None,
     ) -> None:
         self._framer = LineFramer(max_line_bytes)
         self._parser = LineParser(max_line_bytes)
         self._masker = Masker(secrets)
         self._mask_again = lru_cache(_NAMES)(self._masker.mask)
-        self._mapper = Mapper(self._mask_name, self._payloads if full_payloads else None)
+        self._mapper = Mapper(self._mask_name, self._payloads if full_payloads else None, usage_before)
 
     @property
     def facts(self) -> RunFacts:
@@ -56,19 +60,31 @@ class Pipeline:
         return self._process(self._framer.receive_data(data))
 
     def receive_eof(self) -> list[Event]:
-        """The events of an unfinished last line, and what the end itself gives (L3, M5)."""
-        return [*self._process(self._framer.receive_eof()), *self._masked(self._mapper.finish())]
+        """The events of an unfinished last line, and what the end itself gives (L3, M5, M9)."""
+        events = self._process(self._framer.receive_eof())
+        return [*events, *self._safe(self._mapper.finish())]
+
+    def close_tools(self, seq: int) -> list[Event]:
+        """Before a run is ended: the results, numbered from `seq`, of the tool calls that have none so far (M9)."""
+        return self._safe(self._mapper.close_tools(seq))
 
     @property
     def session_id(self) -> str | None:
         """The session's id, None until it is known (M5)."""
         return self.facts.session_id
 
-    def completion(self, status: ExitStatus, *, in_spite_of_status: bool = False) -> Completion:
+    @property
+    def hint(self) -> Hint | None:
+        """What the CLI's last error tells, None once anything has gone on since (F9)."""
+        return self.facts.diagnosis.hint
+
+    def completion(
+        self, status: ExitStatus, stderr_hint: Hint | None = None, *, in_spite_of_status: bool = False
+    ) -> Completion:
         """The completion of a run whose agent ended with `status` (F2).
 
         A failure has no final text (F3), but for an agent that was ended because it stayed alive after a completed turn
-        (K6): that is `in_spite_of_status`.
+        (K6): that is `in_spite_of_status`. `stderr_hint` is what its stderr tells of a failure (F9).
         """
         facts = self.facts
         final_text = None
@@ -81,12 +97,20 @@ class Pipeline:
             session_id=self.session_id,
             turn=facts.turn,
             usage=facts.usage,
+            run_usage=facts.run_usage if facts.turn == "completed" else None,
+            hint=None if in_spite_of_status else facts.diagnosis.explain(status, facts.turn, stderr_hint),
         )
 
     def _process(self, lines: list[Line]) -> list[Event]:
         parsed = self._parser.parse(lines)
         self.facts.lines += len(parsed)
-        events = self._masked(self._mapper.map(parsed))
+        events = self._mapper.map(parsed)
+        if self.facts.diagnosis.noted:
+            self.facts.diagnosis.go_on(events)
+        return self._safe(events)
+
+    def _safe(self, events: list[Event]) -> list[Event]:
+        events = self._masked(events)
         return self._bounded(events) if self._mapper.long else events
 
     def _masked(self, events: list[Event]) -> list[Event]:

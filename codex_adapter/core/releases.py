@@ -1,4 +1,4 @@
-"""What differs between releases of the Codex CLI, in one table.
+"""What a run can ask for in some releases of the Codex CLI and not in others, in one table.
 
 Established by running the published binaries, 0.44.0 to 0.169.0; a boundary is the first release of those that behaves
 the new way. What every supported release does alike has no row.
@@ -20,6 +20,7 @@ __all__ = [
     "Feature",
     "Version",
     "is_supported",
+    "is_within",
     "missing_feature",
     "needs_version",
     "parse_version",
@@ -53,6 +54,10 @@ class Feature(NamedTuple):
     used: Callable[[ExecOptions], bool]
     since: Version | None = None
     until: Version | None = None
+
+    def has(self, version: Version) -> bool:
+        """Whether this release has it (R1)."""
+        return is_within(version, self.since, self.until)
 
 
 FEATURES = (
@@ -90,6 +95,11 @@ def is_supported(version: Version) -> bool:
     return version[:3] >= MINIMUM[:3]
 
 
+def is_within(version: Version, since: Version | None, until: Version | None) -> bool:
+    """Whether a release is one of those from `since` on and before `until`; None leaves that end open (R1)."""
+    return (since is None or version[:3] >= since[:3]) and (until is None or version[:3] < until[:3])
+
+
 def missing_feature(options: ExecOptions, version: Version | None) -> str | None:
     """Why `version` cannot do what `options` ask for, as a clause fit for a person; None when it can (S8, R1).
 
@@ -102,12 +112,11 @@ def missing_feature(options: ExecOptions, version: Version | None) -> str | None
     if not is_supported(version):
         return f"release {version} is older than {MINIMUM}, the first one supported"
     for feature in FEATURES:
-        if not feature.used(options):
+        if not feature.used(options) or feature.has(version):
             continue
-        if feature.since is not None and version[:3] < feature.since[:3]:
-            return f"{feature.name} needs release {feature.since} or newer, and {version} is installed"
-        if feature.until is not None and version[:3] >= feature.until[:3]:
+        if is_within(version, feature.since, None):
             return f"{feature.name} was removed in release {feature.until}, and {version} is installed"
+        return f"{feature.name} needs release {feature.since} or newer, and {version} is installed"
     return None
 
 

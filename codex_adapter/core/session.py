@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
+from codex_adapter.core.context import usable_id
 from codex_adapter.core.notices import status_event
 from codex_adapter.events import Event, Session, SessionHandle
 
@@ -14,13 +17,26 @@ class SessionNotice:
     """What is to be told of the session and has not been told yet; `waiting` while there is something."""
 
     def __init__(self) -> None:
+        self.session_id: str | None = None
         self.waiting = False
         self._handle: SessionHandle | None = None
         self._message: str | None = None
         self._oversize_told = False
 
+    def shown(self, thread_id: str, mask: Callable[[str], str]) -> str | None:
+        """A thread's id as events may show it, None where they may not; the first is the session's."""
+        if usable_id(thread_id):
+            masked = mask(thread_id)
+            if self.session_id is None:
+                self.known(masked)
+            return masked
+        if thread_id.strip():
+            self.oversize(len(thread_id.encode()))
+        return None
+
     def known(self, session_id: str) -> None:
         """The run's session has this id."""
+        self.session_id = session_id
         self._handle = SessionHandle(Session(session_id))
         self.waiting = True
 

@@ -8,13 +8,15 @@ from typing import Any, TypeAlias
 import msgspec
 
 from codex_adapter.core import thread_events as te
-from codex_adapter.events import Tool, ToolBytes, ToolPhase, ToolStatus
+from codex_adapter.events import Tool, ToolBytes, ToolCall, ToolPhase, ToolStatus
 
-__all__ = ["TOOLS", "ToolItem", "ToolMaker"]
+__all__ = ["TOOLS", "FacetMaker", "ToolItem", "ToolMaker"]
 
 ToolItem: TypeAlias = te.CommandExecution | te.FileChange | te.McpToolCall | te.CollabToolCall | te.WebSearch
 ToolMaker: TypeAlias = Callable[[Any, ToolPhase, str | None, str | None], Tool]
 """Item, phase, thread id and turn id -> the facet's tool."""
+FacetMaker: TypeAlias = Callable[[Tool, ToolItem], ToolCall]
+"""The tool and its item -> the facet, with the item's payloads (M7)."""
 
 _STATUSES: dict[str, ToolStatus] = {
     "pending": "pending",

@@ -27,6 +27,7 @@ from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import RunHandle
 from codex_adapter.runtime.schema_file import schema_file
 from codex_adapter.runtime.session import SessionExpectation
+from codex_adapter.runtime.session_file import usage_before
 
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
 
@@ -138,6 +139,7 @@ class CodexBackend:
         """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
         config = self._config
         launch = await prepare_launch(request, config, versions=self._versions)
+        before = await usage_before(launch)
         mark = new_mark()
         schema = files.enter_context(schema_file(launch.options, mark))
         expectation = _expectation(launch)
@@ -151,6 +153,7 @@ class CodexBackend:
             full_payloads=launch.options.tool_payloads == "full",
             secrets=_secrets(launch, config),
             max_line_bytes=config.max_line_bytes,
+            usage_before=before,
         )
         return RunHandle(
             source, pipeline, config=config, timeout=launch.timeout, session=expectation, containment=source.level

@@ -42,6 +42,13 @@ class PipeReader:
         except trio.ClosedResourceError:
             return b""
 
+    def receive_now(self, size: int) -> bytes:
+        """What there is to be read at once, at most `size`; empty when there is none. Raises OSError."""
+        try:
+            return os.read(self._fd, size) if self._fd >= 0 else b""
+        except BlockingIOError:
+            return b""
+
     def close(self) -> None:
         """Close it; whoever waits for it is given the end. May be called again."""
         if self._fd >= 0:

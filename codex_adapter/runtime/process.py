@@ -11,8 +11,9 @@ from typing import Final
 
 import trio
 
+from codex_adapter.core.diagnosis import StderrTail
 from codex_adapter.core.redaction import backend_error_text
-from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.errors import BackendError, Hint, SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.containment import Contained, Containment, Level
 from codex_adapter.runtime.launch import Launch
@@ -24,9 +25,6 @@ __all__ = ["ProcessSource", "spawn"]
 # What a pipe holds. Larger reads in a larger pipe cost more, not less: their lines have left the cache when they are
 # decoded; and the other runs wait for as long as a read's lines take.
 READ_SIZE: Final = 65_536
-# What releases since 0.120 write to stderr for a session they cannot find; the second is for forks of what is no UUID.
-_SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
-_LONGEST_PHRASE: Final = max(map(len, _SESSION_MISSING))
 
 
 async def spawn(
@@ -105,12 +103,18 @@ class ProcessSource:
         self._exited = trio.Event()
         self._hurry = trio.Event()
         self._status: ExitStatus | None = None
-        self._session_missing = False
+        self._stderr_tail = StderrTail()
+        self._stderr_hint: Hint | None = None
 
     @property
     def session_missing(self) -> bool:
         """As `Source.session_missing`."""
-        return self._session_missing
+        return self._stderr_tail.session_missing
+
+    @property
+    def stderr_hint(self) -> Hint | None:
+        """As `Source.stderr_hint`."""
+        return self._stderr_hint
 
     async def serve(self) -> None:
         """Write the prompt, drain stderr, and reap the agent."""
@@ -161,6 +165,10 @@ class ProcessSource:
         """As `Source.aclose`."""
         with trio.CancelScope(shield=True):
             await self._contained.aclose()
+            # The last words of an agent that has exited may not have been waited for; a pipe holds no more of them.
+            with contextlib.suppress(OSError):
+                self._stderr_tail.note(self._stderr.receive_now(READ_SIZE))
+            self._stderr_hint = self._stderr_tail.take_hint()
             await trio.aclose_forcefully(self._stdin)
             self._stdout.close()
             self._stderr.close()
@@ -187,13 +195,9 @@ class ProcessSource:
 
     async def _drain_stderr(self) -> None:
         # An agent whose diagnostics cannot be read is no worse for it.
-        end = b""
         with contextlib.suppress(OSError):
             while data := await self._stderr.receive_some(READ_SIZE):
-                data = end + data
-                if any(phrase in data for phrase in _SESSION_MISSING):
-                    self._session_missing = True
-                end = data[-_LONGEST_PHRASE:]
+                self._stderr_tail.note(data)
                 del data  # it need not be kept while the next is waited for
 
     async def _reap(self) -> None:

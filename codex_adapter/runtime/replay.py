@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from codex_adapter.core.redaction import backend_error_text
-from codex_adapter.errors import BackendError, InvalidRequestError
+from codex_adapter.errors import BackendError, Hint, InvalidRequestError
 from codex_adapter.events import ExitStatus
 
 __all__ = ["ReplaySource", "open_recording"]
@@ -57,6 +57,11 @@ class ReplaySource:
     def session_missing(self) -> bool:
         """A recording says nothing of the kind."""
         return False
+
+    @property
+    def stderr_hint(self) -> Hint | None:
+        """A recording has no stderr."""
+        return None
 
     async def serve(self) -> None:
         """There is nothing to do."""

@@ -56,6 +56,7 @@ class RunHandle:
         self._stop_requested = trio.Event()
         self._exited = trio.Event()
         self._ended = trio.Event()
+        self._unanswered: list[Event] = []
         self._status: ExitStatus | None = None
         self._failure: BackendError | None = None
         self._lingered = self._cancelled = False
@@ -79,8 +80,7 @@ class RunHandle:
         """
         await self._ended.wait()
         await self._events.final.wait()
-        if self._outcome is None:
-            self._outcome = self._decide()
+        self._outcome = self._outcome or self._decide()
         if isinstance(self._outcome, BackendError):
             raise self._outcome.with_traceback(None)
         return self._outcome
@@ -168,6 +168,7 @@ class RunHandle:
             self._clock.wake()
         if self._session is not None and facts.session_id is not None:
             if (wrong := self._session.refuses(facts.session_id)) is not None:
+                facts.open_tools.clear()  # none of which anybody has seen
                 self._fail(wrong)
                 return False
             self._session = None
@@ -193,10 +194,8 @@ class RunHandle:
                 self._expire(limit)
 
     async def _caught_up(self) -> bool:
-        """Whether what was printed in time has been read, however slow the consumer and short the grace (D4).
-
-        What there is to read is read while every task goes on twice, as this one does.
-        """
+        """Whether what was printed in time has been read, however slow the consumer and short the grace (D4)."""
+        # What there is to read is read while every task goes on twice, as this one does.
         reads = self._reads
         await self._forwarder.taken.wait()
         await trio.lowlevel.checkpoint()
@@ -210,11 +209,11 @@ class RunHandle:
             self._lingered = True
             self._begin_stop()
         elif limit is Limit.CLOSED:
-            self._fail(BackendError("closed", redaction.CLOSED_UNEXPECTEDLY))
-        elif limit is Limit.IDLE:
-            self._fail(RunTimedOut("timeout", redaction.idle_timeout_text(self._config.idle_timeout or 0.0)))
+            self._fail(BackendError("closed", redaction.CLOSED_UNEXPECTEDLY, hint=self._pipeline.hint))
         else:
-            self._fail(RunTimedOut("timeout", redaction.backend_error_text("timeout")))
+            idle = self._config.idle_timeout or 0.0
+            text = redaction.idle_timeout_text(idle) if limit is Limit.IDLE else redaction.backend_error_text("timeout")
+            self._fail(RunTimedOut("timeout", text, hint=self._pipeline.hint))
 
     async def _stop_on_request(self) -> None:
         await self._stop_requested.wait()
@@ -222,22 +221,23 @@ class RunHandle:
 
     def _begin_stop(self) -> None:
         self._limits.stopping()
+        if not self._stop_requested.is_set():
+            self._unanswered = self._pipeline.close_tools(self._forwarder.next_seq)
         self._forwarder.hold()
         self._stop_requested.set()
 
     def _fail(self, error: BackendError) -> None:
-        if self._failure is None:
-            self._failure = error
+        self._failure = self._failure or error
         self._begin_stop()
 
     def _last_events(self) -> list[Event]:
         if self._failure is None and self._session is not None and self._source.session_missing:
             self._failure = self._session.missing()
-        if self._failure is not None:
-            return [error_event(self._forwarder.next_seq, str(self._failure))]
-        if self._status is not None and not self._status.success:
-            return [error_event(self._forwarder.next_seq, redaction.non_zero_exit_text(self._status))]
-        return []
+        why = None if self._failure is None else str(self._failure)
+        if why is None and self._status is not None and not self._status.success:
+            why = redaction.non_zero_exit_text(self._status)
+        seq = self._forwarder.next_seq + len(self._unanswered)
+        return self._unanswered if why is None else [*self._unanswered, error_event(seq, why)]
 
     def _decide(self) -> Completion | BackendError:
         """The outcome, once the gate is open: a cancel that came before wins (F6)."""
@@ -247,4 +247,4 @@ class RunHandle:
             return self._failure
         if self._status is None:
             return BackendError("wait", redaction.backend_error_text("wait"))
-        return self._pipeline.completion(self._status, in_spite_of_status=self._lingered)
+        return self._pipeline.completion(self._status, self._source.stderr_hint, in_spite_of_status=self._lingered)

@@ -36,7 +36,8 @@ class SessionExpectation(msgspec.Struct, frozen=True):
 
     def missing(self) -> BackendError:
         """The error for a session that is not there."""
-        return BackendError("session", NO_SESSION_FOUND if self.wanted is None else SESSION_NOT_FOUND)
+        text = NO_SESSION_FOUND if self.wanted is None else SESSION_NOT_FOUND
+        return BackendError("session", text, hint="session_unknown")
 
     def _is_new(self, thread_id: str) -> bool:
         # Thread ids are UUIDs of version 7, whose first 48 bits are the time of their birth in milliseconds.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from codex_adapter.errors import Hint
 from codex_adapter.events import ExitStatus
 
 __all__ = ["Source"]
@@ -39,3 +40,7 @@ class Source(Protocol):
     @property
     def session_missing(self) -> bool:
         """Whether the agent said that the session it was to resume or fork does not exist (S9)."""
+
+    @property
+    def stderr_hint(self) -> Hint | None:
+        """What the agent's stderr tells of why it failed, once the source is closed; None for nothing known (F9)."""

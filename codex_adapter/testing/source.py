@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import trio
 
-from codex_adapter.errors import BackendError
+from codex_adapter.errors import BackendError, Hint
 from codex_adapter.events import ExitStatus
 
 __all__ = ["EXIT", "ScriptedSource", "Step"]
@@ -41,6 +41,7 @@ class ScriptedSource:
         stubborn: float = 0.0,
         held: bool = False,
         session_missing: bool = False,
+        stderr_hint: Hint | None = None,
     ) -> None:
         self._script = list(script)
         self._status = ExitStatus(code=0) if status is None else status
@@ -50,12 +51,18 @@ class ScriptedSource:
         self._exited = trio.Event()
         self._output_closed = trio.Event()
         self._session_missing = session_missing
+        self._stderr_hint = stderr_hint
         self.calls: list[str] = []
 
     @property
     def session_missing(self) -> bool:
         """As given."""
         return self._session_missing
+
+    @property
+    def stderr_hint(self) -> Hint | None:
+        """As given."""
+        return self._stderr_hint
 
     async def serve(self) -> None:
         """Nothing runs beside the script."""

@@ -54,7 +54,8 @@ def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), PrintJson(agent_message("item_0", "x")), Hang())
     done = cli.run("run", "--codex", agent, "--resume", "0199a213-81c0-7800-8aa1-000000000000", "Hi.")
     assert done.status == 125
-    assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": "session not found"}}
+    error = {"kind": "backend", "message": "session not found", "hint": "session_unknown"}
+    assert done.completion == {"outcome": "failed", "error": error}
 
 
 @pytest.mark.rule("S8")

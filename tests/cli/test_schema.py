@@ -9,7 +9,16 @@ from typing import Any
 import jsonschema
 import pytest
 
-from codex_adapter import AdapterError, Completion, Event, ExitStatus, InvalidRequestError, Pipeline, events
+from codex_adapter import (
+    AdapterError,
+    BackendError,
+    Completion,
+    Event,
+    ExitStatus,
+    InvalidRequestError,
+    Pipeline,
+    events,
+)
 from codex_adapter.cli.schema import json_schema
 from codex_adapter.core.extensions import CAPABILITIES, read_extensions
 from codex_adapter.records import encode_completion, encode_events
@@ -51,6 +60,8 @@ def test_every_record_of_the_real_recordings_fits(version: str, full: bool) -> N
     [
         Completion(status=ExitStatus(code=0)),
         Completion(status=ExitStatus(signal="SIGKILL"), session_id="s", turn="cut_off", usage={"input_tokens": 1}),
+        Completion(status=ExitStatus(code=1), turn="failed", hint="rate_limited"),
+        BackendError("timeout", "codex stream idle timeout: 30s", hint="no_network"),
         InvalidRequestError("prompt must be"),
     ],
 )
@@ -76,6 +87,13 @@ def test_what_stands_in_place_of_a_facet_over_its_bound_fits() -> None:
         {"type": "completion", "seq": 0, "outcome": "completed", "status": {"code": 0}},
         {"type": "completion", "seq": 0, "outcome": "failed"},
         {"type": "completion", "seq": 0, "outcome": "failed", "error": {"kind": "other", "message": ""}},
+        {
+            "type": "completion",
+            "seq": 0,
+            "outcome": "completed",
+            "status": {"code": 1, "signal": None},
+            "hint": "other",
+        },
     ],
 )
 def test_what_is_no_record_does_not_fit(record: dict[str, Any]) -> None:

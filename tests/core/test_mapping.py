@@ -163,10 +163,16 @@ def test_of_an_unknown_line_only_the_plain_beginning_of_its_names_is_told(
     assert records(line) == [{"kind": "unknown", "data": data}]
 
 
+def closes(record: dict[str, Any]) -> bool:
+    """Whether an event closes a call that the CLI has left open."""
+    data = record.get("data") or {}
+    return bool(record["kind"] == "tool_result" and data["tool"]["status"] == "unknown")
+
+
 @pytest.mark.rule("M0", "B6")
 def test_one_line_gives_one_event(recording: Path, returncode: int) -> None:
     lines = [json.loads(line) for line in recording.read_bytes().split(b"\n") if line]
-    found = records(*lines)
+    found = [record for record in records(*lines) if not closes(record)]
     assert len(found) == len(lines)
     for line, record in zip(lines, found, strict=True):
         assert record["kind"] == kind_of(line)
@@ -203,7 +209,7 @@ SOME_LINES = st.one_of(
 @pytest.mark.rule("M0", "M1", "M5")
 @given(st.lists(SOME_LINES, max_size=12))
 def test_every_event_has_what_its_kind_has_and_nothing_else(lines: list[dict[str, Any]]) -> None:
-    found = records(*lines)
+    found = [record for record in records(*lines) if not closes(record)]
     handles = [one for one in found if (one.get("data") or {}).get("schema") == "agent_api.session.handle.v1"]
     assert len(handles) <= 1
     assert len(lines) <= len(found) <= len(lines) + 1

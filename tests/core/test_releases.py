@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.core.extensions import ExecOptions, SessionSelector
-from codex_adapter.core.releases import FEATURES, Version, missing_feature, needs_version, parse_version
+from codex_adapter.core.release_facts import FACTS, facts_of
+from codex_adapter.core.releases import FEATURES, MINIMUM, Version, missing_feature, needs_version, parse_version
 
 LAST = SessionSelector()
 BY_ID = SessionSelector("0199")
@@ -132,3 +133,27 @@ def test_newer_releases_than_the_known_ones_can_do_what_the_newest_can(version: 
 @pytest.mark.rule("R1")
 def test_each_row_has_one_boundary() -> None:
     assert all((row.since is None) != (row.until is None) for row in FEATURES)
+
+
+@pytest.mark.rule("R1")
+def test_each_fact_has_a_name_of_its_own_and_holds_for_some_supported_release() -> None:
+    assert len({fact.name for fact in FACTS}) == len(FACTS)
+    assert [fact.name for fact in FACTS if not fact.name.isidentifier() or fact.about.endswith(".")] == []
+    known = [Version(0, minor, 0) for minor in range(MINIMUM.minor, 170)]
+    assert [fact.name for fact in FACTS if not any(fact.holds(version) for version in known)] == []
+
+
+@pytest.mark.rule("R1")
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("usage_of_thread", 80, None),
+        ("sigint_is_success", None, 119),
+        ("command_completion_lost", 120, 146),
+        ("resume_takes_few_flags", None, None),
+    ],
+)
+def test_a_fact_holds_from_its_first_release_to_its_last(name: str, first: int | None, last: int | None) -> None:
+    held = [minor for minor in range(44, 200) if name in facts_of(Version(0, minor, 3, "alpha.1"))]
+    assert (held[0], held[-1]) == (first or 44, last or 199)
+    assert held == list(range(held[0], held[-1] + 1))

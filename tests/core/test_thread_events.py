@@ -17,14 +17,14 @@ RECORDINGS = Path(__file__).parents[2] / "fixtures" / "codex"
 EVERYWHERE: set[type] = {
     *(te.AgentMessage, te.Reasoning, te.CommandExecution, te.FileChange, te.McpToolCall, te.WebSearch),
 }
+NEWER: set[type] = {te.TodoList, te.CollabToolCall, te.ErrorItem}
 SOMEWHERE: dict[str, set[type]] = {
+    "0.44.0": {te.TodoList},
     "0.47.0": set(),
     "0.61.0": {te.TodoList},
     "0.77.0": {te.TodoList},
     "0.98.0": {te.TodoList},
-    "0.125.0": {te.TodoList, te.CollabToolCall},
-    "0.140.0": {te.TodoList, te.CollabToolCall, te.ErrorItem},
-    "0.169.0": {te.TodoList, te.CollabToolCall, te.ErrorItem},
+    **dict.fromkeys(("0.116.0", "0.125.0", "0.140.0", "0.147.0", "0.155.0", "0.163.0", "0.169.0"), NEWER),
 }
 
 
@@ -32,9 +32,10 @@ RELEASES = list(SOMEWHERE)
 
 
 def lines(release: str) -> Iterator[tuple[bytes, te.ThreadEvent]]:
-    for path in sorted((RECORDINGS / release).glob("*.jsonl")):
-        if not path.name.endswith(".events.jsonl"):
+    for run in map(json.loads, (RECORDINGS / "runs.jsonl").read_text().splitlines()):
+        if run["version"] == release and "recording" in run:
             parser = LineParser(1 << 20)
+            path = RECORDINGS / run["recording"] / f"{run['scenario']}.jsonl"
             for line in path.read_bytes().splitlines():
                 event = parser.parse([line])[0]
                 assert not isinstance(event, BadLine), path

@@ -17,11 +17,12 @@ EACH_TOOL = pytest.mark.parametrize("item_type", TOOLS)
 
 
 def records(*lines: bytes | dict[str, Any]) -> list[dict[str, Any]]:
+    """What the lines give, the end of the stream not yet come."""
     pipeline = Pipeline()
     stdout = b"\n".join(
         line if isinstance(line, bytes) else json.dumps(line, separators=(",", ":")).encode() for line in lines
     )
-    events = [*pipeline.receive_data(stdout), *pipeline.receive_eof()]
+    events = pipeline.receive_data(stdout + b"\n")
     return [json.loads(line) for line in encode_events(events).split(b"\n") if line]
 
 
@@ -31,6 +32,11 @@ def tool(phase: str, **item: Any) -> dict[str, Any]:
     assert record["data"].keys() == {"schema", "tool"}
     found: dict[str, Any] = record["data"]["tool"]
     return found
+
+
+def _closes(record: dict[str, Any]) -> bool:
+    """Whether an event closes a call that the CLI has left open."""
+    return bool(record["kind"] == "tool_result" and record["data"]["tool"]["status"] == "unknown")
 
 
 @pytest.mark.rule("M0", "M3")
@@ -207,7 +213,8 @@ def test_nothing_of_input_and_output_is_told_unless_asked_for(item_type: str) ->
 def test_recorded_tools_stand_as_their_items_say(recording: Path, returncode: int) -> None:
     lines = [line for line in recording.read_bytes().split(b"\n") if line]
     told = {"in_progress": "running", "completed": "completed", "failed": "failed", "declined": "failed"}
-    for line, record in zip(map(json.loads, lines), records(*lines), strict=True):
+    found_of_lines = [record for record in records(*lines) if not _closes(record)]
+    for line, record in zip(map(json.loads, lines), found_of_lines, strict=True):
         item = line.get("item", {})
         if item.get("type") in TOOLS:
             found = record["data"]["tool"]

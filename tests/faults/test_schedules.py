@@ -11,7 +11,9 @@ from .verdict import Verdict
 AS_MANY = max(1_000, settings().max_examples)
 
 
-@pytest.mark.rule("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "D1", "D2", "D3", "D4", "K1", "K2", "K3", "K5", "K6")
+@pytest.mark.rule(
+    "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "D1", "D2", "D3", "D4", "K1", "K2", "K3", "K5", "K6", "M9"
+)
 @pytest.mark.fault(
     "timing",
     "Agent, consumer, owner and clock act in random order",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from codex_adapter import BackendError, Completion, Event, RunCancelled, RunTimedOut
+from codex_adapter.events import ToolCall
 
 from .completion_model import BROKEN, CLOSED, END_OF_OUTPUT, EPSILON, LINGERING, LOST, Facts, Limits, Shape, facts_of
 from .piped import Seen, Trace
 from .schedules import Plan
 
-__all__ = ["Verdict"]
+__all__ = ["Verdict", "closes"]
 
 
 class Verdict:
@@ -107,6 +108,9 @@ class Verdict:
         if ended and not isinstance(self._outcome, RunCancelled):
             assert told == (str(self._outcome) if isinstance(self._outcome, BackendError) else self._non_zero())
         cut = failed or self._stop < NEVER
+        if ended and not isinstance(self._outcome, RunCancelled):
+            self._each_call_answered(got)
+        got = [event for event in got if not closes(event)]
         shapes = [facts.shapes for facts in self._possible(stopped=cut)]
         assert any(len(got) <= len(lines) and all(map(_is, got, lines)) for lines in shapes)
         if self._plan.config.descendant_grace > 0:
@@ -114,6 +118,19 @@ class Verdict:
         if ended:
             least = len(self._lines_before_the_stop()) if cut else len(shapes[0])
             assert len(got) >= least, "events were lost"
+
+    def _each_call_answered(self, got: list[Event]) -> None:
+        """M9: no call without a result, and none closed that was not open."""
+        still_open: set[str | None] = set()
+        for event in got:
+            if isinstance(event.data, ToolCall):
+                item_id = event.data.tool.backend_item_id
+                if event.kind == "tool_call":
+                    still_open.add(item_id)
+                else:
+                    assert item_id in still_open or not closes(event), "a call was closed that was not open"
+                    still_open.discard(item_id)
+        assert not still_open, "a call is left without a result"
 
     def _own_texts(self) -> set[str]:
         return {text for text in (*self._reasons, self._non_zero()) if text is not None}
@@ -137,7 +154,7 @@ class Verdict:
                 assert place < over, "an event came after the end"
                 if number < len(read_at) and place < self._stop:
                     assert seen.at <= max(asked, read_at[number]) + EPSILON, "an event was late"
-                number += 1
+                number += not closes(seen.detail)
 
     def nothing_left(self) -> None:
         """K4, K5: control comes back when the agent is gone and its outputs are closed."""
@@ -187,6 +204,11 @@ class Verdict:
 
 
 NEVER = 10**9
+
+
+def closes(event: Event) -> bool:
+    """Whether an event closes a call that the agent has left open."""
+    return event.kind == "tool_result" and isinstance(event.data, ToolCall) and event.data.tool.status == "unknown"
 
 
 def _is(event: Event, shape: Shape) -> bool:

@@ -108,7 +108,7 @@ def _utf8(text: str) -> int:
 
 
 class Noted:
-    """What all lines together leave behind, told once more in the simplest way (F2, K2)."""
+    """What all lines together leave behind, told once more in the simplest way (F2, K2, M9)."""
 
     def __init__(self) -> None:
         self.final_text: str | None = None
@@ -116,14 +116,34 @@ class Noted:
         self.usage: dict[str, int] | None = None
         self.open_tools: list[str] = []
         self.stalls = 0
+        self._has_agents = False
+
+    def without_closings(self, events: Sequence[Event], masker: Masker) -> Sequence[Event]:
+        """The events without the results of what was left open, which come before them, the oldest first (M9)."""
+        closed, rest = events[: len(self.open_tools)], events[len(self.open_tools) :]
+        for event, item_id in zip(closed, self.open_tools, strict=True):
+            assert event.kind == "tool_result", "a call is left without a result"
+            if isinstance(event.data, ToolCall):
+                tool = event.data.tool
+                told = (tool.backend_item_id, tool.phase, tool.status, tool.exit_code, tool.bytes)
+                assert told == (masker.mask(item_id), "complete", "unknown", None, ToolBytes())
+                assert (event.data.input, event.data.output) == (None, None)
+            else:
+                assert isinstance(event.data, Dropped)
+        self.open_tools.clear()
+        return rest
 
     def add(self, line: ThreadEvent, event: Event) -> None:
         """Note a line that is no bad one, and the last event of it."""
+        if isinstance(line, te.ThreadStarted):
+            self._has_agents = False
+        elif isinstance(line, te.ItemStarted | te.ItemUpdated | te.ItemCompleted):
+            self._has_agents |= isinstance(line.item, te.CollabToolCall)
         if isinstance(line, te.TurnStarted):
-            self.turn = "cut_off"
+            if not self._has_agents or line.turn_id is not None:  # else it is a sub-agent's (M11)
+                self.turn = "cut_off"
         elif isinstance(line, te.TurnCompleted | te.TurnFailed):
             self.turn = "completed" if isinstance(line, te.TurnCompleted) else "failed"
-            self.open_tools.clear()
             if isinstance(line, te.TurnCompleted):
                 self.usage = event.data.usage if isinstance(event.data, TokenUsage) else None
         elif isinstance(line, te.ErrorLine):

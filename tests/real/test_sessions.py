@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter import BackendError, RunRequest
-from codex_adapter.testing import ModelServer, Scenario, answer, script
+from codex_adapter.testing import ModelServer, Scenario, Shell, Usage, answer, script
 
 from .shapes import shape
 from .stage import Outcome, Stage
@@ -172,3 +172,71 @@ async def test_a_cancelled_session_can_be_resumed(stage: Stage) -> None:
         assert _history(server)[-1] == "Second prompt."
     assert outcome.completion is not None
     assert (outcome.completion.session_id, outcome.completion.final_text) == (session, "second")
+
+
+COSTS = script(
+    answer("first", usage=Usage(100, 40, 20, 5)),
+    answer("second", usage=Usage(1_000, 400, 200, 50)),
+    answer("third", usage=Usage(10_000, 4_000, 2_000, 500)),
+)
+
+
+def _counts(outcome: Outcome) -> tuple[int, dict[str, int] | None]:
+    """The input tokens that the CLI tells at the run's end, and the run's own tokens."""
+    assert outcome.completion is not None
+    assert outcome.completion.usage is not None
+    own = outcome.completion.run_usage
+    names = ("input_tokens", "cached_input_tokens", "output_tokens")
+    return outcome.completion.usage["input_tokens"], own and {name: own[name] for name in names}
+
+
+@pytest.mark.rule("F10")
+async def test_a_resumed_run_tells_its_own_tokens_besides_those_of_the_thread(stage: Stage) -> None:
+    stage.release.needs(0, 80, what="a usage of the thread")
+    with stage.model(COSTS):
+        first = await stage.run(stage.request("First prompt."))
+        assert _counts(first) == (100, None)
+        assert first.completion is not None
+        session = first.completion.session_id
+        second = await stage.run(_going_on(stage, RESUME, session, "Second prompt."))
+        own = {"input_tokens": 1_000, "cached_input_tokens": 400, "output_tokens": 200}
+        assert _counts(second) == (1_100, own)
+        third = await stage.run(_going_on(stage, RESUME, session, "Third prompt."))
+        own = {"input_tokens": 10_000, "cached_input_tokens": 4_000, "output_tokens": 2_000}
+        assert _counts(third) == (11_100, own)
+
+
+@pytest.mark.rule("F10")
+async def test_so_does_a_fork_of_a_session_and_a_fork_of_the_fork(stage: Stage) -> None:
+    stage.release.needs(0, 155, what="fork")
+    with stage.model(COSTS):
+        session = await _begin(stage)
+        fork = await stage.run(_going_on(stage, FORK, session, "Second prompt."))
+        assert _counts(fork) == (1_100, {"input_tokens": 1_000, "cached_input_tokens": 400, "output_tokens": 200})
+        assert fork.completion is not None
+        again = await stage.run(_going_on(stage, FORK, fork.completion.session_id, "Third prompt."))
+        own = {"input_tokens": 10_000, "cached_input_tokens": 4_000, "output_tokens": 2_000}
+        assert _counts(again) == (11_100, own)
+
+
+@pytest.mark.rule("F10", "K3")
+async def test_what_a_cancelled_turn_has_used_is_not_the_next_runs(stage: Stage) -> None:
+    first = answer(Shell("true"), usage=Usage(100, 40, 20, 5))
+    held = answer("held", gate="never")
+    with stage.model(script(first, held, fallback=answer("second", usage=Usage(1_000, 400, 200, 50)))) as server:
+        async with stage.running(stage.request("First prompt.")) as run:
+            await stage.asked(server, 2)
+            session = run.session_id
+            run.cancel()
+        outcome = await stage.run(_going_on(stage, RESUME, session, "Second prompt."))
+    _, own = _counts(outcome)
+    assert own in (None, {"input_tokens": 1_000, "cached_input_tokens": 400, "output_tokens": 200})
+
+
+@pytest.mark.rule("F10")
+async def test_of_the_last_session_nobody_knows_which_it_will_be(stage: Stage) -> None:
+    stage.release.needs(0, 80, what="a usage of the thread")
+    with stage.model(COSTS):
+        await _begin(stage)
+        outcome = await stage.run(_going_on(stage, RESUME, LAST, "Second prompt."))
+    assert _counts(outcome) == (1_100, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from codex_adapter import ExitStatus
@@ -158,3 +160,18 @@ async def test_a_message_of_a_megabyte_is_split_and_its_final_text_cut(stage: St
     assert outcome.completion is not None
     assert outcome.completion.final_text is not None
     assert outcome.completion.final_text.endswith("…(truncated)")
+
+
+@pytest.mark.rule("M9")
+async def test_each_command_is_answered_though_its_completion_be_lost(stage: Stage) -> None:
+    # Without a pause before the answer, some releases print a command's end late or never.
+    with stage.model(script(Shell("echo one"), Shell("sleep 0.3; exit 3"), "Done.")):
+        outcome = await stage.run()
+    tools = [(event.kind, event.data.tool) for event in outcome.events if isinstance(event.data, ToolCall)]
+    called = [tool.backend_item_id for kind, tool in tools if kind == "tool_call"]
+    answered = [tool.backend_item_id for kind, tool in tools if kind == "tool_result"]
+    assert len(called) == 2
+    assert Counter(called) == Counter(answered)
+    assert {tool.status for kind, tool in tools if kind == "tool_result"} <= {"completed", "failed", "unknown"}
+    assert outcome.completion is not None
+    assert (outcome.completion.turn, outcome.completion.final_text) == ("completed", "Done.")

@@ -1,0 +1,152 @@
+"""What a session had used before a run: the last count in the file that the CLI keeps of it and counts on from (F10).
+
+Nothing else of the file is looked at, and nothing of it comes out but numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import trio
+
+from codex_adapter.core.release_facts import facts_of
+from codex_adapter.core.releases import parse_version
+from codex_adapter.runtime.launch import Launch
+
+__all__ = ["usage_before"]
+
+_SECONDS: Final = 2.0
+"""For a file system that does not answer, a run does not wait longer."""
+_READS: Final = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
+"""So many bytes of the file's end are looked at, and more of them only where fewer hold no count."""
+_FIRST_LINE: Final = 1024 * 1024
+_MARK: Final = b'"token_count"'
+
+Usage = Mapping[str, int]
+
+
+class _Writer(msgspec.Struct):
+    cli_version: str
+
+
+class _Line(msgspec.Struct):
+    type: str
+    payload: msgspec.Raw
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+class _Totals(msgspec.Struct):
+    total_token_usage: dict[str, int]
+
+
+class _TokenCount(msgspec.Struct):
+    info: _Totals | None = None
+
+
+_writer = msgspec.json.Decoder(_Writer).decode
+_line = msgspec.json.Decoder(_Line).decode
+_kind = msgspec.json.Decoder(_Kind).decode
+_token_count = msgspec.json.Decoder(_TokenCount).decode
+
+
+async def usage_before(launch: Launch) -> Usage | None:
+    """The tokens that a resumed or forked session had used before, as its usage has them; None where unknown (F10).
+
+    None for a new session, too: nothing of its usage is older than the run.
+    """
+    options = launch.options
+    session = options.resume or options.fork
+    place = _sessions(launch)
+    if session is None or session.id is None or place is None:
+        return None
+    try:
+        with trio.move_on_after(_SECONDS):
+            return await trio.to_thread.run_sync(_last_count, place, session.id, abandon_on_cancel=True)
+    except (OSError, ValueError, RuntimeError):
+        # No such file, an id that names none, or no thread to be had: the run has a usage all the same.
+        return None
+    return None
+
+
+def _sessions(launch: Launch) -> Path | None:
+    home = launch.env.get("CODEX_HOME")
+    if not home:
+        user = launch.env.get("HOME")
+        home = f"{user}/.codex" if user else None
+    return None if home is None else Path(launch.cwd, home, "sessions")
+
+
+def _last_count(sessions: Path, session_id: str) -> Usage | None:
+    """The count that the file of a session tells last. Raises OSError and ValueError where there is none to read."""
+    born = uuid.UUID(session_id)
+    if born.version != 7:
+        return None
+    # It lies below the day, wherever that began then, on which the session was born: that is in its id.
+    moment = datetime.fromtimestamp((born.int >> 80) / 1000, tz=UTC)
+    days = [f"{moment + timedelta(days=days):%Y/%m/%d}" for days in (-1, 0, 1)]
+    found = [path for day in days for path in (sessions / day).glob(f"rollout-*-{born}.jsonl")]
+    if len(found) != 1:
+        return None
+    file = os.open(found[0], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return None
+        if not _counts_threads(os.pread(file, _FIRST_LINE, 0).partition(b"\n")[0]):
+            return None
+        for size in _READS:
+            end = os.fstat(file).st_size
+            start = max(0, end - size)
+            for line in _lines_with_mark(os.pread(file, size, start), whole=start == 0):
+                if (count := _count(line)) is not None:
+                    return count
+            if start == 0:
+                break
+    finally:
+        os.close(file)
+    return None
+
+
+def _counts_threads(first_line: bytes) -> bool:
+    """Whether the release that began the session counts the tokens of threads, and so any newer one that goes on.
+
+    Asking the binary for its release would cost every resumed run a process more.
+    """
+    version = parse_version(f"codex {_writer(_line(first_line).payload).cli_version}")
+    return version is not None and "usage_of_thread" in facts_of(version)
+
+
+def _lines_with_mark(data: bytes, *, whole: bool) -> Iterator[bytes]:
+    """The lines that may hold a count, the last first; the first line only of a `whole` file."""
+    end = len(data)
+    while (place := data.rfind(_MARK, 0, end)) >= 0:
+        start = data.rfind(b"\n", 0, place) + 1
+        if start == 0 and not whole:
+            return
+        stop = data.find(b"\n", place)
+        yield data[start : stop if stop >= 0 else len(data)]
+        end = start
+
+
+def _count(line: bytes) -> Usage | None:
+    """The session's total that a line of the file tells; None for a line that tells none.
+
+    Raises ValueError for a count in a form that nobody knows: an older one in its place would be wrong.
+    """
+    try:
+        event = _line(line)
+        if event.type != "event_msg" or _kind(event.payload).type != "token_count":
+            return None
+    except (msgspec.DecodeError, RecursionError):
+        return None  # cut off when the agent was killed, for one; the CLI leaves such a line out as well
+    totals = _token_count(event.payload).info
+    return None if totals is None else totals.total_token_usage

@@ -1,0 +1,71 @@
+"""The hint of a failed run, for programs as a field of the completion record, for people as a sentence."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import pytest
+
+from codex_adapter.cli.advice import ADVICE
+from codex_adapter.errors import Hint
+from codex_adapter.testing import Exit, Hang, PrintJson, Step, WriteStderr
+from codex_adapter.testing.thread_lines import error, thread_started, turn_failed, turn_started
+
+from .command import Cli
+
+pytestmark = pytest.mark.rule("F9")
+
+BROKEN = "Error loading config.toml: invalid type: integer `3`, expected a string\nin `sekrit`\n"
+SENTENCE = ADVICE["configuration_broken"]
+WAITING = "Reconnecting... waiting for network (Connection failed: error sending request)"
+LIMITED = "exceeded retry limit, last status: 429 Too Many Requests"
+
+
+@pytest.mark.rule("W2", "X1")
+def test_the_record_of_an_agent_that_gives_up_has_the_hint_and_nothing_of_its_stderr(cli: Cli) -> None:
+    agent = cli.agent(WriteStderr(BROKEN), Exit(1))
+    done = cli.run("run", "--codex", agent, "x")
+    assert (done.status, done.stderr) == (1, "")
+    assert done.completion == {
+        "outcome": "completed",
+        "status": {"code": 1, "signal": None},
+        "hint": "configuration_broken",
+    }
+    assert b"sekrit" not in done.stdout
+
+
+@pytest.mark.rule("W2")
+def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cli) -> None:
+    lines = [thread_started("t"), turn_started(), error(WAITING)]
+    steps: list[Step] = [*map(PrintJson, lines), Hang()]
+    done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
+    assert done.status == 124
+    body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "hint": "no_network"}
+    assert done.completion == {"outcome": "failed", "error": body}
+
+
+@pytest.mark.rule("C7", "X1")
+def test_text_for_people_says_what_to_do(cli: Cli) -> None:
+    agent = cli.agent(WriteStderr(BROKEN), Exit(1))
+    done = cli.run("run", "--codex", agent, "--format", "pretty", "x")
+    assert f"! {SENTENCE}\n" in done.stdout.decode()
+    assert b"sekrit" not in done.stdout
+
+
+@pytest.mark.rule("Y1")
+@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+def test_a_replay_has_the_hint_that_the_stream_tells(cli: Cli, form: str) -> None:
+    lines = [thread_started("t"), turn_started(), error(LIMITED), turn_failed(LIMITED)]
+    live = cli.run("run", "--codex", cli.agent(*map(PrintJson, lines), Exit(1)), "--format", form, "x")
+    (cli.directory / "recording.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(lines))
+    replay = cli.run("replay", "--exit-status", "1", "--format", form, "recording.jsonl")
+    told = b'"hint":"rate_limited"' if form == "jsonl" else ADVICE["rate_limited"].encode()
+    assert told in live.stdout
+    assert told in replay.stdout
+    assert form == "pretty" or live.stdout == replay.stdout
+
+
+def test_each_hint_has_a_sentence_that_fits_a_line() -> None:
+    assert list(ADVICE) == list(get_args(Hint))
+    assert [hint for hint, sentence in ADVICE.items() if not 20 < len(sentence) < 120 or sentence.endswith(".")] == []
