@@ -1,0 +1,19 @@
+"""What a Codex CLI is put through to learn whether the adapter can keep its promises with it (C8).
+
+    evidence = await perform(PROBES[0], directory, binary=binary, release=None, seconds=10)
+    verdicts = list(judge(PROBES[0], evidence, None))
+
+`codex-adapter doctor --probe` does so with all of them.
+"""
+
+from __future__ import annotations
+
+from . import requests, sessions, troubles, turns
+from .probe import Evidence, Probe
+from .stage import perform
+from .verdicts import Verdict, judge, judge_all
+
+__all__ = ["PROBES", "Evidence", "Probe", "Verdict", "judge", "judge_all", "perform"]
+
+PROBES: tuple[Probe, ...] = turns.PROBES + requests.PROBES + sessions.PROBES + troubles.PROBES
+"""All probes, in the order in which they are told."""

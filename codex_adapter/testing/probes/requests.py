@@ -1,0 +1,130 @@
+"""Probes of what a request asks for: it arrives at the model, or is taken without a complaint."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from codex_adapter import Completion
+
+from ..mcp_server import PIXEL
+from ..scenario import Scenario, answer, script
+from .probe import Evidence, Probe, Promise, Start
+from .turns import finished
+
+__all__ = ["PROBES"]
+
+MODEL = "another-model"
+SCHEMA = {
+    "type": "object",
+    "properties": {"ok": {"type": "boolean"}},
+    "required": ["ok"],
+    "additionalProperties": False,
+}
+IMAGE = "px.png"
+LONGEST = 1024 * 1024
+PROMPT = "".join(f"{number:07d} " for number in range(LONGEST // 8))
+
+DONE = script("Done.")
+
+
+def _model(seen: Evidence) -> str | None:
+    return None if seen.last.asked and seen.last.asked[0].get("model") == MODEL else _not_asked(seen)
+
+
+def _schema(seen: Evidence) -> str | None:
+    asked = seen.last.asked and seen.last.asked[0].get("text")
+    form = asked.get("format") if isinstance(asked, dict) else None
+    return None if isinstance(form, dict) and form.get("schema") == SCHEMA else _not_asked(seen)
+
+
+def _image(seen: Evidence) -> str | None:
+    return None if PIXEL in json.dumps(seen.last.asked) else _not_asked(seen)
+
+
+def _not_asked(seen: Evidence) -> str:
+    return f"the model was asked {len(seen.last.asked)} times, never so; {seen.last.how()}"
+
+
+def _prompt(seen: Evidence) -> str | None:
+    texts = [text for request in seen.runs[0].asked for text in _texts(request)]
+    return None if PROMPT in texts else f"it did not; {seen.runs[0].how()}"
+
+
+def _texts(request: dict[str, object]) -> list[object]:
+    """Every text of the request's messages."""
+    inputs = request.get("input")
+    contents = [item.get("content") for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return [part.get("text") for part in parts if isinstance(part, dict)]
+
+
+def _longer_prompt(seen: Evidence) -> str | None:
+    outcome = seen.last.outcome
+    refused = isinstance(outcome, Completion) and not outcome.status.success and outcome.turn in (None, "cut_off")
+    return None if refused else finished(seen)
+
+
+PROBES = (
+    Probe(
+        "prompt",
+        script(fallback=answer("Done.")),
+        (
+            Promise("S3", "a prompt of 1,048,576 characters arrives at the model whole", _prompt),
+            Promise("F3", "a longer prompt is taken, or ends the run with a status of its own", _longer_prompt),
+        ),
+        (Start(PROMPT), Start(PROMPT + "x")),
+    ),
+    Probe(
+        "options",
+        DONE,
+        (
+            Promise("S1", "the model asked for is the one asked", _model),
+            Promise("S1", "an output schema arrives at the model", _schema),
+        ),
+        (Start(wishes={"agent_api.config.model.v1": MODEL, "backend.codex.output_schema": SCHEMA}),),
+    ),
+    Probe(
+        "image",
+        DONE,
+        (Promise("S1", "an image arrives at the model", _image),),
+        (Start(wishes={"backend.codex.images": [IMAGE]}),),
+        files={IMAGE: base64.b64decode(PIXEL)},
+    ),
+    Probe(
+        "directories",
+        DONE,
+        (Promise("S1", "an additional directory is taken", finished),),
+        (Start(wishes={"agent_api.exec.add_dirs.v1": {"dirs": ["../extra"]}}),),
+    ),
+    Probe(
+        "approval",
+        DONE,
+        (Promise("S1", "an approval policy is taken", finished),),
+        (
+            Start(
+                wishes={
+                    "agent_api.exec.non_interactive": False,
+                    "backend.codex.exec.approval_policy": "on-request",
+                }
+            ),
+        ),
+    ),
+    Probe(
+        "configuration",
+        Scenario(),
+        (
+            Promise(
+                "F3",
+                "a CLI that refuses to start gives a status, and no turn",
+                lambda seen: None if _refused(seen) else seen.last.how(),
+            ),
+        ),
+        config="this is = = no TOML\n",
+    ),
+)
+
+
+def _refused(seen: Evidence) -> bool:
+    outcome = seen.last.outcome
+    return isinstance(outcome, Completion) and not outcome.status.success and outcome.turn is None

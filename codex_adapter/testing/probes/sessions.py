@@ -1,0 +1,76 @@
+"""Probes of sessions: the one asked for goes on, and no other in its place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..scenario import answer, script
+from .probe import FIRST_SESSION, Evidence, Probe, Promise, Start
+from .turns import finished
+
+__all__ = ["PROBES"]
+
+RESUME, FORK = "agent_api.session.resume.v1", "agent_api.session.fork.v1"
+NOBODYS = "01234567-89ab-7def-8123-456789abcdef"
+FIRST_PROMPT = "Remember the word marzipan."
+MODEL = script(fallback=answer("Done."))
+
+
+def _by_id(key: str, session: str) -> Start:
+    return Start("Go on.", {key: {"selector": "id", "id": session}})
+
+
+def _same(seen: Evidence) -> str | None:
+    trouble = finished(seen)
+    if trouble is not None:
+        return trouble
+    if seen.last.session_id != seen.runs[0].session_id:
+        return "another session went on"
+    return _history(seen)
+
+
+def _other(seen: Evidence) -> str | None:
+    trouble = finished(seen)
+    if trouble is not None:
+        return trouble
+    if seen.last.session_id == seen.runs[0].session_id:
+        return "the session itself went on"
+    return _history(seen)
+
+
+def _history(seen: Evidence) -> str | None:
+    asked: list[dict[str, Any]] = list(seen.last.asked)
+    return None if FIRST_PROMPT in json.dumps(asked) else "the model was not told what went before"
+
+
+def _not_found(seen: Evidence) -> str | None:
+    return None if str(seen.last.outcome) == "session not found" else seen.last.how()
+
+
+PROBES = (
+    Probe(
+        "resume",
+        MODEL,
+        (Promise("S9", "a session is resumed by its id, and keeps it", _same),),
+        (Start(FIRST_PROMPT), _by_id(RESUME, FIRST_SESSION)),
+    ),
+    Probe(
+        "resume last",
+        MODEL,
+        (Promise("S9", "the last session is resumed", _same),),
+        (Start(FIRST_PROMPT), Start("Go on.", {RESUME: {"selector": "last"}})),
+    ),
+    Probe(
+        "resume nobody's",
+        MODEL,
+        (Promise("S9", "resuming a session that is not there fails as such", _not_found),),
+        (_by_id(RESUME, NOBODYS),),
+    ),
+    Probe(
+        "fork",
+        MODEL,
+        (Promise("S9", "a session is forked, and the fork has an id of its own", _other),),
+        (Start(FIRST_PROMPT), _by_id(FORK, FIRST_SESSION)),
+    ),
+)

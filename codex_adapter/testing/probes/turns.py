@@ -1,0 +1,185 @@
+"""Probes of a single turn: what the model says and does arrives as events, and is really done."""
+
+from __future__ import annotations
+
+from codex_adapter import Completion
+from codex_adapter.core.release_facts import FACTS, Fact
+from codex_adapter.core.releases import Version
+
+from ..mcp_config import mcp_config
+from ..scenario import McpCall, Patch, Plan, PlanStep, Reasoning, Shell, Usage, WebSearch, answer, script
+from .probe import VALUE, VARIABLE, Evidence, Probe, Promise, Start
+
+__all__ = ["PROBES"]
+
+THOUGHT, WORDS = "**Thinking it over**", "Hello from the scripted model."
+OUTPUT = "this was put out"
+MEGABYTE = 1_000_000
+FILE = "hello.txt"
+GREETING = "hello world\n"
+PATCH = f"*** Begin Patch\n*** Add File: {FILE}\n+{GREETING}*** End Patch\n"
+SERVER = "scripted"
+COST = {"input_tokens": 100, "cached_input_tokens": 40, "output_tokens": 20}
+
+PLACE = Shell(f'printf "%s|%s" "$PWD" "${VARIABLE}" > place; printf "%s%s" "{OUTPUT[:4]}" "{OUTPUT[4:]}"')
+BEGUN = Plan((PlanStep("one", "in_progress"), PlanStep("two")))
+MIDWAY = Plan((PlanStep("one", "completed"), PlanStep("two", "in_progress")))
+
+
+def finished(seen: Evidence) -> str | None:
+    """The last run exited with 0, its turn completed."""
+    outcome = seen.last.outcome
+    well = isinstance(outcome, Completion) and outcome.status.success and outcome.turn == "completed"
+    return None if well else seen.last.how()
+
+
+def _final_text(seen: Evidence) -> str | None:
+    outcome = seen.last.outcome
+    if finished(seen) is None and isinstance(outcome, Completion) and outcome.final_text == WORDS:
+        return None
+    return seen.last.how()
+
+
+def _session(seen: Evidence) -> str | None:
+    return None if seen.last.session_id else f"no id; {seen.last.how()}"
+
+
+def _texts(seen: Evidence) -> str | None:
+    right = seen.last.texts("reasoning") == [THOUGHT] and seen.last.texts("agent_message") == [WORDS]
+    return None if right else seen.last.how()
+
+
+def _usage(seen: Evidence) -> str | None:
+    usage = seen.last.usage
+    if usage.items() >= COST.items():
+        return None
+    return f"told: {', '.join(f'{name} {count}' for name, count in usage.items()) or 'nothing'}"
+
+
+def _commands(seen: Evidence) -> str | None:
+    told = [(call.tool.phase, call.tool.status, call.tool.exit_code) for call in seen.last.calls("command_execution")]
+    wanted = [("complete", "completed", 0), ("complete", "failed", 3)]
+    if [one for one in told if one[0] != "start"] == wanted and len(told) == 4:
+        return None
+    return f"{', '.join(f'{phase} {status} {code}' for phase, status, code in told) or 'none'}; {seen.last.how()}"
+
+
+def _output(seen: Evidence) -> str | None:
+    ends = [call for call in seen.last.calls("command_execution") if call.tool.phase == "complete"]
+    output = ends[0].output.aggregated_output if ends and ends[0].output is not None else None
+    if output is not None and output.text == OUTPUT:
+        return None
+    return f"{ends[0].tool.bytes.stdout} bytes, where there were {len(OUTPUT)}" if ends else seen.last.how()
+
+
+def _place(seen: Evidence) -> str | None:
+    told = seen.files.get("place", "").partition("|")[0]
+    return None if told == seen.workspace else "they did not" if told else seen.last.how()
+
+
+def _environment(seen: Evidence) -> str | None:
+    told = seen.files.get("place", "").partition("|")[2]
+    return None if told == VALUE else "they have not" if told else seen.last.how()
+
+
+def _message_whole(seen: Evidence) -> str | None:
+    sizes = [len(text) for text in seen.last.texts("agent_message")]
+    return None if sizes == [MEGABYTE] else f"characters of messages: {sizes}; {seen.last.how()}"
+
+
+def _output_whole(seen: Evidence) -> str | None:
+    sizes = [tool.bytes.stdout for tool in seen.last.ended("command_execution")]
+    return None if sizes == [MEGABYTE] else f"bytes of output: {sizes}; {seen.last.how()}"
+
+
+def _patch(seen: Evidence) -> str | None:
+    if seen.files.get(FILE) != GREETING:
+        return f"the file was not written; {seen.last.how()}"
+    statuses = [tool.status for tool in seen.last.ended("file_change")]
+    return None if statuses == ["completed"] else seen.last.how()
+
+
+def _plan(seen: Evidence) -> str | None:
+    plans = list(dict.fromkeys(seen.last.plans))
+    return None if plans == [(False, False), (True, False)] else f"{len(plans)} plans; {seen.last.how()}"
+
+
+def _mcp(seen: Evidence) -> str | None:
+    told = [(tool.tool_name, tool.status) for tool in seen.last.ended("mcp_tool_call")]
+    if told == [(f"{SERVER}/echo", "completed"), (f"{SERVER}/fail", "failed")]:
+        return None
+    return f"{', '.join(status for _, status in told) or 'none'}; {seen.last.how()}"
+
+
+def _search(seen: Evidence) -> str | None:
+    return None if len(seen.last.ended("web_search")) == 1 else seen.last.how()
+
+
+LOSES_OUTPUT = next(fact for fact in FACTS if fact.name == "command_output_lost")
+CUTS_OUTPUT = Fact("output_cut", "output over 40 kB is cut", Version(0, 98, 0), Version(0, 116, 0))
+NO_PLAN = Fact("plan_not_offered", "the configuration cannot turn plans on", until=Version(0, 50, 0))
+
+PROBES = (
+    Probe(
+        "message",
+        script(answer(Reasoning((THOUGHT,)), WORDS, usage=Usage(100, 40, 20, 5))),
+        (
+            Promise("M5", "a run tells the id of its session", _session),
+            Promise("M4", "thoughts and messages are told as texts", _texts),
+            Promise("F2", "a completed turn ends with status 0 and a final text", _final_text),
+            Promise("M6", "a completed turn tells its tokens as integers", _usage),
+        ),
+    ),
+    Probe(
+        "commands",
+        script(PLACE, Shell("sleep 0.3; exit 3"), "Done."),
+        (
+            Promise("M3", "commands are told from start to end, one that fails with its exit code", _commands),
+            Promise("M7", "the output of a command is told where that is asked for", _output, (LOSES_OUTPUT,)),
+            Promise("S4", "commands run in the working directory", _place),
+            Promise("S5", "commands have the environment that was asked for", _environment),
+        ),
+    ),
+    Probe(
+        "long lines",
+        script(Shell(f"head -c {MEGABYTE} /dev/zero | tr '\\0' x"), "x" * MEGABYTE),
+        (
+            Promise("L2", "a message of a megabyte, one line, arrives whole", _message_whole),
+            Promise(
+                "M3", "a megabyte of output of a command is counted whole", _output_whole, (CUTS_OUTPUT, LOSES_OUTPUT)
+            ),
+        ),
+    ),
+    Probe(
+        "patch", script(Patch(PATCH), "Done."), (Promise("M3", "a patch is applied and told as file_change", _patch),)
+    ),
+    Probe(
+        "plan",
+        script(BEGUN, MIDWAY, "Done."),
+        (Promise("M6", "a plan is told, and told again when it changes", _plan, (NO_PLAN,)),),
+        config="tools.update_plan = { enabled = true }\n",
+    ),
+    Probe(
+        "MCP",
+        script(McpCall(SERVER, "echo", {"text": "hi"}), McpCall(SERVER, "fail"), "Done."),
+        (Promise("M3", "calls of an MCP server are told, one that fails as failed", _mcp),),
+        config=mcp_config(SERVER),
+    ),
+    Probe(
+        "web search",
+        script(answer(WebSearch({"type": "search", "query": "codex"}), "Done.")),
+        (Promise("M3", "a web search is told", _search),),
+    ),
+    Probe(
+        "sandbox",
+        script(Shell("echo x > forbidden"), "Done."),
+        (
+            Promise(
+                "S1",
+                "a command in the sandbox read-only cannot write",
+                lambda seen: finished(seen) if "forbidden" not in seen.files else "it has written",
+            ),
+        ),
+        (Start(wishes={"backend.codex.exec.sandbox_mode": "read-only"}),),
+    ),
+)

@@ -1,0 +1,76 @@
+"""What probes have shown: a verdict on each promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from codex_adapter import BackendError, RunTimedOut
+from codex_adapter.core.releases import Version
+
+from .probe import Evidence, Probe, Promise
+
+__all__ = ["Verdict", "judge", "judge_all"]
+
+NO_TIME = "did not end in time"
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="promise"):
+    """How it stands with a promise of a rule; `detail` says why it is broken, or was not probed.
+
+    No promise is let off but one that the release is known not to keep.
+    """
+
+    probe: str
+    rule: str
+    promise: str
+    state: Literal["holds", "broken", "not_probed"]
+    detail: str | None = None
+
+
+def judge(probe: Probe, evidence: Evidence | None, release: Version | None) -> Iterator[Verdict]:
+    """The verdicts on a probe's promises; without evidence, its time was over (C8)."""
+    refusal = _refusal(evidence)
+    for promise in probe.promises:
+        reason = refusal or promise.excuse(release)
+        if reason is not None:
+            yield Verdict(probe.name, promise.rule, promise.text, "not_probed", reason)
+        else:
+            trouble = _trouble(probe, promise, evidence)
+            yield Verdict(probe.name, promise.rule, promise.text, "broken" if trouble else "holds", trouble)
+
+
+def judge_all(evidence: Sequence[Evidence]) -> Iterator[Verdict]:
+    """The verdicts on what must be so in every probe (C8)."""
+    unknown = sorted({name for one in evidence for name in one.unknown()})
+    text = "no line is of a kind that nobody knows"
+    yield _everywhere("T4", text, f"unknown kinds: {', '.join(unknown)}" if unknown else None)
+    messages = (event.message or "" for one in evidence for event in one.events() if event.data is None)
+    unread = sum(
+        message.startswith(("codex stream parse error", "codex stream normalize error")) for message in messages
+    )
+    yield _everywhere("T1", "every line can be read", f"lines that cannot be read: {unread}" if unread else None)
+
+
+def _everywhere(rule: str, text: str, trouble: str | None) -> Verdict:
+    return Verdict("all", rule, text, "broken" if trouble else "holds", trouble)
+
+
+def _refusal(evidence: Evidence | None) -> str | None:
+    """Why the adapter refused a run of this release, in the words of its table (S8)."""
+    for run in evidence.runs if evidence is not None else ():
+        if isinstance(run.outcome, BackendError) and run.outcome.failure == "invalid_request":
+            return run.outcome.advice or "this release cannot do it"
+    return None
+
+
+def _trouble(probe: Probe, promise: Promise, evidence: Evidence | None) -> str | None:
+    if evidence is None:
+        return NO_TIME
+    if any(isinstance(run.outcome, RunTimedOut) for run in evidence.runs):
+        return f"{NO_TIME}; {evidence.last.how()}"
+    if len(evidence.runs) < len(probe.starts):
+        return f"there was no session to go on with; {evidence.last.how()}"
+    return promise.check(evidence)

@@ -1,0 +1,225 @@
+"""`doctor --probe`: which promises hold with a binary, told one by one, and summed up in the exit status."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codex_adapter.testing import Exit, Hang, PrintJson, PrintText, ReadPrompt, Step
+from codex_adapter.testing.probes import PROBES
+from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
+
+from .command import SOON, Cli, Done, until_listening
+
+pytestmark = pytest.mark.rule("C8")
+
+PROGRAM = Path(__file__).with_name("small_cli.py")
+SPECS = Path(__file__).parents[2] / "specs"
+SECRET = "a secret"
+SESSION = "a run tells the id of its session"
+FORKED = "a session is forked, and the fork has an id of its own"
+COMPLETED = "a completed turn ends with status 0 and a final text"
+KNOWN = "no line is of a kind that nobody knows"
+READ = "every line can be read"
+NORMAL: tuple[Step, ...] = (
+    ReadPrompt(),
+    PrintJson(thread_started()),
+    PrintJson(turn_started()),
+    PrintJson(agent_message("item_0", "Hello.")),
+    PrintJson(turn_completed()),
+)
+
+
+@pytest.fixture
+def empty(cli: Cli) -> Path:
+    """Where the probes have their temporary files; empty in the end."""
+    path = cli.directory / "tmp"
+    path.mkdir()
+    cli.env["TMPDIR"] = str(path)
+    return path
+
+
+def small_cli(cli: Cli, fault: str = "none") -> str:
+    """The path of the small CLI that does one thing wrong."""
+    path = cli.directory / "codex"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {PROGRAM} "{fault}" "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def probed(cli: Cli, binary: str, status: int) -> dict[str, dict[str, Any]]:
+    """The verdicts by their promise, after the checks that any report must pass."""
+    done = cli.run("doctor", "--probe", "--codex", binary)
+    assert (done.status, done.stderr) == (status, "")
+    assert SECRET.encode() not in done.stdout
+    assert str(cli.directory / "tmp").encode() not in done.stdout
+    return verdicts(done)
+
+
+def verdicts(done: Done) -> dict[str, dict[str, Any]]:
+    """The verdicts by their promise; the summary must count them."""
+    *records, summary = done.records
+    found = [record for record in records if record["type"] == "promise"]
+    assert [record["type"] for record in records[: -len(found)]] == ["finding"] * 2
+    states = [record["state"] for record in found]
+    assert summary.pop("type") == "summary"
+    assert summary.pop("seconds") < 30
+    counts = {state: states.count(state) for state in ("holds", "broken", "not_probed")}
+    assert summary == {"ok": "broken" not in states, "release": summary["release"], **counts}
+    promises = [promise.text for probe in PROBES for promise in probe.promises]
+    assert [record["promise"] for record in found] == [*promises, KNOWN, READ]
+    assert [bool(record.get("detail")) for record in found] == [state != "holds" for state in states]
+    return {record["promise"]: record for record in found}
+
+
+def broken(found: dict[str, dict[str, Any]]) -> set[str]:
+    """The promises that do not hold."""
+    assert "not_probed" not in {record["state"] for record in found.values()}
+    return {promise for promise, record in found.items() if record["state"] == "broken"}
+
+
+def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Path) -> None:
+    assert broken(probed(cli, small_cli(cli), status=0)) == set()
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "promises"),
+    [
+        ("unknown line", {KNOWN}),
+        ("no line", {READ}),
+        ("no sandbox", {"a command in the sandbox read-only cannot write"}),
+        ("forgets", {"a session is resumed by its id, and keeps it", "the last session is resumed"}),
+    ],
+)
+@pytest.mark.fault("environment", "a newer CLI changed what it does", "doctor --probe names the promises, status 1")
+def test_the_promise_that_is_broken_is_the_one_named(cli: Cli, empty: Path, fault: str, promises: set[str]) -> None:
+    assert broken(probed(cli, small_cli(cli, fault), status=1)) == promises
+
+
+@pytest.mark.rule("T4")
+def test_unknown_kinds_are_named(cli: Cli, empty: Path) -> None:
+    found = probed(cli, cli.agent(*NORMAL[:-1], PrintJson({"type": "weather.changed"}), NORMAL[-1]), status=1)
+    assert found[KNOWN]["detail"] == "unknown kinds: weather.changed"
+    assert found[SESSION]["state"] == "holds"
+
+
+@pytest.mark.rule("M5", "F3")
+@pytest.mark.parametrize(
+    ("steps", "promise", "detail"),
+    [
+        ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; told: agent_message, usage"),
+        ((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; told: session, agent_message, usage"),
+        ((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; told: nothing"),
+    ],
+    ids=["no session", "another status", "a crash"],
+)
+def test_what_was_there_instead_is_told_in_words_of_ours(
+    cli: Cli, empty: Path, steps: tuple[Step, ...], promise: str, detail: str
+) -> None:
+    found = probed(cli, cli.agent(*steps), status=1)
+    assert (found[promise]["state"], found[promise]["detail"]) == ("broken", detail)
+
+
+@pytest.mark.rule("S8")
+def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) -> None:
+    found = probed(cli, cli.agent(*NORMAL, version="0.47.0"), status=1)
+    reasons = {promise: record["detail"] for promise, record in found.items() if record["state"] == "not_probed"}
+    assert reasons.keys() == {
+        "a plan is told, and told again when it changes",
+        "an image arrives at the model",
+        "an additional directory is taken",
+        "the last session is resumed",
+        FORKED,
+    }
+    assert reasons[FORKED] == "forking a session needs release 0.155.0 or newer, and 0.47.0 is installed."
+
+
+@pytest.mark.nightly
+@pytest.mark.rule("K1")
+@pytest.mark.fault("timing", "a newer CLI hangs in every probe", "all is over within 30 s, status 1")
+def test_a_cli_that_hangs_is_given_up_in_time(cli: Cli, empty: Path) -> None:
+    with cli.start("doctor", "--probe", "--codex", cli.agent(Hang())) as process:
+        stdout, stderr = process.communicate(timeout=2 * SOON)
+    found = verdicts(Done(process.returncode, stdout, stderr.decode()))
+    assert (process.returncode, stderr) == (1, b"")
+    assert found[SESSION]["detail"].startswith("did not end in time")
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.rule("E4", "K4")
+@pytest.mark.fault("signals", "a signal while the promises are probed", "the runs under way are ended; its status")
+def test_a_signal_ends_the_probes(cli: Cli, empty: Path) -> None:
+    with cli.start("doctor", "--probe", "--codex", cli.agent(Hang())) as process:
+        until_listening(process)
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["subject"] == "codex"
+        process.send_signal(signal.SIGTERM)
+        done = cli.finish(process)
+    assert (done.status, done.stderr) == (143, "")
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.rule("S6", "S8")
+@pytest.mark.parametrize("version", [None, "0.42.0"], ids=["none", "too old"])
+def test_without_a_cli_that_could_run_nothing_is_probed(cli: Cli, empty: Path, version: str | None) -> None:
+    binary = "/nowhere/codex" if version is None else cli.agent(version=version)
+    done = cli.run("doctor", "--probe", "--codex", binary)
+    *findings, summary = done.records
+    assert (done.status, done.stderr) == (1, "")
+    assert [record["state"] for record in findings][-1] == "failed"
+    assert findings[-1]["advice"]
+    assert summary == {
+        **{"type": "summary", "ok": False, "release": version},
+        **{"holds": 0, "broken": 0, "not_probed": 0, "seconds": 0.0},
+    }
+
+
+@pytest.mark.rule("C7")
+def test_the_text_says_the_same(cli: Cli, empty: Path) -> None:
+    done = cli.run("doctor", "--probe", "--format", "pretty", "--codex", small_cli(cli, "unknown line"))
+    text = done.stdout.decode()
+    assert done.status == 1
+    assert f"\nok   M5 {SESSION}\n" in text
+    assert f"\nFAIL T4 {KNOWN}\n     unknown kinds: weather.changed\n" in text
+    end = r"\n33 hold, 1 broken, 0 not probed \(\d+\.\d s\)\.\nThis CLI breaks promises of the adapter\.\n\Z"
+    assert re.search(end, text)
+    done = cli.run("doctor", "--probe", "--format", "pretty", "--codex", "/nowhere/codex")
+    assert done.stdout.endswith(b"\nNothing was probed.\n")
+
+
+@pytest.mark.rule("E5")
+@pytest.mark.parametrize(
+    "words", [("--format", "jsonl"), ("--probe", "--json"), ("--probe", "--orphans"), ("--probe", "--codex-home", "x")]
+)
+def test_options_that_do_not_go_together_are_refused(cli: Cli, words: tuple[str, ...]) -> None:
+    done = cli.run("doctor", *words)
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--probe" in done.complaint
+
+
+@pytest.mark.rule("P6")
+def test_each_promise_is_one_of_a_rule_and_told_once() -> None:
+    promises = [promise for probe in PROBES for promise in probe.promises]
+    specs = "".join(path.read_text() for path in SPECS.glob("*.md"))
+    assert [promise.rule for promise in promises if f"\n### {promise.rule} - " not in specs] == []
+    assert len({promise.text for promise in promises}) == len(promises)
+    assert len({probe.name for probe in PROBES}) == len(PROBES)
+
+
+@pytest.mark.real
+@pytest.mark.smoke
+def test_the_real_cli_keeps_all_promises(cli: Cli, empty: Path) -> None:
+    spec = importlib.util.find_spec("codex_cli_bin")
+    if spec is None or spec.origin is None:
+        pytest.skip("no Codex CLI: install openai-codex-cli-bin")
+    binary = str(Path(spec.origin).parent / "bin" / "codex")
+    assert broken(probed(cli, binary, status=0)) == set()
+    assert list(empty.iterdir()) == []

@@ -1,0 +1,32 @@
+"""What is told of the installed release: what it takes, and what else is its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from codex_adapter.cli.releases import differences_of, features_of, release_lines
+from codex_adapter.core.releases import Version
+
+pytestmark = pytest.mark.rule("C4", "R1")
+
+
+def test_what_a_run_can_ask_for_is_told_of_each_feature() -> None:
+    assert features_of(Version(0, 44, 0))["forking a session"] is False
+    assert features_of(Version(0, 169, 0))["forking a session"] is True
+    assert features_of(Version(0, 169, 0))["approval policy 'untrusted'"] is False
+
+
+def test_only_what_not_every_release_does_is_a_difference() -> None:
+    old, new = differences_of(Version(0, 44, 0)), differences_of(Version(0, 169, 0))
+    assert "sigint_is_success" in old
+    assert "reconnects_for_ever" in new
+    assert not {"reprints_after_reconnect", "approval_before_exec"} & (old.keys() | new.keys())
+
+
+def test_both_are_told_in_lines() -> None:
+    version = Version(0, 155, 0)
+    lines = release_lines(features_of(version), differences_of(version))
+    assert lines[0].startswith("takes: additional directories, ")
+    assert lines[1] == "does not take: approval policy 'on-failure', approval policy 'untrusted'"
+    assert "known of it: without a network, reconnect notices without end" in lines
+    assert release_lines({"images": True}, {}) == ["takes: images"]
