@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from codex_adapter.core.flat_shapes import read_flat_line
 from codex_adapter.core.legacy import modernize
+from codex_adapter.core.parsing import LineParser
 from codex_adapter.core.thread_events import DecodedEvent, ThreadEvent, Unknown
 
 _DECODER: msgspec.json.Decoder[ThreadEvent] = msgspec.json.Decoder(DecodedEvent)
@@ -164,3 +165,13 @@ def test_a_flat_line_is_read_fast(line: bytes) -> None:
 )
 def test_what_a_line_lacks_or_has_oddly_is_left_to_the_general_way(line: bytes) -> None:
     assert read_fast(line) is None
+
+
+@pytest.mark.rule("T1", "T2", "T5")
+def test_a_stream_may_go_back_and_forth_between_the_shapes() -> None:
+    flat = FLAT % (b'"reasoning"', b'"text":"t"')
+    item = b'"item":{"id":"a","type":"reasoning","text":"t"}'
+    today = b'{"type":"item.completed",%s,"id":"ignored"}' % item
+    assert read_fast(today) is None
+    first, *others = LineParser(1000).parse([flat, today, flat, today, today, flat, flat])
+    assert others == [first] * 6
