@@ -15,7 +15,7 @@ CODEX = Path(__file__).parents[1] / "fixtures" / "codex"
 
 @pytest.mark.rule("P4", "T1", "T3")
 def test_a_recording_is_read_as_numbered_thread_events() -> None:
-    lines = list(read_thread_events(CODEX / "0.47.0" / "message.jsonl"))
+    lines = list(read_thread_events(CODEX / "0.98.0" / "message.jsonl"))
     assert [line.number for line in lines] == [1, 2, 3, 4]
     first, second, third, fourth = (line.event for line in lines)
     assert isinstance(first, ThreadStarted)

@@ -14,12 +14,18 @@ MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
 
 
 def mcp_config(
-    name: str = "scripted", *, mode: Literal["ok", "die", "garbage"] = "ok", tool_timeout: float | None = None
+    name: str = "scripted",
+    *,
+    mode: Literal["ok", "die", "garbage"] = "ok",
+    tool_timeout: float | None = None,
+    required: bool = False,
 ) -> str:
     """A line for the CLI's `config.toml` that gives it the scripted MCP server under this name.
 
-    `mode` is how the server behaves; `tool_timeout`, in seconds, is how long the CLI waits for one of its tools.
+    `mode` is how the server behaves; `tool_timeout`, in seconds, is how long the CLI waits for one of its tools;
+    without a server that is `required` it does not start.
     """
     arguments = json.dumps(["-I", "-S", MCP_SERVER, mode])
     limit = "" if tool_timeout is None else f", tool_timeout_sec = {tool_timeout}"
+    limit += ", required = true" if required else ""
     return f"mcp_servers.{name} = {{ command = {json.dumps(sys.executable)}, args = {arguments}{limit} }}\n"

@@ -3,7 +3,7 @@
 Standard library only: `python -I -S mcp_server.py [ok|die|garbage]`. `die` exits at once, `garbage` prints lines that
 are no JSON-RPC between its answers. The tools: `echo`, `fail` (answers with isError), `rpcerror` (a JSON-RPC error),
 `structured`, `image`, `large` (answers with `size` characters), `slow` (takes `seconds`, and is deaf meanwhile),
-`never` (does not answer) and `destructive` (says so of itself).
+`never` (does not answer), `exit` (exits in place of an answer) and `destructive` (says so of itself).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ TOOLS = {
     "large": {"size": {"type": "integer"}},
     "slow": {"seconds": {"type": "number"}},
     "never": {},
+    "exit": {},
     "destructive": {},
 }
 """Each tool with the JSON Schema of its arguments (TK3)."""
@@ -48,6 +49,8 @@ def replies(lines: Iterable[str], *, garbage: bool = False) -> Iterator[str]:
         params = message.get("params") or {}
         if message["method"] == "tools/call" and params.get("name") == "never":
             continue
+        if message["method"] == "tools/call" and params.get("name") == "exit":
+            return
         if garbage:
             yield '{"neither":"a request","nor":"a reply"}\n'
         yield _dump({"id": message["id"], **_answer(message["method"], params)})

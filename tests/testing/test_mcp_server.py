@@ -53,6 +53,10 @@ def test_it_shakes_hands_and_lists_its_tools() -> None:
     assert [name for name, tool in tools.items() if tool["annotations"]["destructiveHint"]] == ["destructive"]
 
 
+def test_it_exits_when_it_is_told_to() -> None:
+    assert _serve(_request("tools/call", name="exit"), _request("ping", 2)) == []
+
+
 def test_its_tools_answer_each_in_its_way() -> None:
     assert _call("echo", text="hi")["result"]["content"] == [{"type": "text", "text": "echo: hi"}]
     assert _call("fail")["result"]["isError"] is True

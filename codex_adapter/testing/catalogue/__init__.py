@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import commands, failures, messages, patches, sessions, tools
+from . import commands, messages, patches, refusals, sessions, starts, streams, tools
 from .case import FIRST_THREAD, Case, Run
 
 __all__ = ["CATALOGUE", "FIRST_THREAD", "Case", "Run"]
 
-_THEMES = (messages, commands, patches, tools, failures, sessions)
+_THEMES = (messages, commands, patches, tools, refusals, streams, starts, sessions)
 
 CATALOGUE: Mapping[str, Case] = MappingProxyType({case.name: case for theme in _THEMES for case in theme.CASES})
 """The cases by name (TK4)."""

@@ -9,10 +9,13 @@ import msgspec
 
 from ..scenario import Scenario
 
-__all__ = ["FIRST_THREAD", "Case", "Run"]
+__all__ = ["FEW_RETRIES", "FIRST_THREAD", "Case", "Run"]
 
 FIRST_THREAD = "{first}"
 """In `Run.resume` and `Run.fork`: the id of the thread that the case's first run started."""
+
+FEW_RETRIES: Mapping[str, str | int | bool] = {"request_max_retries": 0, "stream_max_retries": 1}
+"""For `Case.provider`: the CLI tries once more, and not for half a minute."""
 
 WORKSPACE: Mapping[str, str] = {
     "a.txt": "alpha\nbeta\ngamma\n",
@@ -25,8 +28,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One start of the CLI within a case; `name` tells it from the others.
 
     The prompt goes to standard input, as the only argument, or both ways. Paths are relative to the workspace: `images`
-    are to be made there, `add_dirs` beside it. `arguments` are flags that only this case is about. `signal` is sent
-    to the CLI as soon as a command has started.
+    are to be made there, unless the case has files of these names, `add_dirs` beside it. `arguments` are flags that
+    only this case is about. `signal` is sent to the CLI as soon as a command has started.
     """
 
     name: str = ""
@@ -48,7 +51,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that the CLI can be driven through (TK4).
 
     `runs` come one after the other, with one CODEX_HOME, one workspace and one server. `config` is more TOML for
-    `config.toml`. `files` are what the workspace has in it before the first run.
+    `config.toml`, `provider` more settings of the model provider in it. `files` are what the workspace has in it before
+    the first run. `unreachable` is for a server that is gone before the first run. `since` is the first release that
+    has what the case is about.
     """
 
     name: str
@@ -57,4 +62,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...] = (Run(),)
     model: str = "mock-model"
     config: str = ""
+    provider: Mapping[str, str | int | bool] = {}
+    unreachable: bool = False
+    since: str | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(WORKSPACE))

@@ -33,6 +33,12 @@ CASES = (
     _case("shell_empty_output", "A command that prints nothing.", "true"),
     _case("shell_notfound", "A command that is not there.", "no_such_command_xyz"),
     _case("shell_signal", "A command that dies of a signal.", "kill -9 $$"),
+    _case("shell_slow", "A command that takes its time.", "echo begin; sleep 2; echo end"),
+    _case("shell_long_output", "A command that prints a megabyte.", "head -c 1000000 /dev/zero | tr '\\0' x"),
+    _case("shell_many_lines", "A command that prints ten thousand lines.", "seq 10000"),
+    _case(
+        "shell_quotes", "A command of several lines, with quotes in quotes.", "echo 'a \"b\" c' \\\n && echo \"d 'e'\""
+    ),
     _case("shell_bg", "A command that leaves a process behind.", "(sleep 300 >/dev/null 2>&1 &) ; echo started"),
     _case(
         "shell_binary",
@@ -43,7 +49,7 @@ CASES = (
     _case(
         "stderr_noise",
         "A command that opens its standard error by name, and lists its files.",
-        "echo visible >/dev/stderr; echo fd; ls -l /proc/self/fd",
+        "echo visible >/dev/stderr; echo fd; ls /proc/self/fd",
     ),
     Case(
         name="exec_session",
@@ -54,6 +60,11 @@ CASES = (
             Keys("hey\n", 2.0),
             "Done.",
         ),
+    ),
+    Case(
+        name="exec_unfinished",
+        about="A command that is left running when the turn ends.",
+        scenario=script(Shell("echo s1; sleep 8; echo s2", {"yield_time_ms": 500}), "Done."),
     ),
     _case("sandbox_ro", "A write in the read-only sandbox.", "echo x > f.txt; echo rc=$?", Run(sandbox="read-only")),
     _case(
@@ -74,6 +85,8 @@ CASES = (
         runs=(Run(approval="on-request"),),
     ),
     _interrupted("sig_int_cmd", "SIGINT"),
+    _interrupted("sig_hup_cmd", "SIGHUP"),
+    _interrupted("sig_quit_cmd", "SIGQUIT"),
     _interrupted("sig_term_cmd", "SIGTERM"),
     _interrupted("sig_kill_cmd", "SIGKILL"),
 )

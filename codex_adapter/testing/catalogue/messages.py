@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..scenario import Answer, Reasoning, Shell, Usage, answer, script
+from ..scenario import Answer, RawItem, Reasoning, Shell, Usage, answer, script
 from .case import Case, Run
 
 __all__ = ["CASES"]
@@ -54,9 +54,9 @@ CASES = (
     ),
     Case(
         name="many_items",
-        about="200 thoughts and 60 commands at once in one answer.",
+        about="100 thoughts and 30 commands at once in one answer.",
         scenario=script(
-            answer(*(Reasoning((f"**T{n}**",)) for n in range(200)), *(Shell(f"echo {n}") for n in range(60))), "Done."
+            answer(*(Reasoning((f"**T{n}**",)) for n in range(100)), *(Shell(f"echo {n}") for n in range(30))), "Done."
         ),
     ),
     Case(
@@ -76,6 +76,19 @@ CASES = (
         runs=(Run(images=("px.png",)),),
     ),
     Case(
+        name="image_two",
+        about="A prompt with two images.",
+        scenario=script("Done."),
+        runs=(Run(images=("px.png", "px2.png")),),
+    ),
+    Case(
+        name="image_bad",
+        about="A prompt with an image that is none.",
+        scenario=script("Done."),
+        runs=(Run(images=("bad.png",)),),
+        files={"bad.png": "no image"},
+    ),
+    Case(
         name="output_schema",
         about="An answer in the form of a JSON Schema.",
         scenario=script('{"summary":"s","ok":true}'),
@@ -88,10 +101,38 @@ CASES = (
         runs=(Run(arguments=("--output-last-message", "last.txt")),),
     ),
     Case(
-        name="prompt_arg_and_stdin",
-        about="A prompt as an argument, with more of it on standard input.",
-        scenario=script("Done."),
-        runs=(Run(prompt="arg prompt", prompt_by="both"),),
+        name="long_message",
+        about="A message of more than an event can hold.",
+        scenario=script("".join(f"{n:06} é\n" for n in range(10_000))),
     ),
-    Case(name="empty_prompt", about="No prompt at all.", runs=(Run(prompt=""),)),
+    Case(
+        name="odd_message",
+        about="A message with line ends and characters of every kind.",
+        scenario=script('a\u2028b\u2029c\x85d\r\ne\x00\x7f\x1b[31mf\ufeff\ufffe\U0001f600 ${HOME} \\ "g"'),
+    ),
+    Case(
+        name="refusal",
+        about="A message in which the model refuses, and nothing else.",
+        scenario=script(
+            RawItem(
+                {
+                    "type": "message",
+                    "id": "msg_refusal",
+                    "role": "assistant",
+                    "status": "completed",
+                    "content": [{"type": "refusal", "refusal": "I will not."}],
+                }
+            )
+        ),
+    ),
+    Case(
+        name="rerouted",
+        about="A server that says that another model has answered.",
+        scenario=script(answer("Done.", headers={"openai-model": "another-model"})),
+    ),
+    Case(
+        name="slow_answer",
+        about="A model that takes its time, before its answer and within it.",
+        scenario=script(answer(Reasoning(("**Slow**",)), "Done.", delay=1.0, gap=0.3, linger=0.3)),
+    ),
 )

@@ -49,6 +49,12 @@ NO_MATCH = """\
 +anything
 *** End Patch
 """
+OUTSIDE = """\
+*** Begin Patch
+*** Add File: /etc/codex_probe_denied
++x
+*** End Patch
+"""
 KNOWN_MODEL = "gpt-5.5"
 """A model that releases since 0.125 offer the patch tool to."""
 
@@ -67,5 +73,8 @@ CASES = (
     _by_tool("patch_half", "A patch that fails after it has been applied in part.", HALF),
     _by_shell("patch_sh_add", "A new file, through the shell.", ADD),
     _by_shell("patch_sh_multi", "A file each changed, deleted, renamed and added, through the shell.", MANY),
+    _by_shell("patch_sh_half", "A patch that fails after it has been applied in part, through the shell.", HALF),
+    _by_shell("patch_sh_outside", "A new file outside of the workspace, through the shell.", OUTSIDE),
+    _by_tool("patch_fail", "A patch that does not fit its file.", NO_MATCH),
     _by_shell("patch_sh_fail", "A patch that does not fit its file, through the shell.", NO_MATCH),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..scenario import Usage, answer, script
+from ..scenario import Answer, Shell, Usage, answer, script
 from .case import FIRST_THREAD, Case, Run
 
 __all__ = ["CASES"]
@@ -22,11 +22,13 @@ CASES = (
         name="resume_last",
         about="A session that is resumed twice as the last one.",
         scenario=THREE,
-        runs=(
-            Run(),
-            Run(name="last", resume="last"),
-            Run(name="last_prompt", resume="last", prompt="prompt as arg", prompt_by="argument"),
-        ),
+        runs=(Run(), Run(name="last", resume="last"), Run(name="again", resume="last")),
+    ),
+    Case(
+        name="resume_last_argument",
+        about="A session that is resumed as the last one, with the prompt as an argument.",
+        scenario=THREE,
+        runs=(Run(), Run(name="last", resume="last", prompt="prompt as arg", prompt_by="argument")),
     ),
     Case(
         name="resume_last_none",
@@ -50,5 +52,43 @@ CASES = (
         about="A session that is forked, and then resumed itself.",
         scenario=THREE,
         runs=(Run(), Run(name="fork", fork=FIRST_THREAD), Run(name="resume_orig", resume=FIRST_THREAD)),
+    ),
+    Case(
+        name="fork_unknown",
+        about="A fork of a session by an id that nobody has.",
+        scenario=script("x"),
+        runs=(Run(fork="01234567-89ab-7def-8123-456789abcdef"),),
+    ),
+    Case(
+        name="fork_badid",
+        about="A fork of something that is no id.",
+        scenario=script("x"),
+        runs=(Run(fork="not-a-uuid"),),
+    ),
+    Case(
+        name="resume_after_failure",
+        about="A session whose turn failed, and that is then resumed.",
+        scenario=script(Answer(status=400, body={"error": {"message": "no"}}), "now"),
+        runs=(Run(), Run(name="resume", resume=FIRST_THREAD)),
+    ),
+    Case(
+        name="resume_after_kill",
+        about="A session whose run was killed in a command, and that is then resumed.",
+        scenario=script(answer("starting", Shell("echo begin; sleep 30; echo never")), "now"),
+        runs=(Run(signal="SIGKILL"), Run(name="resume", resume=FIRST_THREAD)),
+    ),
+    Case(
+        name="resume_schema",
+        about="A session that is resumed with an image and a schema.",
+        scenario=script("first", "{}"),
+        runs=(
+            Run(),
+            Run(
+                name="resume",
+                resume=FIRST_THREAD,
+                images=("px.png",),
+                output_schema={"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+            ),
+        ),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..mcp_config import mcp_config
-from ..scenario import AgentCall, McpCall, Plan, PlanStep, RawItem, Route, WebSearch, answer, script
+from ..scenario import AgentCall, Answer, McpCall, Plan, PlanStep, RawItem, Route, WebSearch, answer, script
 from .case import Case, Run
 
 __all__ = ["CASES"]
@@ -17,6 +17,7 @@ BEGUN = Plan((PlanStep("one", "in_progress"), PlanStep("two")))
 MIDWAY = Plan((PlanStep("one"), PlanStep("two", "in_progress")))
 FINISHED = Plan((PlanStep("one", "completed"), PlanStep("two", "completed")))
 
+CHILD_REFUSED = Answer(status=400, body={"error": {"message": "not for children"}}, delay=0.5)
 PAGE = "https://example.com/"
 
 CASES = (
@@ -65,6 +66,32 @@ CASES = (
         config=mcp_config(SERVER, tool_timeout=1),
     ),
     Case(
+        name="mcp_slow",
+        about="An MCP tool that takes its time.",
+        scenario=script(McpCall(SERVER, "slow", {"seconds": 2}), "Done."),
+        config=mcp_config(SERVER),
+    ),
+    Case(
+        name="mcp_large",
+        about="An MCP tool that answers with 60,000 characters.",
+        scenario=script(McpCall(SERVER, "large", {"size": 60_000}), "Done."),
+        config=mcp_config(SERVER),
+    ),
+    Case(
+        name="mcp_two",
+        about="Tools of two MCP servers, called at once.",
+        scenario=script(
+            answer(McpCall(SERVER, "echo", {"text": "a"}), McpCall("other", "echo", {"text": "b"})), "Done."
+        ),
+        config=mcp_config(SERVER) + mcp_config("other"),
+    ),
+    Case(
+        name="mcp_exits",
+        about="An MCP server that exits in the middle of a call.",
+        scenario=script(McpCall(SERVER, "exit"), "Done."),
+        config=mcp_config(SERVER, tool_timeout=3),
+    ),
+    Case(
         name="mcp_dies",
         about="An MCP server that exits as soon as it is started.",
         scenario=script("Done."),
@@ -106,5 +133,34 @@ CASES = (
             routes=(Route(NOT_THE_PARENT, tuple(answer(f"child answer {n}", delay=0.5) for n in range(2))),),
         ),
         runs=(Run(prompt=PARENT),),
+        since="0.92.0",
+    ),
+    Case(
+        name="collab_fails",
+        about="A sub-agent whose model refuses.",
+        scenario=script(
+            AgentCall("spawn", "CHILD TASK alpha"),
+            AgentCall("wait"),
+            "parent done",
+            # what a child that fails early has to say can make the parent go on after its last message
+            fallback=answer("parent done"),
+            routes=(Route(NOT_THE_PARENT, (CHILD_REFUSED,)),),
+        ),
+        runs=(Run(prompt=PARENT),),
+        since="0.92.0",
+    ),
+    Case(
+        name="unknown_tool",
+        about="A call of a tool that is not there, and one with arguments that are none.",
+        scenario=script(
+            RawItem({"type": "function_call", "id": "fc_1", "call_id": "c_1", "name": "no_such", "arguments": "{}"}),
+            RawItem({"type": "function_call", "id": "fc_2", "call_id": "c_2", "name": "shell", "arguments": "{"}),
+            "Done.",
+        ),
+    ),
+    Case(
+        name="unknown_item",
+        about="Items that the model's side has and the CLI does not know.",
+        scenario=script(answer(RawItem({"type": "item_of_tomorrow", "id": "it_1", "x": 1}), "Done.")),
     ),
 )

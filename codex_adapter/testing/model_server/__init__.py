@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from ..scenario import Scenario
@@ -74,19 +76,24 @@ class ModelServer:
         self._playback.open_gate(name)
 
     def write_codex_home(
-        self, directory: str | os.PathLike[str], *, model: str = "mock-model", config: str = ""
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        model: str = "mock-model",
+        config: str = "",
+        provider: Mapping[str, str | int | bool] = MappingProxyType({}),
     ) -> str:
         """Write a `config.toml` that points the CLI here, and return the directory, for `CODEX_HOME`.
 
-        The directory is made when it is missing. `config` is more TOML; it may begin with keys of the top level.
+        The directory is made when it is missing. `config` is more TOML; it may begin with keys of the top level, one of
+        which can be a `model_provider` other than the scripted one. `provider` is more settings of the scripted one.
         """
         home = Path(directory)
         home.mkdir(parents=True, exist_ok=True)
-        provider = f'{{ name = "scripted", base_url = "{self.base_url}", wire_api = "responses" }}'
-        lines = [
-            f"model = {json.dumps(model)}",
-            'model_provider = "scripted"',
-            f"model_providers.scripted = {provider}",
-        ]
+        settings = {"name": "scripted", "base_url": self.base_url, "wire_api": "responses", **provider}
+        scripted = ", ".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
+        lines = [f"model = {json.dumps(model)}", f"model_providers.scripted = {{ {scripted} }}"]
+        if re.search(r"^model_provider\s*=", config, re.MULTILINE) is None:
+            lines.append('model_provider = "scripted"')
         (home / "config.toml").write_text("\n".join([*lines, config, ""]), encoding="utf-8")
         return str(home)

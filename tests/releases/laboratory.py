@@ -1,0 +1,67 @@
+"""Drives one release through the cases, a few at a time, and gathers what was found."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import trio
+
+from codex_adapter.core.releases import Version, parse_version
+from codex_adapter.testing.catalogue import CATALOGUE, Case
+
+from .install import Installed
+from .play import play
+from .shelf import Shelf
+from .stable import Stable
+from .trial import Finding, Trial, judge
+
+__all__ = ["drive", "fitting"]
+
+HUNG = 400.0
+"""Seconds after which a case, whatever time limits its runs have, is given up."""
+
+
+def fitting(version: Version) -> list[Case]:
+    """The cases that this release has anything to do with."""
+    return [case for case in CATALOGUE.values() if _begins(case) <= version[:3]]
+
+
+def _begins(case: Case) -> tuple[int, int, int]:
+    since = parse_version(f"codex {case.since}")
+    return (0, 0, 0) if since is None else since[:3]
+
+
+async def drive(release: Installed, cases: Sequence[Case], shelf: Shelf, *, at_once: int) -> list[Trial | Finding]:
+    """Play the cases with this release; a finding by itself is of a case that could not be played."""
+    told: dict[str, list[Trial | Finding]] = {}
+    places = trio.CapacityLimiter(at_once)
+
+    async def one(case: Case) -> None:
+        async with places:
+            started = time.monotonic()
+            told[case.name] = await _try(case, release, shelf)
+            seconds = time.monotonic() - started
+            wrong = sum(isinstance(t, Finding) or bool(t.findings) for t in told[case.name])
+            sys.stderr.write(f"{release.version} {case.name} {seconds:.1f} s{f', {wrong} to see' if wrong else ''}\n")
+
+    async with trio.open_nursery() as nursery:
+        for case in cases:
+            nursery.start_soon(one, case)
+    return [trial for case in cases for trial in told[case.name]]
+
+
+async def _try(case: Case, release: Installed, shelf: Shelf) -> list[Trial | Finding]:
+    with tempfile.TemporaryDirectory(prefix="codex-release-", ignore_cleanup_errors=True) as scratch:
+        root = Path(scratch) / "case"
+        with trio.move_on_after(HUNG):
+            try:
+                played = await play(case, release, root)
+            except (TimeoutError, ValueError, OSError, LookupError) as error:
+                return [Finding(case.name, "it cannot be played", f"{type(error).__name__}: {error}")]
+            stable = Stable(root)
+            return [judge(release.version, run, stable.form(run.stdout), shelf) for run in played]
+    return [Finding(case.name, "it hangs", f"for more than {HUNG:g} s")]

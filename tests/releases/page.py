@@ -1,0 +1,97 @@
+"""docs/releases.md: what the laboratory has seen of each release, and the tables of the package for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from codex_adapter.core.release_facts import FACTS
+from codex_adapter.core.releases import FEATURES, MINIMUM, Version
+from tests.regenerate_goldens import CODEX
+
+from .evidence import EVIDENCE
+from .report import Row
+
+__all__ = ["PAGE", "read_rows", "render", "write"]
+
+PAGE = Path(__file__).parents[2] / "docs" / "releases.md"
+ROWS = CODEX / "releases.json"
+
+_HEAD = """\
+# Releases of the Codex CLI
+
+Written by `tox -e releases -- --write`, never by hand.
+
+## What was driven
+
+Each release played the cases of the catalogue, through the adapter wherever the adapter can be asked for what the case
+is about; the rest with the CLI alone, replayed. *Refused* counts the runs that the adapter refuses since the release
+cannot do what is asked; *different* those that are not as they were recorded, *explained* those that differ in what is
+known to vary from run to run. A run that another release printed to the byte has no recording of its own. *Seconds* are
+for everything, from the call of npm to the last comparison.
+
+"""
+_ABILITIES = """
+## What a run can ask for
+
+Every release from {minimum} on is supported; what one of them lacks is refused before the run.
+
+"""
+_DIFFERENCES = """
+## What else differs
+
+The adapter bears these as they are. *Seen in* is the case that shows it, and is checked with every release.
+
+"""
+
+
+def render(rows: Sequence[Row]) -> str:
+    """The page."""
+    abilities = _ABILITIES.format(minimum=MINIMUM)
+    return "".join((_HEAD, *_releases(rows), abilities, *_features(), _DIFFERENCES, *_facts()))
+
+
+def read_rows() -> list[Row]:
+    """What the laboratory wrote down of each release."""
+    return msgspec.json.decode(ROWS.read_bytes(), type=list[Row]) if ROWS.exists() else []
+
+
+def write(row: Row) -> None:
+    """Write a release's row in place of its last, and the page anew."""
+    rows = [*(one for one in read_rows() if one.version != row.version), row]
+    rows.sort(key=lambda one: [int(part) for part in one.version.split(".")])
+    ROWS.write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n")
+    PAGE.write_text(render(rows))
+
+
+def _releases(rows: Sequence[Row]) -> Iterator[str]:
+    yield "| release | cases | runs | through the adapter | refused | parse errors | unknown | different | explained "
+    yield "| own recordings | seconds |\n"
+    yield f"|{'---|' * 11}\n"
+    for row in reversed(rows):
+        cells = [row.version, row.cases, row.runs, row.through_adapter, row.refused, row.parse_errors, row.unknown]
+        yield _line(*cells, row.different, row.explained, row.recordings, f"{row.seconds:.0f}")
+
+
+def _features() -> Iterator[str]:
+    yield "| asked for | since | until |\n|---|---|---|\n"
+    for feature in FEATURES:
+        yield _line(feature.name, feature.since or f"{MINIMUM}", _last(feature.until))
+    yield _line("forking the last session", "no release", "")
+
+
+def _facts() -> Iterator[str]:
+    yield "| fact | since | until | seen in |\n|---|---|---|---|\n"
+    for fact in FACTS:
+        seen = f"`{EVIDENCE[fact.name].scenario}`" if fact.name in EVIDENCE else ""
+        yield _line(fact.about, fact.since or f"{MINIMUM}", _last(fact.until), seen)
+
+
+def _last(until: Version | None) -> str:
+    return "" if until is None else f"before {until}"
+
+
+def _line(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |\n"

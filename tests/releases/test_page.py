@@ -1,0 +1,51 @@
+"""What the page tells of each release is what the laboratory wrote down, and enough to be worth its name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from codex_adapter.core.release_facts import FACTS
+from codex_adapter.core.releases import MINIMUM, parse_version
+from codex_adapter.testing.catalogue import CATALOGUE
+from tests.regenerate_goldens import CODEX
+
+from .evidence import EVIDENCE
+from .page import PAGE, read_rows, render
+from .versions import RELEASES
+
+pytestmark = pytest.mark.rule("R2")
+
+
+@pytest.mark.rule("R1")
+def test_the_page_is_what_the_laboratory_writes() -> None:
+    assert PAGE.read_text() == render(read_rows()), "write it anew: tox -e releases -- --write"
+
+
+def test_each_listed_release_was_driven_and_none_has_anything_unexplained() -> None:
+    rows = {row.version: row for row in read_rows()}
+    assert set(RELEASES) <= set(rows)
+    assert {row.version for row in rows.values() if row.parse_errors or row.unknown or row.different} == set()
+    assert min(row.cases for row in rows.values()) >= 60
+
+
+def test_the_releases_go_from_the_first_supported_to_the_newest_known() -> None:
+    versions = [version for one in RELEASES if (version := parse_version(f"codex {one}")) is not None]
+    assert versions == sorted(versions)
+    assert (versions[0], len(versions)) == (MINIMUM, len(RELEASES))
+    assert len(versions) >= 12
+
+
+def test_each_run_on_the_shelf_is_of_a_case_and_points_to_what_is_there() -> None:
+    rows = [json.loads(row) for row in (CODEX / "runs.jsonl").read_text().splitlines()]
+    assert {row["scenario"].partition(".")[0] for row in rows} <= set(CATALOGUE)
+    named = [CODEX / row["recording"] / f"{row['scenario']}.jsonl" for row in rows if "recording" in row]
+    assert [path for path in named if not path.is_file()] == []
+
+
+@pytest.mark.rule("R1")
+def test_each_fact_with_evidence_is_one_that_the_package_tells() -> None:
+    names = {case.name + (f".{run.name}" if run.name else "") for case in CATALOGUE.values() for run in case.runs}
+    assert {evidence.scenario for evidence in EVIDENCE.values()} <= names
+    assert set(EVIDENCE) <= {fact.name for fact in FACTS}
