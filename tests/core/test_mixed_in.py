@@ -108,7 +108,7 @@ def test_the_beginning_of_a_sub_agents_turn_can_tell_the_session() -> None:
 
 
 @pytest.mark.rule("M11", "M0")
-@pytest.mark.parametrize("version", ["0.125.0", "0.140.0", "0.163.0", "0.169.0"])
+@pytest.mark.parametrize("version", ["0.125.0", "0.140.0", "0.169.0"])
 def test_releases_that_keep_sub_agents_apart_print_the_parents_calls_alone(version: str) -> None:
     pipeline = Pipeline()
     events = pipeline.receive_data((CODEX / version / "collab.jsonl").read_bytes())
