@@ -75,14 +75,14 @@ _MESSAGES: Final[Sequence[tuple[str, Hint]]] = (
     (_CUT, "stream_cut"),
 )
 _SERVER_NOT_STARTED: Final = re.compile(r"MCP client for `[^`]{1,200}` failed to start")  # up to 0.58
-_STDERR: Final[Sequence[tuple[re.Pattern[str], Hint]]] = (
-    (re.compile(r"Error: .{0,200}\bInput exceeds the maximum length of "), "input_too_long"),
-    (re.compile(r"Error: .{0,200}\brequired MCP servers failed to initialize"), "mcp_server_failed"),
-    (re.compile(r"Error loading config\.toml\b"), "configuration_broken"),
-    (re.compile(r"Error: (?:TOML parse error at line|invalid type: |unknown variant )"), "configuration_broken"),
-    (re.compile(r"Error: (?:Model provider `|config profile `|approval_policy = )"), "configuration_broken"),
-    (re.compile(r"Not inside a trusted directory and "), "not_a_git_repository"),
-    (re.compile(r"error: (?:unexpected argument|unrecognized subcommand|invalid value) '"), "flag_unknown"),
+_STDERR: Final[Sequence[tuple[str, Hint]]] = (
+    (r"Error: .{0,200}\bInput exceeds the maximum length of ", "input_too_long"),
+    (r"Error: .{0,200}\brequired MCP servers failed to initialize", "mcp_server_failed"),
+    (r"Error loading config\.toml\b", "configuration_broken"),
+    (r"Error: (?:TOML parse error at line|invalid type: |unknown variant )", "configuration_broken"),
+    (r"Error: (?:Model provider `|config profile `|approval_policy = )", "configuration_broken"),
+    (r"Not inside a trusted directory and ", "not_a_git_repository"),
+    (r"error: (?:unexpected argument|unrecognized subcommand|invalid value) '", "flag_unknown"),
 )
 _USAGE_STATUS: Final = 2
 """That of a command line that the CLI does not take; what else it says on stderr alone ends it with 1."""
@@ -181,9 +181,10 @@ def hint_of_error(message: str) -> Hint | None:
 
 def hint_of_stderr(tail: bytes) -> Hint | None:
     """The cause that the end of a stderr stands for: the last line counts that is known to be the CLI's own (F9)."""
+    # Compiled when they are first needed, by `re` itself: most runs do not fail.
     for line in reversed(tail.decode("utf-8", "replace").split("\n")):
         for pattern, hint in _STDERR:
-            if pattern.match(line):
+            if re.match(pattern, line):
                 return hint
     return None
 

@@ -9,7 +9,6 @@ from typing import final
 import msgspec
 
 from codex_adapter.core import thread_events
-from codex_adapter.core.flat_shapes import read_flat_line
 from codex_adapter.core.framing import Line, OversizeLine, content_of
 from codex_adapter.core.legacy import modernize
 from codex_adapter.core.redaction import normalize_error_text, parse_error_text
@@ -64,6 +63,8 @@ class LineParser:
         else:
             self._read = _read_today
             return event
+        from codex_adapter.core.flat_shapes import read_flat_line  # noqa: PLC0415 - many structs, for older shapes only
+
         try:
             event = read_flat_line(line)
         except Exception:  # noqa: BLE001 - whatever it is, `modernize` has the last word
