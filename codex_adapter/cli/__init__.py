@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from codex_adapter.cli.complaints import (
+    FAILURE_STATUS,
     HelpRequested,
     UsageError,
     complain,
@@ -44,7 +45,6 @@ examples:
 """
 _COMMANDS: Final = ("run", "replay", "demo", "doctor", "schema")
 _USAGE_STATUS: Final = 2
-_FAILURE_STATUS: Final = 125
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _USAGE_STATUS
     except Exception as error:  # noqa: BLE001 - a traceback could show what a run said
         complain_of_defect(error)
-        return _FAILURE_STATUS
+        return FAILURE_STATUS
 
 
 def _main(words: list[str], *, program: bool) -> int:
@@ -99,5 +99,5 @@ def _show(text: str) -> int:
         return 0
     except OSError as error:
         complain_of_output(error.errno)
-        return _FAILURE_STATUS
+        return FAILURE_STATUS
     return 0

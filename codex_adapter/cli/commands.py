@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Final
 
 import trio
 
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.complaints import complain_of_output
+from codex_adapter.cli.complaints import FAILURE_STATUS, complain_of_output
 from codex_adapter.cli.core_dumps import forbid_core_dumps
 from codex_adapter.cli.output import Output, standard_output
 from codex_adapter.cli.signals import StopSignals, held_back
 
 __all__ = ["carry_out"]
-
-_FAILURE_STATUS: Final = 125
 
 
 def carry_out(name: str, words: Sequence[str], *, program: bool) -> int:
@@ -37,7 +34,7 @@ def carry_out(name: str, words: Sequence[str], *, program: bool) -> int:
             status = trio.run(_perform, command, options, output, stop)
         if output.failure is not None:
             complain_of_output(output.failure)
-            return _FAILURE_STATUS
+            return FAILURE_STATUS
         return status
 
 
@@ -58,7 +55,7 @@ def _command(name: str) -> Command:
 
 
 async def _perform(command: Command, options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    status = _FAILURE_STATUS
+    status = FAILURE_STATUS
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         await nursery.start(stop.listen)

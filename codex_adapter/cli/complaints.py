@@ -8,10 +8,14 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from typing import Final
 
 from codex_adapter.runtime.shortage import is_shortage
 
-__all__ = ["HelpRequested", "UsageError", "complain", "complain_of_defect", "complain_of_output"]
+__all__ = ["FAILURE_STATUS", "HelpRequested", "UsageError", "complain", "complain_of_defect", "complain_of_output"]
+
+FAILURE_STATUS: Final = 125
+"""The exit status of a command that failed by what is not the agent's (E1)."""
 
 
 class UsageError(Exception):

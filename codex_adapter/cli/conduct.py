@@ -20,7 +20,7 @@ from codex_adapter import (
     SpawnError,
 )
 from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.complaints import UsageError, complain, complain_of_defect
+from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, complain_of_defect
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import View
@@ -110,5 +110,5 @@ def _exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:
         case SpawnError(not_found=not_found):
             return 127 if not_found else 126
         case BackendError():
-            return 125
+            return FAILURE_STATUS
     return 2

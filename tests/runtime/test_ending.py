@@ -60,6 +60,11 @@ async def test_a_status_that_the_system_took_is_a_wait_error_unless_a_guard_wait
             signal.signal(signal.SIGCHLD, previous)
 
 
+def stop_agent(survivors: Survivors) -> None:
+    [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
+    os.kill(agent.pid, signal.SIGSTOP)
+
+
 @pytest.mark.rule("K4")
 async def test_cancel_insists_with_sigterm(tmp_path: Path, level: Level) -> None:
     steps = [IgnoreSignals(("SIGINT",)), *WHOLE_TURN[:2], Hang()]
@@ -81,8 +86,7 @@ async def test_a_stopped_agent_is_continued_to_end_as_it_would(
     runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
     async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
         await run.events.receive()
-        [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
-        os.kill(agent.pid, signal.SIGSTOP)
+        stop_agent(survivors)
         run.cancel()
         with pytest.raises(RunCancelled):
             await run.wait_completed()
@@ -154,8 +158,7 @@ async def test_an_agent_that_is_stopped_or_blocked_on_a_full_pipe_is_ended_too(
         runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
         async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
             await run.events.receive()
-            [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
-            os.kill(agent.pid, signal.SIGSTOP)
+            stop_agent(survivors)
             run.cancel()
             with pytest.raises(RunCancelled):
                 await run.wait_completed()
