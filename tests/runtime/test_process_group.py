@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.marks import new_mark, with_mark
 from codex_adapter.runtime.process_group import start_group
 
 from .survivors import Survivors
@@ -18,13 +18,14 @@ async def test_the_id_of_an_agent_is_not_given_away_while_its_group_is_to_be_kil
     tmp_path: Path, survivors: Survivors
 ) -> None:
     script = "echo $$ >agent; sleep 60 >/dev/null & exit 7"
+    mark = new_mark()
     with Path(os.devnull).open("r+b", buffering=0) as nothing:
         group = start_group(
             ["/bin/sh", "-c", script],
-            env={**os.environ, **survivors.env},
+            env=with_mark({**os.environ, **survivors.env}, mark),
             cwd=str(tmp_path),
             pipes=[nothing.fileno()] * 3,
-            mark=new_mark(),
+            mark=mark,
         )
     assert (await group.wait()).code == 7
     status = Path("/proc", (tmp_path / "agent").read_text().strip(), "status")
