@@ -15,7 +15,7 @@ No message holds anything of the agent's output, of an environment value or of a
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from typing_extensions import override
 
@@ -59,6 +59,9 @@ Hint = Literal[
     "session_unknown",
 ]
 """Why the agent failed, as far as its own words tell; what each means is in the rule on hints (F9)."""
+
+_BACKEND_ERROR: Final = "codex backend error: {} (details redacted when unsafe)"
+_TEXTS: Final[dict[BackendKind, str]] = {"cancelled": "cancelled", "closed": "codex stream closed unexpectedly"}
 
 
 class AdapterError(Exception):
@@ -107,18 +110,18 @@ class InvalidAgentKindError(AdapterError):
 class BackendError(AdapterError):
     """A run that came to no completion; `str()` is one of the canonical texts (X2, F4).
 
-    `failure` says why in one word; `advice` is a sentence for a person on what to do next, or None; `hint` is the
-    cause that the agent's own words tell, or None (F9).
+    `failure` says why in one word, and has a text of its own where no other is given; `advice` is a sentence for a
+    person on what to do next, or None; `hint` is the cause that the agent's own words tell, or None (F9).
     """
 
     kind = "backend"
 
     def __init__(
-        self, failure: BackendKind, message: str, *, advice: str | None = None, hint: Hint | None = None
+        self, failure: BackendKind, message: str | None = None, *, advice: str | None = None, hint: Hint | None = None
     ) -> None:
         super().__init__(failure, message)
         self.failure: BackendKind = failure
-        self.message = message
+        self.message = message or _TEXTS.get(failure) or _BACKEND_ERROR.format(failure)
         self.advice = advice
         self.hint: Hint | None = hint
 
@@ -133,8 +136,8 @@ class SpawnError(BackendError):
     `not_found` tells a missing binary from one that cannot be executed.
     """
 
-    def __init__(self, message: str, *, not_found: bool, advice: str | None = None) -> None:
-        super().__init__("spawn", message, advice=advice)
+    def __init__(self, *, not_found: bool, advice: str | None = None) -> None:
+        super().__init__("spawn", advice=advice)
         self.not_found = not_found
 
 

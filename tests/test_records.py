@@ -103,7 +103,7 @@ def test_what_a_completion_does_not_have_is_left_out_but_for_both_sides_of_its_s
         (BackendError("closed", "codex stream closed unexpectedly"), "backend", "codex stream closed unexpectedly"),
         (RunCancelled("cancelled", "cancelled"), "backend", "cancelled"),
         (RunTimedOut("timeout", "codex stream idle timeout: 30s"), "backend", "codex stream idle timeout: 30s"),
-        (SpawnError("codex backend error: spawn", not_found=True), "backend", "codex backend error: spawn"),
+        (SpawnError(not_found=True), "backend", str(BackendError("spawn"))),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -114,7 +114,7 @@ def test_a_run_without_a_completion_tells_its_error(error: AdapterError, kind: s
 
 @pytest.mark.rule("W2", "X1")
 def test_the_advice_of_an_error_is_not_on_the_wire() -> None:
-    error = SpawnError("codex backend error: spawn", not_found=True, advice="install it")
+    error = SpawnError(not_found=True, advice="install it")
     assert b"install" not in encode_completion(0, error)
 
 

@@ -24,7 +24,6 @@ from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, c
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import View
-from codex_adapter.core.redaction import CANCELLED, backend_error_text
 
 __all__ = ["Opening", "conduct"]
 
@@ -41,7 +40,7 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
 
     A signal before the run is open leaves it unopened; it is a cancelled run all the same. Raises `UsageError`.
     """
-    outcome: Completion | AdapterError = RunCancelled("cancelled", CANCELLED)
+    outcome: Completion | AdapterError = RunCancelled("cancelled")
     with stop.interrupting():
         try:
             async with opening() as run:
@@ -54,7 +53,7 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written
             complain_of_defect(error)
-            outcome = BackendError("other", backend_error_text("other"))
+            outcome = BackendError("other")
     await output.write(view.completion(outcome))
     _explain(outcome)
     return _exit_status(outcome, stop)

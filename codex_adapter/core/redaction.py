@@ -1,27 +1,22 @@
 """Any failure -> one canonical text. Nothing of a line, of stderr or of a library's own message passes through here.
 
-The texts are the whole vocabulary of errors that a run can show (X2); the reasons inside them are a closed list (X3).
+With those that a `BackendError` has by itself, the texts are the whole vocabulary of errors that a run can show (X2);
+the reasons inside them are a closed list (X3).
 """
 
 from __future__ import annotations
 
-from codex_adapter.errors import BackendKind
 from codex_adapter.events import ExitStatus
 
 __all__ = [
-    "CANCELLED",
-    "CLOSED_UNEXPECTEDLY",
     "NO_SESSION_FOUND",
     "SESSION_NOT_FOUND",
-    "backend_error_text",
     "idle_timeout_text",
     "non_zero_exit_text",
     "normalize_error_text",
     "parse_error_text",
 ]
 
-CANCELLED = "cancelled"
-CLOSED_UNEXPECTEDLY = "codex stream closed unexpectedly"
 SESSION_NOT_FOUND = "session not found"
 NO_SESSION_FOUND = "no session found"
 
@@ -44,11 +39,6 @@ def idle_timeout_text(seconds: float) -> str:
 def non_zero_exit_text(status: ExitStatus) -> str:
     """The text for an agent that failed or was killed (X2, X4)."""
     return f"codex exited non-zero: {status} (stderr redacted)"
-
-
-def backend_error_text(kind: BackendKind) -> str:
-    """The text for everything that goes wrong around the agent (X2)."""
-    return f"codex backend error: {kind} (details redacted when unsafe)"
 
 
 def _duration(seconds: float) -> str:

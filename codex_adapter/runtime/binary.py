@@ -15,7 +15,6 @@ from typing import Literal
 import msgspec
 import trio
 
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.core.releases import Version, parse_version
 from codex_adapter.errors import SpawnError
 from codex_adapter.request import CodexConfig
@@ -151,11 +150,11 @@ def _executable(path: str, origin: BinaryOrigin, field: str) -> Binary:
 
 def _not_executable(field: str) -> SpawnError:
     advice = f"What {field} names cannot be executed; make it an executable file, or give the path of another one."
-    return SpawnError(backend_error_text("spawn"), not_found=False, advice=advice)
+    return SpawnError(not_found=False, advice=advice)
 
 
 def _not_found(advice: str) -> SpawnError:
-    return SpawnError(backend_error_text("spawn"), not_found=True, advice=advice)
+    return SpawnError(not_found=True, advice=advice)
 
 
 def _in_wheel() -> str | None:

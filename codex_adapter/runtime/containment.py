@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup, make_cgroup
@@ -94,7 +93,6 @@ class Containment:
             if way in self._ways:  # another run, begun meanwhile, may have found out first
                 self._ways.remove(way)
         raise SpawnError(
-            backend_error_text("spawn"),
             not_found=False,
             advice="This machine has no containment of the level demanded; `codex-adapter doctor` tells what it has.",
         )

@@ -15,7 +15,6 @@ from typing import Final
 
 import trio
 
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup
@@ -141,7 +140,7 @@ class Guarded:
         message = await self.hear()
         if message[:1] != b"X":
             # The guard was killed: what became of the agent nobody can tell.
-            raise BackendError("wait", backend_error_text("wait"))
+            raise BackendError("wait")
         return ExitStatus.from_returncode(os.waitstatus_to_exitcode(_number(message)))
 
     def signal(self, number: signal.Signals) -> None:

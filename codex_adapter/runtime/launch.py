@@ -11,7 +11,6 @@ import trio
 
 from codex_adapter.core.command import build_argv, merge_environment
 from codex_adapter.core.extensions import ExecOptions
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.core.releases import missing_feature, needs_version
 from codex_adapter.core.validation import check_request, effective_timeout, run_directory
 from codex_adapter.errors import BackendError
@@ -64,7 +63,7 @@ async def prepare_launch(
         version = await (versions or _versions_of_this_run()).of(launch.binary, launch.env)
     missing = missing_feature(launch.options, version)
     if missing is not None:
-        raise BackendError("invalid_request", backend_error_text("invalid_request"), advice=f"{missing}.")
+        raise BackendError("invalid_request", advice=f"{missing}.")
     return launch
 
 
@@ -77,7 +76,7 @@ class _Files:
             return str(Path.cwd())
         except OSError:
             advice = "The process's own working directory is gone; give an absolute working_dir."
-            raise BackendError("io", backend_error_text("io"), advice=advice) from None
+            raise BackendError("io", advice=advice) from None
 
     def is_dir(self, path: str) -> bool:
         return os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir it answers False for every path
@@ -108,7 +107,7 @@ def _prepare(request: RunRequest, config: CodexConfig, parent: Mapping[str, str]
     home = env.get("CODEX_HOME")
     if home and not files.is_dir(os.path.join(cwd, home)):  # noqa: PTH118 - a string, whatever it holds
         # The CLI would exit with an explanation on stderr, which nobody gets to see.
-        raise BackendError("io", backend_error_text("io"), advice="CODEX_HOME is no existing directory; create it.")
+        raise BackendError("io", advice="CODEX_HOME is no existing directory; create it.")
     return Launch(
         binary=find_binary(config, env),
         options=options,

@@ -12,7 +12,6 @@ from typing import Final
 import trio
 
 from codex_adapter.core.diagnosis import StderrTail
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError, Hint, SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.containment import Contained, Containment, Level
@@ -69,7 +68,7 @@ def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[i
 
 def _spawn_error(error: OSError, cwd: str) -> BackendError:
     if error.filename == cwd:
-        return BackendError("io", backend_error_text("io"), advice="The working directory cannot be entered.")
+        return BackendError("io", advice="The working directory cannot be entered.")
     advice = "Check that the codex binary is a program for this system; `codex-adapter doctor` looks at it."
     if is_shortage(error):
         advice = (
@@ -77,7 +76,7 @@ def _spawn_error(error: OSError, cwd: str) -> BackendError:
         )
     elif error.errno == errno.E2BIG:
         advice = "The environment is longer than the system passes on; set fewer or shorter variables."
-    return SpawnError(backend_error_text("spawn"), not_found=isinstance(error, FileNotFoundError), advice=advice)
+    return SpawnError(not_found=isinstance(error, FileNotFoundError), advice=advice)
 
 
 class ProcessSource:
@@ -128,7 +127,7 @@ class ProcessSource:
         try:
             return await self._stdout.receive_some(READ_SIZE)
         except OSError:
-            raise BackendError("io", backend_error_text("io")) from None
+            raise BackendError("io") from None
 
     def close_output(self) -> None:
         """As `Source.close_output`."""
@@ -138,7 +137,7 @@ class ProcessSource:
         """As `Source.wait`. Raises `BackendError` (`wait`) when the status cannot be learned."""
         await self._exited.wait()
         if self._status is None:
-            raise BackendError("wait", backend_error_text("wait"))
+            raise BackendError("wait")
         return self._status
 
     async def stop(self) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 import trio
 
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.killing import kill_until_none_is_found
@@ -57,7 +56,7 @@ class ProcessGroup:
             # Somebody else in this process reaped it, or SIGCHLD is ignored: there is no honest status to give.
             result = None
         if result is None:
-            raise BackendError("wait", backend_error_text("wait"))
+            raise BackendError("wait")
         exited = result.si_code == os.CLD_EXITED
         return ExitStatus.from_returncode(result.si_status if exited else -result.si_status)
 

@@ -9,7 +9,6 @@ from typing import Final
 
 import trio
 
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError, Hint, InvalidRequestError
 from codex_adapter.events import ExitStatus
 
@@ -94,7 +93,7 @@ class ReplaySource:
             await self._readable()
             return b"" if self._ended.is_set() else os.read(self._fd, READ_SIZE)
         except (OSError, trio.ClosedResourceError):
-            raise BackendError("io", backend_error_text("io")) from None
+            raise BackendError("io") from None
 
     async def _readable(self) -> None:
         if not self._waits:

@@ -139,7 +139,7 @@ class RunHandle:
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the caller's nursery down
             # Only the type: the message of a foreign error can quote what it choked on (X3).
             _log.error("internal error: %s", type(error).__name__)
-            self._fail(BackendError("other", redaction.backend_error_text("other")))
+            self._fail(BackendError("other"))
 
     async def _pump(self) -> None:
         more = True
@@ -209,10 +209,10 @@ class RunHandle:
             self._lingered = True
             self._begin_stop()
         elif limit is Limit.CLOSED:
-            self._fail(BackendError("closed", redaction.CLOSED_UNEXPECTEDLY, hint=self._pipeline.hint))
+            self._fail(BackendError("closed", hint=self._pipeline.hint))
         else:
             idle = self._config.idle_timeout or 0.0
-            text = redaction.idle_timeout_text(idle) if limit is Limit.IDLE else redaction.backend_error_text("timeout")
+            text = redaction.idle_timeout_text(idle) if limit is Limit.IDLE else None
             self._fail(RunTimedOut("timeout", text, hint=self._pipeline.hint))
 
     async def _stop_on_request(self) -> None:
@@ -242,9 +242,9 @@ class RunHandle:
     def _decide(self) -> Completion | BackendError:
         """The outcome, once the gate is open: a cancel that came before wins (F6)."""
         if self._cancelled:
-            return RunCancelled("cancelled", redaction.CANCELLED)
+            return RunCancelled("cancelled")
         if self._failure is not None:
             return self._failure
         if self._status is None:
-            return BackendError("wait", redaction.backend_error_text("wait"))
+            return BackendError("wait")
         return self._pipeline.completion(self._status, self._source.stderr_hint, in_spite_of_status=self._lingered)

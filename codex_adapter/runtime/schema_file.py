@@ -12,7 +12,6 @@ from shutil import rmtree
 import msgspec
 
 from codex_adapter.core.extensions import ExecOptions
-from codex_adapter.core.redaction import backend_error_text
 from codex_adapter.errors import BackendError
 from codex_adapter.runtime.marks import directory_name, is_left_directory
 
@@ -50,7 +49,7 @@ def schema_file(options: ExecOptions, mark: str) -> Iterator[str | None]:
 
 def _io_error() -> BackendError:
     advice = "Check that the temporary directory can be written to."
-    return BackendError("io", backend_error_text("io"), advice=advice)
+    return BackendError("io", advice=advice)
 
 
 def left_directories() -> list[Path]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.core import redaction
-from codex_adapter.errors import BackendKind
+from codex_adapter.errors import BackendError, BackendKind, RunCancelled
 from codex_adapter.events import ExitStatus
 
 
@@ -26,13 +26,13 @@ def test_the_texts_of_bad_lines() -> None:
 @pytest.mark.rule("X2")
 @pytest.mark.parametrize("kind", ["spawn", "wait", "timeout", "io", "invalid_request", "other"])
 def test_the_text_of_a_backend_error_names_its_kind(kind: BackendKind) -> None:
-    assert redaction.backend_error_text(kind) == f"codex backend error: {kind} (details redacted when unsafe)"
+    assert str(BackendError(kind)) == f"codex backend error: {kind} (details redacted when unsafe)"
 
 
 @pytest.mark.rule("X2")
 def test_the_texts_that_are_always_the_same() -> None:
-    assert redaction.CLOSED_UNEXPECTEDLY == "codex stream closed unexpectedly"
-    assert redaction.CANCELLED == "cancelled"
+    assert str(BackendError("closed")) == "codex stream closed unexpectedly"
+    assert str(RunCancelled("cancelled")) == "cancelled"
     assert redaction.SESSION_NOT_FOUND == "session not found"
     assert redaction.NO_SESSION_FOUND == "no session found"
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from codex_adapter.core.redaction import backend_error_text
+from codex_adapter.errors import BackendError
 from codex_adapter.testing import Answer, Shell, answer, script
 from codex_adapter.testing.mcp_server import PIXEL
 
@@ -55,7 +55,7 @@ def test_the_status_of_a_failed_agent_is_passed_on(stage: Stage) -> None:
 @pytest.mark.rule("E1", "K1", "K2")
 @pytest.mark.parametrize(
     ("option", "text"),
-    [("--timeout", backend_error_text("timeout")), ("--idle-timeout", "codex stream idle timeout: 2s")],
+    [("--timeout", str(BackendError("timeout"))), ("--idle-timeout", "codex stream idle timeout: 2s")],
 )
 def test_a_time_limit_gives_124(option: str, text: str, stage: Stage) -> None:
     with stage.model(script(answer("never", gate="never"))):
@@ -70,7 +70,7 @@ def test_a_tool_that_takes_too_long_gives_124(stage: Stage) -> None:
     with stage.model(script(Shell("sleep 600"), "never")):
         done = perform(stage, "run", "--tool-timeout", "1", "Do it.")
     assert done.status == 124
-    assert done.completion["error"] == {"kind": "backend", "message": backend_error_text("timeout")}
+    assert done.completion["error"] == {"kind": "backend", "message": str(BackendError("timeout"))}
 
 
 @pytest.mark.rule("E1", "S9")
@@ -102,7 +102,7 @@ def test_a_binary_that_is_none_gives_126_and_one_that_is_not_there_127(stage: St
         with stage.model(script()), running(stage, "run", "--codex", str(binary), "Do it.") as process:
             done = told(process)
         assert done.status == status
-        assert done.completion["error"] == {"kind": "backend", "message": backend_error_text("spawn")}
+        assert done.completion["error"] == {"kind": "backend", "message": str(BackendError("spawn"))}
         assert done.stderr.startswith(b"codex-adapter: ")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from codex_adapter.core.redaction import backend_error_text
+from codex_adapter.errors import BackendError
 
 from .evidence import check_facts
 from .install import Installed
@@ -16,7 +16,7 @@ from .trial import Finding, Trial
 
 __all__ = ["Report", "Row", "case_of", "details", "gather", "summary"]
 
-_REFUSED = backend_error_text("invalid_request")
+_REFUSED = str(BackendError("invalid_request"))
 
 END_OF_STDERR = 2_000
 """Bytes."""
