@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from codex_adapter.core.framing import LineFramer, OversizeLine
     from codex_adapter.core.pipeline import Pipeline
     from codex_adapter.errors import (
         AdapterError,
@@ -39,7 +40,9 @@ __all__ = [
     "Gateway",
     "InvalidAgentKindError",
     "InvalidRequestError",
+    "LineFramer",
     "NumberedLine",
+    "OversizeLine",
     "Pipeline",
     "RunCancelled",
     "RunHandle",
@@ -56,6 +59,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
     _HOMES = {
+        "core.framing": ("LineFramer", "OversizeLine"),
         "core.pipeline": ("Pipeline",),
         "events": ("Completion", "Event", "ExitStatus"),
         "recording": ("NumberedLine", "read_thread_events"),

@@ -1,16 +1,32 @@
-"""The wire records: one JSON object a line for every event, and one for the completion (W1 to W3)."""
+"""The wire records: one JSON object a line for every event, and one for the completion (W1 to W3).
+
+Writing is on the way of every event; what only reading needs is made when the first record is read (V1).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, Union, get_args
 
 import msgspec
 
 from codex_adapter.errors import AdapterError, BackendError, Hint
-from codex_adapter.events import Completion, Event
+from codex_adapter.events import Completion, Dropped, DroppedReason, Event, EventKind, Facet
 
-__all__ = ["ErrorBody", "completion_body", "encode_completion", "encode_events"]
+__all__ = [
+    "CompletedRecord",
+    "ErrorBody",
+    "FailedRecord",
+    "Record",
+    "completion_body",
+    "decode_record",
+    "encode_completion",
+    "encode_events",
+    "encode_lines",
+    "encode_record",
+]
 
 _encoder = msgspec.json.Encoder()
 _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
@@ -24,13 +40,37 @@ class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: Hint | None = None
 
 
+class FailedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="completion"):
+    """The last record of any other run."""
+
+    seq: int
+    outcome: Literal["failed"] = "failed"
+    error: ErrorBody
+
+
+class CompletedRecord(msgspec.Struct, frozen=True):
+    """The last record of a run that came to a completion, and its place in the stream (W2)."""
+
+    seq: int
+    completion: Completion
+
+
+Record: TypeAlias = Event | CompletedRecord | FailedRecord
+"""What one line of a stream holds."""
+
+
 class _Failed(msgspec.Struct, frozen=True, tag_field="outcome", tag="failed"):
     error: ErrorBody
 
 
 def encode_events(events: Sequence[Event]) -> bytes:
     """The lines of some events, each with its newline (W1)."""
-    return _one_line_for_everybody(_encoder.encode_lines(events))
+    return encode_lines(events)
+
+
+def encode_lines(values: Sequence[object]) -> bytes:
+    """Any values as JSON, each on a line of its own; they may hold events."""
+    return _one_line_for_everybody(_encoder.encode_lines(values))
 
 
 def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
@@ -47,6 +87,114 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
         return b'{"outcome":"completed",' + _encoder.encode(outcome)[1:]
     hint = outcome.hint if isinstance(outcome, BackendError) else None
     return _encoder.encode(_Failed(ErrorBody(outcome.kind, str(outcome), hint)))
+
+
+def encode_record(record: Record) -> bytes:
+    """The line of a record, with its newline (W1, W2)."""
+    match record:
+        case Event():
+            return encode_events((record,))
+        case CompletedRecord(seq=seq, completion=completion):
+            return encode_completion(seq, completion)
+    return _one_line_for_everybody(_encoder.encode(record) + b"\n")
+
+
+def decode_record(line: bytes) -> Record:
+    """What a line of a stream holds, with its newline or without (W1, W2).
+
+    Reads what later releases may write as far as it can be known here: fields that nobody knows are left out, and so is
+    `data` of an unknown schema and a `hint` that is not in the list. Raises ValueError, in whose text is nothing of the
+    line, for what is no record: no JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of another type
+    or one that is missing (X1).
+    """
+    try:
+        return _decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ValueError("not a record: no JSON object with the fields of an event or of a completion") from None
+
+
+def _decode(line: bytes) -> Record:
+    place = _place_reader().decode(line)
+    if place.seq < 0:
+        raise ValueError("not a record: seq must not be negative")
+    if place.type == "event":
+        event = _event_reader().decode(line)
+        data = _facet(event.data)
+        return Event(place.seq, event.agent_kind, event.kind, event.channel, event.text, event.message, data)
+    if place.type != "completion":
+        raise ValueError("not a record: type must be event or completion")
+    # One a run, and small: read as any JSON first, so that a hint which nobody knows here costs no more than itself.
+    fields: dict[str, Any] = msgspec.json.decode(line)
+    if place.outcome == "completed":
+        return CompletedRecord(place.seq, msgspec.convert(_without_strange_hint(fields), Completion))
+    if place.outcome == "failed":
+        error = _without_strange_hint(fields.get("error"))
+        return FailedRecord(seq=place.seq, error=msgspec.convert(error, ErrorBody))
+    raise ValueError("not a record: outcome must be completed or failed")
+
+
+def _facet(data: msgspec.Raw) -> Facet | None:
+    try:
+        facet: Facet | None = _facet_reader().decode(data)
+    except msgspec.ValidationError:
+        told = _schema_reader().decode(data)
+        if told.schema is None and told.dropped is not None:
+            return Dropped(told.dropped)
+        if told.schema in _SCHEMAS:
+            raise
+        return None
+    return facet
+
+
+def _without_strange_hint(fields: Any) -> Any:
+    if isinstance(fields, dict) and fields.get("hint") not in get_args(Hint):
+        fields.pop("hint", None)
+    return fields
+
+
+class _Place(msgspec.Struct):
+    type: str
+    seq: int
+    outcome: str | None = None
+
+
+class _Event(msgspec.Struct):
+    agent_kind: str
+    kind: EventKind
+    channel: str | None = None
+    text: str | None = None
+    message: str | None = None
+    data: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Schema(msgspec.Struct):
+    schema: str | None = None
+    dropped: DroppedReason | None = None
+
+
+_FACETS: Final = tuple(facet for facet in get_args(Facet) if facet is not Dropped)
+_SCHEMAS: Final = frozenset(facet.__struct_config__.tag for facet in _FACETS)
+
+
+@cache
+def _place_reader() -> msgspec.json.Decoder[_Place]:
+    return msgspec.json.Decoder(_Place)
+
+
+@cache
+def _event_reader() -> msgspec.json.Decoder[_Event]:
+    return msgspec.json.Decoder(_Event)
+
+
+@cache
+def _schema_reader() -> msgspec.json.Decoder[_Schema]:
+    return msgspec.json.Decoder(_Schema)
+
+
+@cache
+def _facet_reader() -> msgspec.json.Decoder[Any]:
+    # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
+    return msgspec.json.Decoder(Union[(*_FACETS, None)])
 
 
 def _one_line_for_everybody(data: bytes) -> bytes:

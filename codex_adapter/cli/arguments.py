@@ -21,9 +21,11 @@ __all__ = [
     "json_lines_or_pretty",
     "one_of",
     "seconds",
+    "whole_number",
 ]
 
 _CONFIG_FIELD = re.compile(r"(?<![.\w])config\.([a-z_]+)")
+_OPTIONS = {"binary": "codex", "default_timeout": "timeout"}
 # An option's name says nothing of its value; anything else that begins with a dash may be a value that went astray.
 _OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
 
@@ -32,7 +34,7 @@ def in_our_words(message: str) -> str:
     """The library's message with the options of the command line in the place of the fields that they set."""
 
     def option(match: re.Match[str]) -> str:
-        return "--codex" if match[1] == "binary" else "--" + match[1].replace("_", "-")
+        return "--" + _OPTIONS.get(match[1], match[1]).replace("_", "-")
 
     return _CONFIG_FIELD.sub(option, message)
 
@@ -114,6 +116,13 @@ class Once(argparse.Action):
         if getattr(options, self.dest) is not None:
             raise argparse.ArgumentError(self, "is given twice; give it once")
         setattr(options, self.dest, value)
+
+
+def whole_number(text: str) -> int:
+    """A whole number, 1 or more."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
+    return int(text)
 
 
 def seconds(text: str) -> float:

@@ -45,6 +45,10 @@ def _command(name: str) -> Command:
             from codex_adapter.cli.run import COMMAND  # noqa: PLC0415
         case "replay":
             from codex_adapter.cli.replay import COMMAND  # noqa: PLC0415
+        case "view":
+            from codex_adapter.cli.view import COMMAND  # noqa: PLC0415
+        case "serve":
+            from codex_adapter.cli.serve import COMMAND  # noqa: PLC0415
         case "demo":
             from codex_adapter.cli.demo import COMMAND  # noqa: PLC0415
         case "doctor":

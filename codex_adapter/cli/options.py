@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
-from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, seconds
+from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
+from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.inputs import decode_json, read_input
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
-from codex_adapter.core.validation import CONTAINMENT_LEVELS
 
 __all__ = ["TOOL_PAYLOADS", "add_options", "read_request"]
 
@@ -44,17 +44,8 @@ def add_options(parser: Parser) -> None:
     where = parser.add_argument_group("the run")
     add = where.add_argument
     add("--working-dir", action=Once, metavar="DIR", help="where the agent works (default: here)")
-    add("--timeout", action=Once, type=seconds, metavar="SECONDS", help="end the run after this time (default: never)")
-    add("--idle-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it after this time without progress")
-    add("--tool-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it when one tool call takes longer")
-    add("--env", action="append", metavar="NAME[=VALUE]", help="set a variable for the agent, or copy it; repeatable")
-    add("--mask", action="append", metavar="NAME", help="a variable whose value never appears; repeatable")
-    add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
-    add("--codex-home", action=Once, metavar="DIR", help="sets CODEX_HOME (default: as it is)")
-    levels = ", ".join(CONTAINMENT_LEVELS)
-    add("--containment", action=Once, metavar="LEVEL", help=f"be content with no weaker one: {levels} (default: any)")
+    add_backend_options(where)
     add = parser.add_argument_group("the agent").add_argument
-    add("--model", action=Once, metavar="ID", help="the model to use")
     add("--sandbox", action=Once, metavar="MODE", help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})")
     add("--interactive", action="store_true", default=None, help="let the agent ask; without it, it never does")
     add(
@@ -84,7 +75,7 @@ async def read_request(options: argparse.Namespace) -> tuple[RunRequest, CodexCo
     Options win over what the request file says of the same thing; variables, directories and images add to its own.
     Whether all of it makes sense is for the run's own checks. Raises `UsageError` and `InvalidRequestError`.
     """
-    env, extensions = _environment(options.env or ()), _extensions(options)
+    env, extensions = read_environment(options.env or ()), _extensions(options)
     if options.request is not None and options.request == options.prompt == "-":
         raise UsageError("--request and the prompt cannot both come from standard input")
     fields = {} if options.request is None else await _request_file(options.request)
@@ -97,15 +88,7 @@ async def read_request(options: argparse.Namespace) -> tuple[RunRequest, CodexCo
             fields[name] = getattr(options, name)
     fields["env"] = _over(fields.get("env", {}), env)
     fields["extensions"] = _merge(fields.get("extensions", {}), extensions)
-    config = CodexConfig(
-        binary=options.codex,
-        codex_home=options.codex_home,
-        idle_timeout=options.idle_timeout,
-        tool_timeout=options.tool_timeout,
-        mask=tuple(options.mask or ()),
-        containment=options.containment,
-    )
-    return RunRequest(**fields), config
+    return RunRequest(**fields), read_config(options)
 
 
 async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any:
@@ -141,21 +124,6 @@ async def _file(option: str, path: str) -> bytes:
         return await read_input(path)
     except (OSError, ValueError):
         raise UsageError(f"{option}: the file cannot be read; give the path of a readable file") from None
-
-
-def _environment(entries: list[str] | tuple[()]) -> dict[str, str]:
-    env: dict[str, str] = {}
-    for number, entry in enumerate(entries, 1):
-        name, equals, value = entry.partition("=")
-        if name in env:
-            raise UsageError(f"--env: number {number} sets a variable again; give each variable once")
-        if not equals:
-            copied = os.environ.get(name)
-            if copied is None:
-                raise UsageError(f"--env: number {number} is not set here, so it cannot be copied; give NAME=VALUE")
-            value = copied
-        env[name] = value
-    return env
 
 
 def _extensions(options: argparse.Namespace) -> dict[str, Any]:

@@ -61,6 +61,14 @@ class Output:
         self._deadline = min(self._deadline, trio.current_time() + _LAST_PATIENCE)
         self._patience.deadline = self._deadline
 
+    async def wait_reader_gone(self) -> None:
+        """Return when whoever reads has closed it; not where that shows only when something is written."""
+        try:
+            # There is never anything to read, so that only the end of the other side wakes us.
+            await trio.lowlevel.wait_readable(self._fd)
+        except OSError:
+            await trio.sleep_forever()
+
     async def _write_some(self, data: bytes, start: int) -> int:
         if self._step is not None:
             await self._until_writable()

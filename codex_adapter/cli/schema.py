@@ -15,7 +15,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.events import Facet
-from codex_adapter.records import ErrorBody
+from codex_adapter.records import ErrorBody, FailedRecord
 
 __all__ = ["COMMAND", "json_schema"]
 
@@ -83,14 +83,6 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
     outcome: Literal["completed"]
 
 
-class _Failed(msgspec.Struct, frozen=True, tag_field="type", tag="completion"):
-    """The last record of any other run."""
-
-    seq: int
-    outcome: Literal["failed"]
-    error: ErrorBody
-
-
 class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a run is asked for."""
 
@@ -102,7 +94,7 @@ class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 _RECORDS: Mapping[str, type[msgspec.Struct]] = {
     "EventRecord": _EventRecord,
     "CompletedRecord": _Completed,
-    "FailedRecord": _Failed,
+    "FailedRecord": FailedRecord,
 }
 
 

@@ -8,13 +8,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
-from codex_adapter import RunHandle
-
-__all__ = ["StopSignals", "held_back"]
+__all__ = ["StopSignals", "Stoppable", "held_back"]
 
 _STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -50,6 +48,16 @@ def _say_nothing(_failure: object) -> None:
     """As `sys.unraisablehook`."""
 
 
+class Stoppable(Protocol):
+    """Work that can be asked to end."""
+
+    def cancel(self) -> None:
+        """End in order."""
+
+    def kill(self) -> None:
+        """End at once."""
+
+
 class StopSignals:
     """What received signals mean for the work under way; `hurry` is called for every one but the first (E4)."""
 
@@ -58,7 +66,7 @@ class StopSignals:
         self._hurry = hurry
         self._first: int | None = None
         self._hurried = False
-        self._run: RunHandle | None = None
+        self._run: Stoppable | None = None
         self._scope = trio.CancelScope()
 
     @property
@@ -96,7 +104,7 @@ class StopSignals:
             yield
 
     @contextmanager
-    def governing(self, run: RunHandle) -> Iterator[None]:
+    def governing(self, run: Stoppable) -> Iterator[None]:
         """A run that a signal cancels, and a second one kills."""
         self._run = run
         try:

@@ -38,6 +38,11 @@ class LineFramer:
         self._skipped = 0  # bytes of an unfinished line over the limit; its buffer is empty by then
         self._skipped_ends_in_cr = False
 
+    @property
+    def skipping(self) -> bool:
+        """Whether the line that has not ended yet is over the limit already."""
+        return self._skipped > 0
+
     def receive_data(self, data: bytes) -> list[Line]:
         """The lines that `data` completes, in order."""
         start, end = 0, data.rfind(b"\n") + 1

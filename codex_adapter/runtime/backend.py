@@ -15,7 +15,7 @@ from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.values import printable
-from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, UnknownBackendError
+from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, SpawnError, UnknownBackendError
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
@@ -106,6 +106,9 @@ class Backend(Protocol):
     def open_run(self, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
         """As the function of that name."""
 
+    async def check(self, request: RunRequest) -> None:
+        """Raise what `open_run` would for a request that cannot be carried out, as far as it can be told before (Q)."""
+
 
 class CodexBackend:
     """The Codex CLI as a backend: one configuration, any number of runs, also at once.
@@ -134,6 +137,18 @@ class CodexBackend:
         with ExitStack() as files:
             async with carried(await self._start(request, files)) as run:
                 yield run
+
+    async def check(self, request: RunRequest) -> None:
+        """As `Backend.check`: all of the request, the binary, and whether its release can do it (Q1 to Q5, S6, S8)."""
+        await prepare_launch(request, self._config, versions=self._versions)
+
+    async def containment_level(self) -> str | None:
+        """The level at which a run would be held now (N1); None where none that is demanded can be had (N3)."""
+        self._containment = self._containment or Containment(cast("Level | None", self._config.containment))
+        try:
+            return await self._containment.try_out(os.environ)
+        except (OSError, SpawnError):
+            return None
 
     async def _start(self, request: RunRequest, files: ExitStack) -> RunHandle:
         """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
@@ -205,8 +220,15 @@ class Gateway:
 
         Raises `UnknownBackendError` when nobody registered it (G2), `InvalidAgentKindError` when nobody could (G1).
         """
+        return self._backend(agent_kind).open_run(request)
+
+    async def check(self, agent_kind: str, request: RunRequest) -> None:
+        """As `Backend.check` of the backend of that kind; raises as `open_run` besides."""
+        await self._backend(agent_kind).check(request)
+
+    def _backend(self, agent_kind: str) -> Backend:
         backend = self._backends.get(_checked_kind(agent_kind))
         if backend is None:
             known = ", ".join(sorted(self._backends)) or "none"
             raise UnknownBackendError(f"no backend is registered for this agent kind; registered: {known}")
-        return backend.open_run(request)
+        return backend

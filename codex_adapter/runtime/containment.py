@@ -8,16 +8,19 @@ each cannot hold is a table in specs/containment.md.
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, Protocol, TypeAlias, get_args
+from typing import Final, Literal, Protocol, TypeAlias, cast, get_args
+
+import trio
 
 from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup, make_cgroup
 from codex_adapter.runtime.guarded import LevelUnavailable, start_guarded
-from codex_adapter.runtime.marks import with_mark
+from codex_adapter.runtime.marks import new_mark, with_mark
 from codex_adapter.runtime.process_group import start_group
 
 __all__ = ["LEVELS", "Contained", "Containment", "Level"]
@@ -96,6 +99,23 @@ class Containment:
             not_found=False,
             advice="This machine has no containment of the level demanded; `codex-adapter doctor` tells what it has.",
         )
+
+    async def try_out(self, env: Mapping[str, str]) -> Level:
+        """The level at which an agent would be held now, learnt by starting a small program. Raises as `start`."""
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            contained = await self.start(
+                ["/bin/sh", "-c", ":"], env=env, cwd="/", pipes=(nothing,) * 3, mark=new_mark()
+            )
+            level = cast("Level", self.level)
+            try:
+                await contained.wait()
+            finally:
+                with trio.CancelScope(shield=True):
+                    await contained.aclose()
+        finally:
+            os.close(nothing)
+        return level
 
     def _use(self, level: Level) -> None:
         if level != self.level:

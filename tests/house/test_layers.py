@@ -35,7 +35,7 @@ LAYERS = {
     "runtime": Layer(RUNTIME, DATA | {"trio"}),
     "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
-    "protocols": Layer(frozenset({PUBLIC, "protocols"}), DATA | {"trio"}),
+    "protocols": Layer(frozenset({PUBLIC, "records", "protocols"}), DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
     "cli": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing", "protocols", "cli"}, DATA | {"trio", "rich"}),
 }

@@ -1,0 +1,58 @@
+"""The options that say how the Codex CLI is run, of one run or of all runs of a daemon (C6, C9)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from codex_adapter import CodexConfig
+from codex_adapter.cli.arguments import Once, seconds
+from codex_adapter.cli.complaints import UsageError
+from codex_adapter.core.validation import CONTAINMENT_LEVELS
+
+__all__ = ["add_backend_options", "read_config", "read_environment"]
+
+
+def add_backend_options(parser: Any) -> None:
+    """Add them to a parser, or to a group of one."""
+    add = parser.add_argument
+    add("--timeout", action=Once, type=seconds, metavar="SECONDS", help="end a run after this time (default: never)")
+    add("--idle-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it after this time without progress")
+    add("--tool-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it when one tool call takes longer")
+    add("--env", action="append", metavar="NAME[=VALUE]", help="set a variable for the agent, or copy it; repeatable")
+    add("--mask", action="append", metavar="NAME", help="a variable whose value never appears; repeatable")
+    add("--model", action=Once, metavar="ID", help="the model to use")
+    add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
+    add("--codex-home", action=Once, metavar="DIR", help="sets CODEX_HOME (default: as it is)")
+    levels = ", ".join(CONTAINMENT_LEVELS)
+    add("--containment", action=Once, metavar="LEVEL", help=f"be content with no weaker one: {levels} (default: any)")
+
+
+def read_config(options: argparse.Namespace) -> CodexConfig:
+    """The configuration that they make, without what a request may say as well."""
+    return CodexConfig(
+        binary=options.codex,
+        codex_home=options.codex_home,
+        idle_timeout=options.idle_timeout,
+        tool_timeout=options.tool_timeout,
+        mask=tuple(options.mask or ()),
+        containment=options.containment,
+    )
+
+
+def read_environment(entries: Sequence[str]) -> dict[str, str]:
+    """The variables of the `--env` options. Raises `UsageError`."""
+    env: dict[str, str] = {}
+    for number, entry in enumerate(entries, 1):
+        name, equals, value = entry.partition("=")
+        if name in env:
+            raise UsageError(f"--env: number {number} sets a variable again; give each variable once")
+        if not equals:
+            copied = os.environ.get(name)
+            if copied is None:
+                raise UsageError(f"--env: number {number} is not set here, so it cannot be copied; give NAME=VALUE")
+            value = copied
+        env[name] = value
+    return env

@@ -1,0 +1,97 @@
+"""`codex-adapter serve`: many runs at once, for one supervisor behind standard input and output (C9)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from codex_adapter import AdapterError, CodexBackend, Gateway
+from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, whole_number
+from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
+from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.versions import installed_version
+from codex_adapter.cli.wires import StandardWires, notify_systemd
+from codex_adapter.core.bounds import TEXT_LIMIT
+from codex_adapter.core.validation import check_config
+from codex_adapter.protocols.supervisor.journal import Journal
+from codex_adapter.protocols.supervisor.serve import MAX_MESSAGE_BYTES, Settings, serve
+from codex_adapter.protocols.supervisor.wire import Limits, ServerInfo
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Many runs of the Codex CLI at once, for one supervisor: JSON-RPC 2.0, one message a line, on standard input and output.
+`codex-adapter schema` has the messages. The options configure all runs; a request's own fields win.
+
+exit status: 0 after `exit`, at the end of standard input, and when asked to stop by SIGINT, SIGTERM or SIGHUP; 2 for a
+wrong command line; 125 when standard output could not be written.
+"""
+_EXAMPLES = """\
+  codex-adapter serve --max-runs 100 --idle-timeout 300
+  codex-adapter serve --journal ~/.local/state/codex-runs --on-eof drain
+  codex-adapter serve < requests.jsonl
+"""
+_MAX_RUNS = 32
+
+
+def _parser() -> Parser:
+    parser = Parser("serve", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    add_backend_options(parser.add_argument_group("the runs"))
+    add = parser.add_argument_group("the daemon").add_argument
+    add("--max-runs", action=Once, type=whole_number, metavar="N", help=f"agents alive at once (default: {_MAX_RUNS})")
+    add("--no-queue", action="store_true", help="refuse further runs; without it, they wait")
+    add(
+        "--on-eof",
+        action=Once,
+        type=one_of("cancel", "drain"),
+        metavar="WHAT",
+        help="live runs when the supervisor is gone: cancel, or drain to finish them (default: cancel)",
+    )
+    add("--journal", action=Once, metavar="DIR", help="keep every record of every run in DIR/RUNID.jsonl")
+    return parser
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    config = replace(
+        read_config(options),
+        model=options.model,
+        default_timeout=options.timeout,
+        env=read_environment(options.env or ()),
+    )
+    try:
+        check_config(config)
+    except AdapterError as error:
+        raise UsageError(in_our_words(str(error))) from None
+    backend = CodexBackend(config)
+    gateway = Gateway()
+    gateway.register(backend)
+    settings = Settings(
+        server=ServerInfo(name="codex-adapter", version=installed_version("codex-adapter")),
+        limits=Limits(
+            max_runs=options.max_runs or _MAX_RUNS,
+            queue=not options.no_queue,
+            max_message_bytes=MAX_MESSAGE_BYTES,
+            max_text_bytes=TEXT_LIMIT,
+        ),
+        containment=backend.containment_level,
+        journal=None if options.journal is None else _journal(options.journal),
+        drain_on_eof=options.on_eof == "drain",
+        notify=notify_systemd,
+    )
+    with stop.interrupting():
+        await serve(gateway, settings, StandardWires(output), governing=stop.governing)
+    return 0
+
+
+def _journal(directory: str) -> Journal:
+    try:
+        return Journal(Path(directory))
+    except (OSError, ValueError):
+        raise UsageError("--journal: the directory cannot be made or written to; give another one") from None
+
+
+COMMAND = Command(_parser, _perform)

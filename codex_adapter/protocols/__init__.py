@@ -1,0 +1,1 @@
+"""How others use runs: protocols over the public names of the package; none of them knows another (P3)."""

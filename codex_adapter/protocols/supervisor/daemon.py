@@ -1,0 +1,241 @@
+"""What the methods do: the live runs, and how the daemon comes to its end (J2, J3, J8, J10, J11)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+import trio
+
+from codex_adapter import AdapterError, BackendError, Gateway, InvalidRequestError, RunRequest
+from codex_adapter.protocols.supervisor import wire
+from codex_adapter.protocols.supervisor.hosted import HostedRun
+from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
+from codex_adapter.protocols.supervisor.jsonrpc import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_INITIALIZED,
+    RUN_REFUSED,
+    Call,
+    Fault,
+)
+from codex_adapter.protocols.supervisor.outbox import Outbox
+from codex_adapter.protocols.supervisor.slots import Slots
+
+__all__ = ["Daemon", "Settings"]
+
+_REQUEST_FIELDS: Final = frozenset(RunRequest.__struct_fields__)
+_Handler = Callable[[Any, Callable[[], None]], Awaitable[Any]]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a daemon is, and how it deals with its supervisor (C9).
+
+    `containment` finds out at which level runs are held; `notify` is told how the daemon stands, as J16 says it.
+    """
+
+    server: wire.ServerInfo
+    limits: wire.Limits
+    containment: Callable[[], Awaitable[str | None]]
+    journal: Journal | None
+    drain_on_eof: bool
+    notify: Callable[[str], None]
+
+
+class Daemon:
+    """The runs of one supervisor, as tasks in `nursery`; `write` writes lines, as `Wires.write` does.
+
+    `leaving` is cancelled once no more requests are to be read.
+    """
+
+    def __init__(
+        self, gateway: Gateway, settings: Settings, write: Callable[[bytes], Awaitable[bool]], nursery: trio.Nursery
+    ) -> None:
+        self.leaving = trio.CancelScope()
+        self.outbox = Outbox(write, self.supervisor_gone)
+        self._gateway = gateway
+        self._settings = settings
+        self._nursery = nursery
+        self._slots = Slots(settings.limits.max_runs, queue=settings.limits.queue)
+        self._runs: dict[str, HostedRun] = {}
+        self._run_ended = trio.lowlevel.ParkingLot()
+        self._initialized = self._stopping = False
+        self._handlers: Mapping[str, _Handler] = {
+            "initialize": self._initialize,
+            "run/start": self._start,
+            "run/cancel": self._cancel,
+            "run/detach": self._detach,
+            "run/credit": self._grant,
+            "run/list": self._list,
+            "run/events": self._events,
+            "shutdown": self._shut_down,
+            "exit": self._exit,
+        }
+
+    async def carry_out(self, call: Call, taken_up: Callable[[], None]) -> Any:
+        """The result of a call; `taken_up` is called when the next one may be, and the result takes longer.
+
+        Raises `Fault`.
+        """
+        if call.fault is not None:
+            raise call.fault
+        if not self._initialized and call.method not in ("initialize", "exit"):
+            raise Fault(NOT_INITIALIZED, "the first request must be initialize")
+        if call.method not in wire.METHODS:
+            raise Fault(METHOD_NOT_FOUND, f"there is no such method; there are {', '.join(wire.METHODS)}")
+        params = wire.read_params(call.params, wire.METHODS[call.method].params)
+        return await self._handlers[call.method](params, taken_up)
+
+    def announce(self, run_id: str) -> None:
+        """The supervisor has been told that this run is accepted (J4)."""
+        self._runs[run_id].announce()
+
+    def supervisor_gone(self) -> None:
+        """Nobody will ask any more, or nobody reads (J10)."""
+        if self._settings.drain_on_eof:
+            self._stop()
+            self.leaving.cancel()
+            for run in self._runs.values():
+                run.grant(None)
+        else:
+            self.cancel()
+
+    def cancel(self) -> None:
+        """End all runs, and then the daemon (J11)."""
+        self._cancel_runs()
+        self.leaving.cancel()
+
+    def kill(self) -> None:
+        """As `cancel`, but no agent is asked first (K4)."""
+        self.cancel()
+        for run in self._runs.values():
+            run.kill()
+
+    async def _initialize(self, params: wire.InitializeParams, _: Callable[[], None]) -> wire.InitializeResult:
+        if self._initialized:
+            raise Fault(INVALID_REQUEST, "initialize was there already")
+        self._initialized = True
+        return wire.InitializeResult(
+            server_info=self._settings.server,
+            capabilities={kind: sorted(it.capabilities) for kind, it in sorted(self._gateway.backends.items())},
+            limits=self._settings.limits,
+            containment=await self._settings.containment(),
+            journal=self._settings.journal is not None,
+        )
+
+    async def _start(self, params: wire.StartParams, taken_up: Callable[[], None]) -> wire.StartResult:
+        if self._stopping:
+            raise Fault(RUN_REFUSED, "the daemon is shutting down", {"kind": "shutting_down"})
+        run_id = params.run_id or uuid.uuid4().hex
+        if run_id in self._runs:
+            raise Fault(INVALID_PARAMS, "runId is that of a live run; give another one, or none")
+        try:
+            request = _read_request(params.request)
+            journal = self._new_journal(run_id)
+        except AdapterError as error:
+            raise _refused(error) from None
+        slot = self._slots.claim()
+        if slot is None:
+            if journal is not None:
+                journal.withdraw()
+            raise Fault(RUN_REFUSED, "as many runs are live as may be", {"kind": "too_many_runs"})
+        run = HostedRun(run_id, params.agent_kind, slot=slot, outbox=self.outbox, journal=journal, credit=params.credit)
+        self._runs[run_id] = run
+        self._nursery.start_soon(self._carry, run, request)
+        taken_up()
+        await run.settled.wait()
+        if run.refusal is not None:
+            raise _refused(run.refusal)
+        return wire.StartResult(run_id=run_id)
+
+    async def _carry(self, run: HostedRun, request: RunRequest) -> None:
+        await run.carry(self._gateway, request)
+        del self._runs[run.run_id]
+        self._run_ended.unpark_all()
+
+    def _new_journal(self, run_id: str) -> JournalFile | None:
+        if self._settings.journal is None:
+            return None
+        try:
+            return self._settings.journal.create(run_id)
+        except FileExistsError:
+            raise Fault(INVALID_PARAMS, "runId is that of a run in the journal; give another one, or none") from None
+        except OSError:
+            raise BackendError("io", advice="The journal cannot be written to; make room where it is.") from None
+
+    async def _cancel(self, params: wire.RunParams, _: Callable[[], None]) -> wire.Affected:
+        return self._affect(params.run_id, HostedRun.cancel)
+
+    async def _detach(self, params: wire.RunParams, _: Callable[[], None]) -> wire.Affected:
+        return self._affect(params.run_id, HostedRun.detach)
+
+    async def _grant(self, params: wire.CreditParams, _: Callable[[], None]) -> wire.Affected:
+        return self._affect(params.run_id, lambda run: run.grant(params.events))
+
+    def _affect(self, run_id: str, change: Callable[[HostedRun], None]) -> wire.Affected:
+        run = self._runs.get(run_id)
+        if run is not None:
+            change(run)
+        return wire.Affected(known=run is not None)
+
+    async def _list(self, _params: wire.Nothing, _: Callable[[], None]) -> wire.ListResult:
+        return wire.ListResult(runs=[run.listed() for run in self._runs.values()])
+
+    async def _events(self, params: wire.EventsParams, _: Callable[[], None]) -> wire.EventsResult:
+        if self._settings.journal is None:
+            raise Fault(METHOD_NOT_FOUND, "there is no journal; start the daemon with --journal DIR")
+        try:
+            page = await self._settings.journal.read(params.run_id, params.from_seq)
+        except FileNotFoundError:
+            raise Fault(INVALID_PARAMS, "runId is that of no run in the journal") from None
+        except OSError:
+            raise Fault(INVALID_PARAMS, "the journal of this run cannot be read") from None
+        return wire.EventsResult(
+            run_id=params.run_id,
+            events=page.records,
+            completion=page.completion,
+            next_seq=page.next_seq,
+            more=page.more,
+            live=page.live,
+        )
+
+    async def _shut_down(self, params: wire.ShutdownParams, taken_up: Callable[[], None]) -> wire.Nothing:
+        if params.mode == "cancel":
+            self._cancel_runs()
+        self._stop()
+        taken_up()
+        while self._runs:
+            await self._run_ended.park()
+        return wire.Nothing()
+
+    async def _exit(self, _params: wire.Nothing, _: Callable[[], None]) -> wire.Nothing:
+        self.cancel()
+        return wire.Nothing()
+
+    def _cancel_runs(self) -> None:
+        self._stop()
+        for run in self._runs.values():
+            run.cancel()
+
+    def _stop(self) -> None:
+        if not self._stopping:
+            self._stopping = True
+            self._settings.notify("STOPPING=1")
+
+
+def _read_request(fields: Mapping[str, Any]) -> RunRequest:
+    """A request of these fields, of which the run's own checks say what they must be. Raises `InvalidRequestError`."""
+    if not fields.keys() <= _REQUEST_FIELDS:
+        allowed = ", ".join(sorted(_REQUEST_FIELDS))
+        raise InvalidRequestError(f"the request must be an object with none but the fields {allowed}")
+    return RunRequest(**{"prompt": "", **fields})
+
+
+def _refused(error: AdapterError) -> Fault:
+    said: dict[str, str | None] = {"kind": error.kind}
+    if isinstance(error, BackendError):
+        said |= {"hint": error.hint, "advice": error.advice}
+    return Fault(RUN_REFUSED, str(error), {name: word for name, word in said.items() if word})

@@ -1,0 +1,209 @@
+"""One run in the daemon: from its place in the queue to its `run/completed` (J4, J8, J9)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import trio
+
+from codex_adapter import (
+    AdapterError,
+    BackendError,
+    Completion,
+    Event,
+    Gateway,
+    RunCancelled,
+    RunHandle,
+    RunRequest,
+)
+from codex_adapter.protocols.supervisor.journal import JournalFile
+from codex_adapter.protocols.supervisor.outbox import Outbox
+from codex_adapter.protocols.supervisor.slots import Slot
+from codex_adapter.protocols.supervisor.wire import LiveRun, RunCompleted, RunEvent, WaitsFor
+from codex_adapter.records import encode_completion, encode_events
+
+__all__ = ["HostedRun"]
+
+_PIECE_BYTES: Final = 32 * 1024
+_BYTES_AROUND_EVENT: Final = 512
+_log = logging.getLogger("codex_adapter")
+
+
+class HostedRun:
+    """A run of the daemon; `carry` is its task, everything else may be called at any time.
+
+    `settled` is set once it is accepted or refused: then `refusal` says why (J8).
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        agent_kind: str,
+        *,
+        slot: Slot,
+        outbox: Outbox,
+        journal: JournalFile | None,
+        credit: int | None,
+    ) -> None:
+        self.run_id = run_id
+        self.settled = trio.Event()
+        self.refusal: AdapterError | None = None
+        self._agent_kind = agent_kind
+        self._slot = slot
+        self._outbox = outbox
+        self._journal = journal
+        self._credit = credit
+        self._credited = trio.Event()
+        self._announced = trio.Event()
+        self._born = trio.current_time()
+        self._opening = trio.CancelScope()
+        self._run: RunHandle | None = None
+        self._waits_for: WaitsFor = "slot"
+        self._ending = self._detached = False
+        self._sent = self._next_seq = 0
+
+    def listed(self) -> LiveRun:
+        """What `run/list` says of it."""
+        return LiveRun(
+            run_id=self.run_id,
+            agent_kind=self._agent_kind,
+            age_seconds=round(trio.current_time() - self._born, 3),
+            events=self._sent,
+            waits_for="end" if self._ending and self._waits_for != "supervisor" else self._waits_for,
+            detached=self._detached,
+        )
+
+    def announce(self) -> None:
+        """The supervisor knows that it is accepted: from now on it may hear of it (J4)."""
+        self._announced.set()
+
+    def cancel(self) -> None:
+        """End it (K3)."""
+        self._ending = True
+        self.grant(None)
+        if self._run is None:
+            self._opening.cancel()
+        else:
+            self._run.cancel()
+
+    def kill(self) -> None:
+        """End it without asking its agent first (K4)."""
+        self.cancel()
+        if self._run is not None:
+            self._run.kill()
+
+    def grant(self, events: int | None) -> None:
+        """Allow so many further events, or with None any number (J9)."""
+        self._credit = None if events is None or self._credit is None else self._credit + events
+        self._credited.set()
+        self._credited = trio.Event()
+
+    def detach(self) -> None:
+        """Send no more events of it; a journal goes on to take them (J3, J12)."""
+        self._detached = True
+        self.grant(None)
+        if self._run is not None and self._journal is None:
+            self._run.events.leave()
+
+    async def carry(self, gateway: Gateway, request: RunRequest) -> None:
+        """Wait for its turn, run it, and tell how it ended, unless it is refused. It raises nothing."""
+        try:
+            outcome = await self._run_through(gateway, request)
+        except AdapterError as error:
+            outcome = error
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not end the other runs
+            # Only the type: the message of a foreign error can quote what it choked on (X3).
+            _log.error("internal error: %s", type(error).__name__)
+            outcome = BackendError("other")
+        if isinstance(outcome, RunCancelled):
+            self.settled.set()
+        if self.settled.is_set():
+            await self._announced.wait()
+            await self._complete(outcome)
+        elif isinstance(outcome, AdapterError):
+            self.refusal = outcome
+            self.settled.set()
+        if self._journal is not None:
+            if self.refusal is None:
+                self._journal.close()
+            else:
+                self._journal.withdraw()
+        self._slot.release()
+
+    async def _run_through(self, gateway: Gateway, request: RunRequest) -> Completion | AdapterError:
+        with self._opening:
+            if not self._slot.granted.is_set():
+                await gateway.check(self._agent_kind, request)
+                self.settled.set()
+                await self._slot.granted.wait()
+            self._waits_for = "start"
+            async with gateway.open_run(self._agent_kind, request) as run:
+                self._run = run
+                self.settled.set()
+                await self._announced.wait()
+                await self._forward(run)
+                return await run.wait_completed()
+        if not self.settled.is_set():
+            # What could not be run is refused, also when it is cancelled before anybody has tried.
+            await gateway.check(self._agent_kind, request)
+        return RunCancelled("cancelled")
+
+    async def _forward(self, run: RunHandle) -> None:
+        """Send the events, until they end or nobody is left for them."""
+        self._waits_for = "agent"
+        while True:
+            if self._journal is None and (self._detached or not self._outbox.open):
+                run.events.leave()
+            try:
+                batch = await run.events.receive_batch()
+            except (trio.EndOfChannel, trio.ClosedResourceError):
+                break
+            self._next_seq = batch[-1].seq + 1
+            if self._journal is not None:
+                await self._append(self._journal, encode_events(batch))
+            for piece in _pieces(batch):
+                await self._send(piece)
+            self._waits_for = "agent"
+
+    async def _send(self, events: Sequence[Event]) -> None:
+        while events and not self._detached:
+            if self._credit == 0:
+                self._waits_for = "credit"
+                await self._credited.wait()
+                continue
+            self._waits_for = "supervisor"
+            part, events = events[: self._credit], events[self._credit or len(events) :]
+            if self._credit is not None:
+                self._credit -= len(part)
+            await self._outbox.send([RunEvent.of(self.run_id, event) for event in part])
+            self._sent += len(part)
+
+    async def _complete(self, outcome: Completion | AdapterError) -> None:
+        record = encode_completion(self._next_seq, outcome)
+        if self._journal is not None:
+            try:
+                await self._append(self._journal, record)
+            except BackendError as error:
+                record = encode_completion(self._next_seq, error)
+        self._waits_for = "supervisor"
+        await self._outbox.send([RunCompleted.of(self.run_id, self._next_seq, record)])
+
+    async def _append(self, journal: JournalFile, records: bytes) -> None:
+        try:
+            await journal.append(records)
+        except OSError:
+            raise BackendError("io", advice="The journal cannot be written to; make room where it is.") from None
+
+
+def _pieces(batch: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """A batch in parts of a bounded size, at least one event each: what one run may say before the next one's turn."""
+    start = size = 0
+    for end, event in enumerate(batch, 1):
+        size += _BYTES_AROUND_EVENT + len(event.text or "")
+        if size >= _PIECE_BYTES:
+            yield batch[start:end]
+            start, size = end, 0
+    if start < len(batch):
+        yield batch[start:]

@@ -1,0 +1,155 @@
+"""JSON-RPC 2.0 as such: lines to calls, answers to lines (J1, J5, J6, J7). It knows no method, and does no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+from typing_extensions import override
+
+__all__ = [
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "METHOD_NOT_FOUND",
+    "NOT_INITIALIZED",
+    "PARSE_ERROR",
+    "RUN_REFUSED",
+    "Answer",
+    "Call",
+    "Error",
+    "Fault",
+    "Message",
+    "read_message",
+    "too_long",
+]
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+NOT_INITIALIZED: Final = -32002
+RUN_REFUSED: Final = -32010
+
+_NULL: Final = Raw(b"null")
+_ABSENT: Final = Raw(b"")
+
+
+class Error(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a request was not carried out (J5)."""
+
+    code: int
+    message: str
+    data: Mapping[str, str] | None = None
+
+
+class Fault(Exception):
+    """A request that cannot be carried out; the message is in words of ours only (J5, X3)."""
+
+    def __init__(self, code: int, message: str, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(code, message)
+        self.error = Error(code, message, data)
+
+    @override
+    def __str__(self) -> str:
+        return self.error.message
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer to one request: its id letter for letter, and a result or an error (J6)."""
+
+    jsonrpc: str = msgspec.field(default_factory=lambda: "2.0")  # a plain default would be left out
+    id: Raw
+    result: Any = UNSET
+    error: Error | UnsetType = UNSET
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One request, or with no `id` one notification; `fault` when it is none that can be carried out."""
+
+    id: Raw | None
+    method: str = ""
+    params: Raw = _ABSENT
+    fault: Fault | None = None
+
+    def answer(self, result: Any) -> Answer:
+        """The answer to this request, or notification, which then must not be sent."""
+        if isinstance(result, Fault):
+            return Answer(id=self.id or _NULL, error=result.error)
+        return Answer(id=self.id or _NULL, result=result)
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What one line holds: one call, or with `batch` some of them."""
+
+    calls: Sequence[Call]
+    batch: bool = False
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    """The members of a request, each as it was written."""
+
+    jsonrpc: Raw = _ABSENT
+    id: Raw = _ABSENT
+    method: Raw = _ABSENT
+    params: Raw = _ABSENT
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_members = msgspec.json.Decoder(list[Raw])
+_version = msgspec.json.Decoder(str)
+
+
+def read_message(line: bytes | bytearray) -> Message:
+    """The calls of one line. What is wrong with one of them stands in its place, as a call that nobody can make."""
+    try:
+        line.decode()
+        if line.lstrip()[:1] != b"[":
+            return Message([_read_call(line)])
+        members = _members.decode(line)
+    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
+        return Message([_wrong(PARSE_ERROR, "this line is no JSON in UTF-8, or too deeply nested")])
+    if not members:
+        return Message([_wrong(INVALID_REQUEST, "a batch must have at least one request")])
+    return Message([_read_call(member) for member in members], batch=True)
+
+
+def too_long(limit: int) -> Message:
+    """What stands in place of a line over the limit (J7)."""
+    return Message([_wrong(INVALID_REQUEST, f"a line must have at most {limit} bytes")])
+
+
+def _read_call(text: bytes | bytearray | Raw) -> Call:
+    """The call in a JSON text. Raises DecodeError when it is none at all."""
+    try:
+        envelope = _envelope.decode(text)
+    except msgspec.ValidationError:
+        msgspec.json.decode(text, type=Raw)
+        return _wrong(INVALID_REQUEST, "a request must be an object")
+    given = bytes(envelope.id)
+    if given[:1] in (b"{", b"[", b"t", b"f"):
+        return _wrong(INVALID_REQUEST, "id must be a string, a number or null")
+    id_ = envelope.id.copy() if given else None  # the line need not be kept for it
+    if _text(envelope.jsonrpc) != "2.0":
+        return _wrong(INVALID_REQUEST, 'jsonrpc must be "2.0"', id_)
+    method = _text(envelope.method)
+    if method is None:
+        return _wrong(INVALID_REQUEST, "method must be a string", id_)
+    if bytes(envelope.params)[:1] not in (b"", b"{", b"["):
+        return _wrong(INVALID_REQUEST, "params must be an object", id_)
+    return Call(id_, method, envelope.params)
+
+
+def _text(value: Raw) -> str | None:
+    try:
+        return _version.decode(value)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _wrong(code: int, message: str, id_: Raw | None = None) -> Call:
+    # What is no request is answered too: nobody can tell that it was meant as a notification.
+    return Call(id_ or _NULL, fault=Fault(code, message))

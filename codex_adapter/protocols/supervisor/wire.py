@@ -1,0 +1,275 @@
+"""The messages of the protocol as types: what each method takes and gives, and what the supervisor is told (J3, J4).
+
+The JSON Schema is made of them. Pure: what decides whether a run can be is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw
+
+from codex_adapter import Event
+from codex_adapter.protocols.supervisor.jsonrpc import INVALID_PARAMS, Fault
+
+__all__ = [
+    "METHODS",
+    "NOTIFICATIONS",
+    "PROTOCOL_VERSION",
+    "Affected",
+    "CreditParams",
+    "EventsParams",
+    "EventsResult",
+    "InitializeParams",
+    "InitializeResult",
+    "Limits",
+    "ListResult",
+    "LiveRun",
+    "Method",
+    "Nothing",
+    "RunCompleted",
+    "RunEvent",
+    "RunParams",
+    "ServerInfo",
+    "ShutdownParams",
+    "StartParams",
+    "StartResult",
+    "WaitsFor",
+    "read_params",
+]
+
+PROTOCOL_VERSION: Final = "1.0"
+
+_RUN_ID_WORDS: Final = "1 to 128 letters, digits, '.', '_' or '-', the first a letter or a digit"
+RunId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$(?!\n)", description=_RUN_ID_WORDS)]
+NewRunId = Annotated[RunId | None, Meta(description=f"{_RUN_ID_WORDS}; or absent")]
+_MOST: Final = 2**53 - 1
+Count = Annotated[int, Meta(ge=0, le=_MOST, description="a whole number, 0 or more")]
+Grant = Annotated[int, Meta(ge=1, le=_MOST, description="a whole number, 1 or more")]
+Text = Annotated[str, Meta(description="a string")]
+Object = Annotated[dict[str, Any], Meta(description="an object")]
+WaitsFor = Literal["slot", "start", "agent", "supervisor", "credit", "end"]
+"""What a live run waits for: a place among those that live, its agent's start, something from its agent, the reader of
+our stdout, `run/credit`, the end of its processes (J3)."""
+
+
+class _Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The named parameters of a method."""
+
+
+class Nothing(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """No parameters, or a result with nothing to say."""
+
+
+class InitializeParams(_Params, frozen=True, kw_only=True):
+    """Who the supervisor is and what it speaks; the only parameters that may hold what nobody knows."""
+
+    protocol_version: Annotated[Literal["1.0"], Meta(description='"1.0", the version that is spoken here')]
+    client_info: Object = {}
+
+
+class StartParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The run that is asked for."""
+
+    run_id: NewRunId = None
+    agent_kind: Text
+    request: Object
+    credit: Annotated[Count | None, Meta(description="a whole number, 0 or more, or absent")] = None
+
+
+class RunParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The run that is meant."""
+
+    run_id: Text
+
+
+class CreditParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many further events of a run may be sent."""
+
+    run_id: Text
+    events: Grant
+
+
+class EventsParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which events of a run are asked for."""
+
+    run_id: RunId
+    from_seq: Count = 0
+
+
+class ShutdownParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What becomes of the live runs."""
+
+    mode: Annotated[Literal["drain", "cancel"], Meta(description='"drain" or "cancel"')] = "drain"
+
+
+class _Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a method gives."""
+
+
+class ServerInfo(_Result, frozen=True, kw_only=True):
+    """Who answers."""
+
+    name: str
+    version: str
+
+
+class Limits(_Result, frozen=True, kw_only=True):
+    """How much there can be: live agents, and bytes of an incoming line and of an event's text."""
+
+    max_runs: int
+    queue: bool
+    max_message_bytes: int
+    max_text_bytes: int
+
+
+class InitializeResult(_Result, frozen=True, kw_only=True):
+    """What there is."""
+
+    protocol_version: str = PROTOCOL_VERSION
+    server_info: ServerInfo
+    capabilities: Mapping[str, Sequence[str]]
+    limits: Limits
+    containment: str | None
+    journal: bool
+
+
+class StartResult(_Result, frozen=True, kw_only=True):
+    """The run that was accepted."""
+
+    run_id: str
+
+
+class Affected(_Result, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether there was a live run to do it to: said only when there was none."""
+
+    known: bool = True
+
+
+class LiveRun(_Result, frozen=True, kw_only=True):
+    """One live run, and what it waits for."""
+
+    run_id: str
+    agent_kind: str
+    age_seconds: float
+    events: int
+    waits_for: WaitsFor
+    detached: bool
+
+
+class ListResult(_Result, frozen=True, kw_only=True):
+    """The live runs, the oldest first."""
+
+    runs: Sequence[LiveRun]
+
+
+class EventsResult(_Result, frozen=True, kw_only=True, omit_defaults=True):
+    """Records of a run as its journal has them, `completion` once they reach it (J13)."""
+
+    run_id: str
+    events: Sequence[Raw]
+    next_seq: int
+    more: bool
+    live: bool
+    completion: Raw | None = None
+
+
+class _EventParams(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    run_id: str
+    seq: int
+    event: Event
+
+
+class RunEvent(msgspec.Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
+    """One event of a run (J4)."""
+
+    method: Literal["run/event"]
+    params: _EventParams
+
+    @classmethod
+    def of(cls, run_id: str, event: Event) -> RunEvent:
+        """The notification of an event."""
+        return cls("run/event", _EventParams(run_id, event.seq, event))
+
+
+class _CompletedParams(msgspec.Struct, frozen=True, rename="camel"):
+    run_id: str
+    seq: int
+    completion: Raw
+
+
+class RunCompleted(msgspec.Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
+    """The last that is heard of a run: its completion record (J4)."""
+
+    method: Literal["run/completed"]
+    params: _CompletedParams
+
+    @classmethod
+    def of(cls, run_id: str, seq: int, record: bytes) -> RunCompleted:
+        """The notification of a completion record, a line."""
+        return cls("run/completed", _CompletedParams(run_id, seq, Raw(record.rstrip(b"\n"))))
+
+
+class Method(NamedTuple):
+    """What a method takes and what it gives; None for a notification, to which nothing is answered."""
+
+    params: type[msgspec.Struct]
+    result: type[msgspec.Struct] | None
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    "initialize": Method(InitializeParams, InitializeResult),
+    "run/start": Method(StartParams, StartResult),
+    "run/cancel": Method(RunParams, Affected),
+    "run/detach": Method(RunParams, Affected),
+    "run/credit": Method(CreditParams, Affected),
+    "run/list": Method(Nothing, ListResult),
+    "run/events": Method(EventsParams, EventsResult),
+    "shutdown": Method(ShutdownParams, Nothing),
+    "exit": Method(Nothing, None),
+}
+NOTIFICATIONS: Final = (RunEvent, RunCompleted)
+
+_P = TypeVar("_P", bound=msgspec.Struct)
+_members = msgspec.json.Decoder(dict[str, Raw])
+
+
+def read_params(given: Raw, kind: type[_P]) -> _P:
+    """The parameters of a call. Raises `Fault` (-32602), which names the member and what it takes (J5)."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    members = _read_members(given)
+    if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= fields.keys():
+        taken = f"none but {', '.join(fields)}" if fields else "none"
+        raise Fault(INVALID_PARAMS, f"params has a member that this method does not take; it takes {taken}")
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        if name in members:
+            values[field.name] = _value(name, members[name], field.type)
+        elif field.required:
+            raise Fault(INVALID_PARAMS, f"{name} is missing; it must be {_described(field.type)}")
+    return kind(**values)
+
+
+def _read_members(given: Raw) -> dict[str, Raw]:
+    text = bytes(given)
+    if not text or (text.startswith(b"[") and not msgspec.json.decode(text)):
+        return {}
+    try:
+        return _members.decode(text)
+    except msgspec.MsgspecError:
+        raise Fault(INVALID_PARAMS, "params must be an object, its members by name") from None
+
+
+def _value(name: str, given: Raw, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(given, type=kind)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        raise Fault(INVALID_PARAMS, f"{name} must be {_described(kind)}") from None
+
+
+def _described(kind: Any) -> str:
+    """What a member takes, in the words that its schema has too."""
+    described: str = next(word.description for word in kind.__metadata__ if word.description)
+    return described
