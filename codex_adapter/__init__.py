@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from codex_adapter.recording import NumberedLine, read_thread_events
     from codex_adapter.request import CodexConfig, RunRequest
     from codex_adapter.runtime.backend import CodexBackend, Gateway, collect, open_replay, open_run
-    from codex_adapter.runtime.run import RunHandle
+    from codex_adapter.runtime.handle import RunHandle
     from codex_adapter.runtime.stream import EventStream
 
 __all__ = [
@@ -65,7 +65,7 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         "recording": ("NumberedLine", "read_thread_events"),
         "request": ("CodexConfig", "RunRequest"),
         "runtime.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
-        "runtime.run": ("RunHandle",),
+        "runtime.handle": ("RunHandle",),
         "runtime.stream": ("EventStream",),
     }
     _HOME = dict.fromkeys(__all__, "errors") | {name: home for home, names in _HOMES.items() for name in names}

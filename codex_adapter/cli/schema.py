@@ -1,4 +1,4 @@
-"""`codex-adapter schema`: the JSON Schema of every record and of the request, derived from their types (C5)."""
+"""`codex-adapter schema`: the JSON Schema of records, requests and messages, derived from their types (C5)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from codex_adapter import Completion, Event, RunRequest, events
 from codex_adapter.cli.arguments import Command, Parser
+from codex_adapter.cli.daemon_schema import message_definitions
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
@@ -21,7 +22,8 @@ __all__ = ["COMMAND", "json_schema"]
 
 _DESCRIPTION = """\
 One JSON Schema (2020-12) with a definition for each record that `run` and `replay` write, and for the request that
-`run --request` reads. A line of output fits the whole schema.
+`run --request` reads: a line of output fits the whole schema. `FromSupervisor` and `ToSupervisor` in its `$defs` are
+the messages of `serve`.
 """
 _EXAMPLES = """\
   codex-adapter schema > codex-adapter.schema.json
@@ -114,11 +116,14 @@ def json_schema() -> dict[str, Any]:
     extensions = {"type": "object", "properties": dict(_EXTENSIONS), "additionalProperties": False, "default": {}}
     definitions["RunRequest"]["properties"]["extensions"] = extensions
     definitions["ErrorBody"]["properties"]["kind"] = {"enum": list(_ERROR_KINDS)}
+    messages = message_definitions()
+    for name, definition in messages.items():
+        definition["description"] = _IDS.sub("", definition.get("description", name))
     return {
         "$schema": _DIALECT,
         "title": "A record of codex-adapter",
         "oneOf": [_ref(name) for name in _RECORDS],
-        "$defs": dict(sorted(definitions.items())),
+        "$defs": dict(sorted((definitions | messages).items())),
     }
 
 

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import Protocol, cast
 
-import trio
-
 from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
 from codex_adapter.core.pipeline import Pipeline
@@ -20,11 +18,12 @@ from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
 from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.runtime.handle import RunHandle, carried
 from codex_adapter.runtime.launch import Launch, prepare_launch
 from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
-from codex_adapter.runtime.run import RunHandle
+from codex_adapter.runtime.run import Run
 from codex_adapter.runtime.schema_file import schema_file
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.runtime.session_file import usage_before
@@ -61,7 +60,7 @@ async def open_replay(
     if not 0 <= interval < float("inf"):
         raise InvalidRequestError("interval must be a finite number of seconds, not negative")
     source = open_recording(recording, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
-    async with carried(RunHandle(source, Pipeline(full_payloads=full_payloads), config=CodexConfig())) as run:
+    async with carried(Run(source, Pipeline(full_payloads=full_payloads), config=CodexConfig())) as run:
         yield run
 
 
@@ -70,26 +69,6 @@ async def collect(request: RunRequest, *, config: CodexConfig | None = None) -> 
     async with open_run(request, config=config) as run:
         await run.events.aclose()
         return await run.wait_completed()
-
-
-@asynccontextmanager
-async def carried(run: RunHandle) -> AsyncIterator[RunHandle]:
-    """The block in which a run lives: its tasks run inside, and none is left after it (K5)."""
-    error: BaseException | None = None
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(run.carry)
-        try:
-            yield run
-            run.events.leave()
-            await run.wait_ended()
-        # Raised again below, outside the nursery that would wrap it.
-        except BaseException as raised:  # noqa: BLE001, ASYNC103
-            error = raised
-            run.abandon()
-            with trio.CancelScope(shield=True):
-                await run.wait_ended()
-    if error is not None:
-        raise error
 
 
 class Backend(Protocol):
@@ -150,7 +129,7 @@ class CodexBackend:
         except (OSError, SpawnError):
             return None
 
-    async def _start(self, request: RunRequest, files: ExitStack) -> RunHandle:
+    async def _start(self, request: RunRequest, files: ExitStack) -> Run:
         """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
         config = self._config
         launch = await prepare_launch(request, config, versions=self._versions)
@@ -170,7 +149,7 @@ class CodexBackend:
             max_line_bytes=config.max_line_bytes,
             usage_before=before,
         )
-        return RunHandle(
+        return Run(
             source, pipeline, config=config, timeout=launch.timeout, session=expectation, containment=source.level
         )
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 import trio
+from typing_extensions import override
 
 from codex_adapter.core import redaction
 from codex_adapter.core.notices import error_event
@@ -14,18 +15,19 @@ from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.clock import RunClock
+from codex_adapter.runtime.handle import OwnRun, given
 from codex_adapter.runtime.limits import Limit, Limits
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.runtime.source import Source
 from codex_adapter.runtime.stream import EventStream, open_hand_off
 
-__all__ = ["RunHandle"]
+__all__ = ["Run"]
 
 _log = logging.getLogger("codex_adapter")
 
 
-class RunHandle:
-    """One run under way: its events, and its completion once they are final. Made by `open_run` and its like."""
+class Run(OwnRun):
+    """One run of a source in this process."""
 
     def __init__(
         self,
@@ -38,7 +40,6 @@ class RunHandle:
         containment: str | None = None,
     ) -> None:
         self.containment = containment
-        """The level at which the run's processes are held (N1); None where it has none, as a replay."""
         self._source = source
         self._pipeline = pipeline
         self._config = config
@@ -63,57 +64,55 @@ class RunHandle:
         self._outcome: Completion | BackendError | None = None
 
     @property
+    @override
     def events(self) -> EventStream:
-        """The events of the run, for one consumer (D1, D2)."""
+        """As `RunHandle.events`."""
         return self._events
 
     @property
+    @override
     def session_id(self) -> str | None:
-        """The id by which the session can be resumed; None until the agent has told it (M5)."""
+        """As `RunHandle.session_id`."""
         return self._pipeline.session_id
 
+    @override
     async def wait_completed(self) -> Completion:
-        """The completion, once the agent has exited and the events were read to their end or left (F1).
-
-        Whoever does not read the events must close them, or this waits for ever. Gives or raises the same thing every
-        time (F5). Raises `BackendError` where there is no completion: `RunCancelled`, `RunTimedOut` or another (F4).
-        """
+        """As `RunHandle.wait_completed`."""
         await self._ended.wait()
         await self._events.final.wait()
         self._outcome = self._outcome or self._decide()
-        if isinstance(self._outcome, BackendError):
-            raise self._outcome.with_traceback(None)
-        return self._outcome
+        return given(self._outcome)
 
+    @override
     def cancel(self) -> None:
-        """Ask the run to end: its events end now, its completion is `RunCancelled` once the agent has exited (K3).
-
-        May be called at any time, from any task of the same event loop, any number of times. It does nothing to a
-        completion that was given out already (F6).
-        """
+        """As `RunHandle.cancel`."""
         self._cancelled = True
         self._forwarder.close()
         self._events.discard()
         self._events.final.set()
         self._begin_stop()
 
+    @override
     def kill(self) -> None:
-        """As `cancel`, but the agent is not asked first (K4)."""
+        """As `RunHandle.kill`."""
         self.cancel()
         if not self._exited.is_set():
             self._source.kill()
 
+    @override
     def abandon(self) -> None:
-        """Nobody will read or wait any more: end the run (K5)."""
+        """As `OwnRun.abandon`."""
         self._events.leave()
         self._begin_stop()
 
+    @override
     async def wait_ended(self) -> None:
-        """Wait until no task and no process of the run is left."""
+        """As `OwnRun.wait_ended`."""
         await self._ended.wait()
 
+    @override
     async def carry(self) -> None:
-        """Run the run: everything else hangs on this task. It raises nothing of its own."""
+        """As `OwnRun.carry`."""
         with trio.CancelScope(shield=True):
             try:
                 async with trio.open_nursery() as nursery:
@@ -137,7 +136,7 @@ class RunHandle:
         except BackendError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not take the caller's nursery down
-            # Only the type: the message of a foreign error can quote what it choked on (X3).
+            # Only the type: a foreign error's message can quote what it choked on (X3).
             _log.error("internal error: %s", type(error).__name__)
             self._fail(BackendError("other"))
 

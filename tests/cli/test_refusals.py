@@ -61,8 +61,8 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ("words", "named"),
     [
         ([], "a command is missing"),
-        ([SECRET], "run, replay, demo, doctor or schema"),
-        (["--format", "jsonl", "run"], "run, replay, demo, doctor or schema"),
+        ([SECRET], "run, replay, serve, view, demo, doctor or schema"),
+        (["--format", "jsonl", "run"], "run, replay, serve, view, demo, doctor or schema"),
         (["run", "--modle", SECRET], "unknown option --modle; there is --model"),
         (["run", f"--modle={SECRET}"], "unknown option --modle; there is --model"),
         (["run", "--unheard-of", "Hi."], "unknown option --unheard-of"),

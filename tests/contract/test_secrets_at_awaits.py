@@ -12,9 +12,10 @@ import pytest
 import trio
 from typing_extensions import override
 
-from codex_adapter import AdapterError, CodexConfig, Pipeline, RunHandle, RunRequest, open_run
+from codex_adapter import AdapterError, CodexConfig, Pipeline, RunRequest, open_run
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.backend import carried
+from codex_adapter.runtime.handle import carried
+from codex_adapter.runtime.run import Run
 from codex_adapter.testing import Hang, PrintBytes, ReadPrompt, WriteStderr, write_agent
 from codex_adapter.testing.source import ScriptedSource
 
@@ -94,7 +95,7 @@ async def test_what_is_raised_at_an_await_is_told_by_its_type_alone(
     raised_there, canaries = Canary(place), {plant: Canary(plant) for plant in PLANTS}
     lines = stdout({plant: canary.word for plant, canary in canaries.items()})
     source = (FailingWait if place == "wait" else FailingSource)([lines], place, kind(raised_there.word))
-    handle = RunHandle(source, Pipeline(), config=CodexConfig(), timeout=0.01 if place == "stop" else None)
+    handle = Run(source, Pipeline(), config=CodexConfig(), timeout=0.01 if place == "stop" else None)
     if place == "stop":
         source._held = True
     with pytest.raises(AdapterError) as raised:  # noqa: PT012 - the block is what it leaves
@@ -125,7 +126,7 @@ async def test_a_run_that_is_left_at_any_step_tells_nothing_of_what_it_has_read(
                 nursery.start_soon(_cancel_after, steps, scope)
                 try:
                     source = ScriptedSource([lines[:3_000], lines[3_000:]])
-                    async with carried(RunHandle(source, Pipeline(), config=CodexConfig())) as run:
+                    async with carried(Run(source, Pipeline(), config=CodexConfig())) as run:
                         assert [event async for event in run.events]
                         await run.wait_completed()
                         whole = True

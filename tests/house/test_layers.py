@@ -36,6 +36,7 @@ LAYERS = {
     "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "protocols": Layer(frozenset({PUBLIC, "records", "protocols"}), DATA | {"trio"}),
+    "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
     "cli": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing", "protocols", "cli"}, DATA | {"trio", "rich"}),
 }

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from codex_adapter import CodexConfig, Pipeline, RunHandle
-from codex_adapter.runtime.backend import carried
+from codex_adapter.runtime.handle import carried
+from codex_adapter.runtime.run import Run
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.testing.source import ScriptedSource, Step
 
@@ -42,7 +43,7 @@ async def running(
     **source: Any,
 ) -> AsyncIterator[tuple[RunHandle, ScriptedSource]]:
     scripted = ScriptedSource(script, **source)
-    handle = RunHandle(scripted, Pipeline(), config=config or CodexConfig(), timeout=timeout, session=session)
+    handle = Run(scripted, Pipeline(), config=config or CodexConfig(), timeout=timeout, session=session)
     async with carried(handle) as run:
         yield run, scripted
 

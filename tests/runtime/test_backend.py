@@ -29,6 +29,9 @@ class Other:
         self.agent_kind = kind
         self.capabilities: frozenset[str] = frozenset()
 
+    async def check(self, request: RunRequest) -> None:
+        raise InvalidRequestError("no")
+
     def open_run(self, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
         raise NotImplementedError
 

@@ -21,6 +21,7 @@ from codex_adapter.runtime.cgroup import make_cgroup
 from codex_adapter.runtime.containment import LEVELS, Contained, Containment, Level
 from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process_group import ProcessGroup
+from codex_adapter.runtime.run import Run
 from codex_adapter.testing import Hang, WriteFacts, read_facts
 
 from .agents import DESCENDANTS, WHOLE_TURN, backend, config, kinds_of, start_all_kinds
@@ -110,6 +111,7 @@ async def test_the_agent_takes_signals_that_the_adapter_ignores(tmp_path: Path, 
             run.cancel()
             with pytest.raises(RunCancelled):
                 await run.wait_completed()
+            assert isinstance(run, Run)
             assert run._status is not None
             assert run._status.signal == "SIGINT"
     finally:

@@ -12,6 +12,7 @@ import trio
 
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, RunTimedOut, collect, open_run
 from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.run import Run
 from codex_adapter.testing import (
     CloseStdout,
     Die,
@@ -74,6 +75,7 @@ async def test_cancel_insists_with_sigterm(tmp_path: Path, level: Level) -> None
         run.cancel()
         with pytest.raises(RunCancelled):
             await run.wait_completed()
+        assert isinstance(run, Run)
         assert run._status is not None
         assert run._status.signal == "SIGTERM"
 
@@ -90,6 +92,7 @@ async def test_a_stopped_agent_is_continued_to_end_as_it_would(
         run.cancel()
         with pytest.raises(RunCancelled):
             await run.wait_completed()
+        assert isinstance(run, Run)
         assert run._status is not None
         assert run._status.signal != "SIGKILL"
 
@@ -107,6 +110,7 @@ async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
     binary.chmod(0o755)
     settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path))
     async with open_run(RunRequest(prompt="x\n", timeout=0.3), config=settings) as run:
+        assert isinstance(run, Run)
         await run.events.receive()
         await run._exited.wait()
         events = [event async for event in run.events]
@@ -125,6 +129,7 @@ async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
         run.cancel()
         with pytest.raises(RunCancelled):
             await run.wait_completed()
+        assert isinstance(run, Run)
         assert run._status is not None
         assert run._status.code == 9
     assert time.monotonic() - start < 3
@@ -139,6 +144,7 @@ async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path
         await run.events.aclose()
         with pytest.raises(RunTimedOut):
             await run.wait_completed()
+        assert isinstance(run, Run)
         assert run._status is not None
         assert run._status.signal == "SIGKILL"
     assert time.monotonic() - start < 5

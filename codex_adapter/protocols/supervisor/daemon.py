@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import trio
 
-from codex_adapter import AdapterError, BackendError, Gateway, InvalidRequestError, RunRequest
+from codex_adapter import AdapterError, BackendError, Gateway, RunRequest
 from codex_adapter.protocols.supervisor import wire
 from codex_adapter.protocols.supervisor.hosted import HostedRun
 from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
@@ -23,11 +23,12 @@ from codex_adapter.protocols.supervisor.jsonrpc import (
     Fault,
 )
 from codex_adapter.protocols.supervisor.outbox import Outbox
+from codex_adapter.protocols.supervisor.params import read_params
+from codex_adapter.protocols.supervisor.requests import read_request, refused
 from codex_adapter.protocols.supervisor.slots import Slots
 
 __all__ = ["Daemon", "Settings"]
 
-_REQUEST_FIELDS: Final = frozenset(RunRequest.__struct_fields__)
 _Handler = Callable[[Any, Callable[[], None]], Awaitable[Any]]
 
 
@@ -86,7 +87,7 @@ class Daemon:
             raise Fault(NOT_INITIALIZED, "the first request must be initialize")
         if call.method not in wire.METHODS:
             raise Fault(METHOD_NOT_FOUND, f"there is no such method; there are {', '.join(wire.METHODS)}")
-        params = wire.read_params(call.params, wire.METHODS[call.method].params)
+        params = read_params(call.params, wire.METHODS[call.method].params)
         return await self._handlers[call.method](params, taken_up)
 
     def announce(self, run_id: str) -> None:
@@ -133,10 +134,10 @@ class Daemon:
         if run_id in self._runs:
             raise Fault(INVALID_PARAMS, "runId is that of a live run; give another one, or none")
         try:
-            request = _read_request(params.request)
+            request = read_request(params.request)
             journal = self._new_journal(run_id)
         except AdapterError as error:
-            raise _refused(error) from None
+            raise refused(error) from None
         slot = self._slots.claim()
         if slot is None:
             if journal is not None:
@@ -148,7 +149,7 @@ class Daemon:
         taken_up()
         await run.settled.wait()
         if run.refusal is not None:
-            raise _refused(run.refusal)
+            raise refused(run.refusal)
         return wire.StartResult(run_id=run_id)
 
     async def _carry(self, run: HostedRun, request: RunRequest) -> None:
@@ -166,8 +167,8 @@ class Daemon:
         except OSError:
             raise BackendError("io", advice="The journal cannot be written to; make room where it is.") from None
 
-    async def _cancel(self, params: wire.RunParams, _: Callable[[], None]) -> wire.Affected:
-        return self._affect(params.run_id, HostedRun.cancel)
+    async def _cancel(self, params: wire.CancelParams, _: Callable[[], None]) -> wire.Affected:
+        return self._affect(params.run_id, HostedRun.kill if params.kill else HostedRun.cancel)
 
     async def _detach(self, params: wire.RunParams, _: Callable[[], None]) -> wire.Affected:
         return self._affect(params.run_id, HostedRun.detach)
@@ -224,18 +225,3 @@ class Daemon:
         if not self._stopping:
             self._stopping = True
             self._settings.notify("STOPPING=1")
-
-
-def _read_request(fields: Mapping[str, Any]) -> RunRequest:
-    """A request of these fields, of which the run's own checks say what they must be. Raises `InvalidRequestError`."""
-    if not fields.keys() <= _REQUEST_FIELDS:
-        allowed = ", ".join(sorted(_REQUEST_FIELDS))
-        raise InvalidRequestError(f"the request must be an object with none but the fields {allowed}")
-    return RunRequest(**{"prompt": "", **fields})
-
-
-def _refused(error: AdapterError) -> Fault:
-    said: dict[str, str | None] = {"kind": error.kind}
-    if isinstance(error, BackendError):
-        said |= {"hint": error.hint, "advice": error.advice}
-    return Fault(RUN_REFUSED, str(error), {name: word for name, word in said.items() if word})

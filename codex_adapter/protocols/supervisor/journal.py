@@ -1,11 +1,12 @@
 """The journal: a file for each run, of every record with the time at which it was written (J12, J13, J14).
 
-Whoever writes to a file holds its lock. So a file that nobody has locked is of a run that is over, and a torn line at
-its end will never be finished.
+Whoever writes to a file holds its lock, from before its first byte on, and nobody else ever writes to it. So one that
+has something in it and that nobody has locked is of a run that is over: a torn line at its end will never be finished.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -15,11 +16,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from io import BufferedRandom, BytesIO
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 import trio
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 __all__ = ["Journal", "JournalFile", "Page"]
 
@@ -42,8 +43,8 @@ class Page(msgspec.Struct, frozen=True):
 class _Place(msgspec.Struct, frozen=True):
     """Where a record stands."""
 
-    seq: int
-    type: str
+    seq: Annotated[int, Meta(ge=0)]
+    type: Literal["event", "completion"]
 
 
 _place = msgspec.json.Decoder(_Place)
@@ -74,7 +75,8 @@ class JournalFile:
 
     def close(self) -> None:
         """Nothing will be added."""
-        os.close(self._fd)
+        with suppress(OSError):  # what has been appended is safe in any case
+            os.close(self._fd)
 
     def _append(self, records: bytes) -> None:
         time = datetime.now(UTC).strftime('{"time":"%Y-%m-%dT%H:%M:%S.%f')[:-3].encode() + b'Z",'
@@ -86,6 +88,8 @@ class JournalFile:
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
             os.fdatasync(self._fd)
+            if not os.fstat(self._fd).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "the file was removed, and what is in it will be gone with us")
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
@@ -100,18 +104,28 @@ class Journal:
     """
 
     def __init__(self, directory: Path) -> None:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not os.access(directory, os.W_OK | os.X_OK):
+        self._directory = directory.absolute()
+        missing = [it for it in (self._directory, *self._directory.parents) if not it.exists()]
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for made in missing:
+            # A file that is on stable storage is lost all the same when the way to it is not.
+            _sync_directory(made.parent)
+        if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
-        self._directory = directory.resolve()
         self._limiter = trio.CapacityLimiter(_WRITERS)
 
     def create(self, run_id: str) -> JournalFile:
         """A new journal. Raises FileExistsError when the run has one, and OSError."""
         path = self._path(run_id)
         fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        return JournalFile(path, fd, self._limiter)
+        file = JournalFile(path, fd, self._limiter)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.fchmod(fd, 0o600)  # whatever the umask was
+        except OSError:
+            file.withdraw()
+            raise
+        return file
 
     async def read(self, run_id: str, from_seq: int) -> Page:
         """The records of a run from `from_seq` on, as many as make a page. Raises OSError when it has no journal."""
@@ -121,14 +135,15 @@ class Journal:
         return self._directory / f"{run_id}.jsonl"
 
     def _read(self, path: Path, from_seq: int) -> Page:
-        with path.open("r+b") as file:
-            live = not _lock(file, fcntl.LOCK_SH)
-            # Others may read it too; what is torn is left out in any case.
-            if not live and _lock(file, fcntl.LOCK_EX):
+        with open(path, "r+b", opener=_open_no_link) as file:
+            begun = _size(file) > 0
+            live = _has_writer(file)
+            if begun and not live:
+                # Several may do so at once: they all find the same end.
                 _cut_torn_line(file)
+            size = _size(file)
             # What is told from here on must outlast a crash as well.
             os.fdatasync(file.fileno())
-            size = file.seek(0, os.SEEK_END)
             start = bisect_left(range(size), from_seq, key=lambda offset: _seq_after(file, offset, size))
             _to_line(file, start)
             return _page(_whole_lines(file, size), from_seq, live=live)
@@ -151,7 +166,8 @@ def _page(lines: Iterable[bytes], from_seq: int, *, live: bool) -> Page:
 
 
 def _whole_lines(file: BufferedRandom, size: int) -> Iterable[bytes]:
-    while file.tell() < size and (line := file.readline()).endswith(b"\n"):
+    at = file.tell()
+    while (line := file.readline()).endswith(b"\n") and (at := at + len(line)) <= size:
         yield line[:-1]
 
 
@@ -172,23 +188,34 @@ def _to_line(file: BufferedRandom, offset: int) -> None:
 
 
 def _placed(line: bytes) -> _Place | None:
+    """Where the record of a line stands; None when the line was damaged."""
     try:
+        line.decode()
         return _place.decode(line)
-    except msgspec.MsgspecError:
+    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         return None
 
 
-def _lock(file: BufferedRandom, kind: int) -> bool:
-    """Whether it could be locked in this way: shared, it has no writer; exclusive, no other reader either."""
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _size(file: BufferedRandom) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _has_writer(file: BufferedRandom) -> bool:
     try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
-    return True
+        return True
+    # At once: one who is about to write to the file, which is empty then, waits for us.
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
 
 
 def _cut_torn_line(file: BufferedRandom) -> None:
-    end = size = file.seek(0, os.SEEK_END)
+    end = size = _size(file)
     while end:
         start = max(end - 65_536, 0)
         file.seek(start)

@@ -43,13 +43,13 @@ class Error(msgspec.Struct, frozen=True, omit_defaults=True):
 
     code: int
     message: str
-    data: Mapping[str, str] | None = None
+    data: Mapping[str, str | bool] | None = None
 
 
 class Fault(Exception):
     """A request that cannot be carried out; the message is in words of ours only (J5, X3)."""
 
-    def __init__(self, code: int, message: str, data: Mapping[str, str] | None = None) -> None:
+    def __init__(self, code: int, message: str, data: Mapping[str, str | bool] | None = None) -> None:
         super().__init__(code, message)
         self.error = Error(code, message, data)
 

@@ -6,19 +6,18 @@ The JSON Schema is made of them. Pure: what decides whether a run can be is not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw
 
 from codex_adapter import Event
-from codex_adapter.protocols.supervisor.jsonrpc import INVALID_PARAMS, Fault
 
 __all__ = [
     "METHODS",
-    "NOTIFICATIONS",
     "PROTOCOL_VERSION",
     "Affected",
+    "CancelParams",
     "CreditParams",
     "EventsParams",
     "EventsResult",
@@ -37,7 +36,6 @@ __all__ = [
     "StartParams",
     "StartResult",
     "WaitsFor",
-    "read_params",
 ]
 
 PROTOCOL_VERSION: Final = "1.0"
@@ -83,6 +81,13 @@ class RunParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The run that is meant."""
 
     run_id: Text
+
+
+class CancelParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The run that is to end, and whether its agent is asked first."""
+
+    run_id: Text
+    kill: Annotated[bool, Meta(description="true or false")] = False
 
 
 class CreditParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -222,7 +227,7 @@ class Method(NamedTuple):
 METHODS: Final[Mapping[str, Method]] = {
     "initialize": Method(InitializeParams, InitializeResult),
     "run/start": Method(StartParams, StartResult),
-    "run/cancel": Method(RunParams, Affected),
+    "run/cancel": Method(CancelParams, Affected),
     "run/detach": Method(RunParams, Affected),
     "run/credit": Method(CreditParams, Affected),
     "run/list": Method(Nothing, ListResult),
@@ -230,46 +235,3 @@ METHODS: Final[Mapping[str, Method]] = {
     "shutdown": Method(ShutdownParams, Nothing),
     "exit": Method(Nothing, None),
 }
-NOTIFICATIONS: Final = (RunEvent, RunCompleted)
-
-_P = TypeVar("_P", bound=msgspec.Struct)
-_members = msgspec.json.Decoder(dict[str, Raw])
-
-
-def read_params(given: Raw, kind: type[_P]) -> _P:
-    """The parameters of a call. Raises `Fault` (-32602), which names the member and what it takes (J5)."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    members = _read_members(given)
-    if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= fields.keys():
-        taken = f"none but {', '.join(fields)}" if fields else "none"
-        raise Fault(INVALID_PARAMS, f"params has a member that this method does not take; it takes {taken}")
-    values: dict[str, Any] = {}
-    for name, field in fields.items():
-        if name in members:
-            values[field.name] = _value(name, members[name], field.type)
-        elif field.required:
-            raise Fault(INVALID_PARAMS, f"{name} is missing; it must be {_described(field.type)}")
-    return kind(**values)
-
-
-def _read_members(given: Raw) -> dict[str, Raw]:
-    text = bytes(given)
-    if not text or (text.startswith(b"[") and not msgspec.json.decode(text)):
-        return {}
-    try:
-        return _members.decode(text)
-    except msgspec.MsgspecError:
-        raise Fault(INVALID_PARAMS, "params must be an object, its members by name") from None
-
-
-def _value(name: str, given: Raw, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(given, type=kind)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        raise Fault(INVALID_PARAMS, f"{name} must be {_described(kind)}") from None
-
-
-def _described(kind: Any) -> str:
-    """What a member takes, in the words that its schema has too."""
-    described: str = next(word.description for word in kind.__metadata__ if word.description)
-    return described

@@ -1,0 +1,99 @@
+"""The JSON Schema of what a daemon and its supervisor say to each other, derived from the types of it (C5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from codex_adapter.protocols.supervisor.jsonrpc import Error
+from codex_adapter.protocols.supervisor.wire import METHODS, Method
+
+__all__ = ["message_definitions"]
+
+_REF: Final = "#/$defs/{name}"
+_VERSION: Final = {"const": "2.0"}
+_ID: Final = {"type": ["string", "number", "null"]}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_EVENT: Final = {"$ref": "#/$defs/EventRecord"}
+_COMPLETION: Final = {"oneOf": [{"$ref": "#/$defs/CompletedRecord"}, {"$ref": "#/$defs/FailedRecord"}]}
+_UNTYPED: Final[Mapping[tuple[str, str], Any]] = {
+    ("StartParams", "request"): {"$ref": "#/$defs/RunRequest"},
+    ("EventsResult", "events"): {"type": "array", "items": _EVENT},
+    ("EventsResult", "completion"): _COMPLETION,
+}
+"""What stands in messages letter for letter, and has a type elsewhere."""
+_NOTIFICATIONS: Final = {"run/event": ("event", _EVENT), "run/completed": ("completion", _COMPLETION)}
+
+
+def message_definitions() -> dict[str, Any]:
+    """Definitions by name: `FromSupervisor` and `ToSupervisor` for a line each way, and what these are made of.
+
+    They refer to `EventRecord`, `CompletedRecord`, `FailedRecord` and `RunRequest`, which must stand beside them.
+    """
+    kinds = {kind for method in METHODS.values() for kind in method if kind is not None}
+    _, definitions = msgspec.json.schema_components((*kinds, Error), ref_template=_REF)
+    for name, field in _UNTYPED:
+        definitions[name]["properties"][field] = _UNTYPED[name, field]
+    for name, definition in definitions.items():
+        if not name.endswith("Params") and name != "Affected":
+            optional = [field for field, schema in definition["properties"].items() if schema.pop("default", 0) is None]
+            definition["required"] = [field for field in definition["properties"] if field not in optional]
+    definitions["RpcError"] = {**definitions.pop("Error"), "title": "RpcError"}
+    requests = {f"{_title(name)}Call": _call(name, method) for name, method in METHODS.items()}
+    answers = {f"{_title(name)}Answer": _answer(method) for name, method in METHODS.items() if method.result}
+    answers["Refusal"] = _object("An error in place of a result.", id=_ID, error=_ref("RpcError"))
+    told = {f"{_title(name)}Notification": _notification(name, *of) for name, of in _NOTIFICATIONS.items()}
+    return {
+        **definitions,
+        **requests,
+        **answers,
+        **told,
+        "FromSupervisor": {"description": "A line to the daemon.", "anyOf": _or_batch(requests)},
+        "ToSupervisor": {"description": "A line of the daemon.", "anyOf": [*_or_batch(answers), *map(_ref, told)]},
+    }
+
+
+def _call(name: str, method: Method) -> dict[str, Any]:
+    """A request, or without an id a notification."""
+    needed = any(field.required for field in msgspec.structs.fields(method.params))
+    params = _ref(method.params.__name__)
+    call = _object(f"{name}, with an id to be answered.", method={"const": name}, params=params, id=_ID)
+    return {**call, "required": ["jsonrpc", "method", *(["params"] if needed else [])]}
+
+
+def _answer(method: Method) -> dict[str, Any]:
+    result = method.result or method.params
+    return _object("The result of a request.", id=_ID, result=_ref(result.__name__))
+
+
+def _notification(name: str, field: str, body: Any) -> dict[str, Any]:
+    params = {"runId": {"type": "string"}, "seq": _COUNT, field: body}
+    schema = {"type": "object", "properties": params, "required": list(params)}
+    return _object("What a run's supervisor is told.", method={"const": name}, params=schema)
+
+
+def _object(description: str, **members: Any) -> dict[str, Any]:
+    properties = {"jsonrpc": _VERSION, **members}
+    return {
+        "description": description,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _or_batch(names: Mapping[str, Any]) -> list[Any]:
+    one = [_ref(name) for name in names]
+    return [*one, {"type": "array", "items": {"anyOf": one}, "minItems": 1}]
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(name=name)}
+
+
+def _title(method: str) -> str:
+    return re.sub(r"(?:^|/)([a-z])", lambda match: match[1].upper(), method)
