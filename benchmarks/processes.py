@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Memory", "children_seconds", "descriptors", "guards"]
+__all__ = ["Memory", "children_seconds", "descriptors", "guards", "thread_seconds"]
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -36,6 +36,12 @@ def children_seconds() -> float:
     """CPU seconds of the children that this process has waited for, and of theirs."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def thread_seconds(pid: int) -> float:
+    """CPU seconds of a process that lives, by all of its threads that do."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def guards(pid: str = "self") -> Iterator[str]:

@@ -25,6 +25,7 @@ from typing import Final
 
 import trio
 
+from benchmarks.agents import GATED_AGENT, STAMPER
 from benchmarks.processes import Memory, children_seconds, descriptors, guards
 from benchmarks.streams import make
 from codex_adapter import CodexBackend, CodexConfig, RunHandle, RunRequest
@@ -36,26 +37,6 @@ _LINES: Final = 40_000
 _LINES_WHEN_IDLE: Final = 20
 _STAMP_SECONDS: Final = 0.01
 _FIRST_EVENTS: Final = 2
-_AGENT: Final = """#!/bin/sh
-read -r prompt
-printf '{"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-%012d"}\\n{"type":"turn.started"}\\n' "$$"
-case $WORK in
-  idle) head -n "$COUNT" "$STREAM"; read -r go < "$GATE";;
-  some) read -r go < "$GATE"; exec head -n "$COUNT" "$STREAM";;
-  flood) read -r go < "$GATE"; while :; do cat "$STREAM"; done;;
-  stamps) exec cat "$GATE";;
-esac
-"""
-# In a process of its own, for one that is slow must not be slow to send.
-_STAMPER: Final = """
-import itertools, os, sys, time
-gates = [os.open(gate, os.O_RDWR) for gate in sys.argv[2:]]
-line = b'{"type":"item.completed","item":{"id":"%d","type":"agent_message","text":"%d"}}\\n'
-print(flush=True)
-for number, gate in enumerate(itertools.cycle(gates)):
-    time.sleep(float(sys.argv[1]))
-    os.write(gate, line % (number, time.monotonic_ns()))
-"""
 
 Consume = Callable[[RunHandle, int], Awaitable[None]]
 
@@ -68,7 +49,7 @@ class Scale:
         self._seconds = seconds
         (folder / "stream").write_bytes(make("realistic", _LINES).data)
         agent = folder / "codex"
-        agent.write_text(_AGENT)
+        agent.write_text(GATED_AGENT)
         agent.chmod(0o755)
         self._backend = CodexBackend(CodexConfig(binary=str(agent), default_working_dir=str(folder)))
         self._gate = self._make_gate("gate")
@@ -136,7 +117,7 @@ class Scale:
                 delays[int(event.data.item_id or "")] = time.monotonic() * 1000 - int(event.text or "") / 1e6
 
         gates = [self._make_gate(f"gate-{number}") for number in range(quiet)]
-        command = [sys.executable, "-I", "-S", "-c", _STAMPER, str(_STAMP_SECONDS), *map(str, gates)]
+        command = [sys.executable, "-I", "-S", "-c", STAMPER, str(_STAMP_SECONDS), *map(str, gates)]
         self._events = []
         async with trio.open_nursery() as nursery:
             with subprocess.Popen(command, stdout=subprocess.PIPE) as stamper:  # noqa: ASYNC220

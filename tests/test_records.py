@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 from codex_adapter.errors import (
     AdapterError,
     BackendError,
+    Hint,
     InvalidAgentKindError,
     InvalidRequestError,
     RunCancelled,
@@ -19,8 +23,34 @@ from codex_adapter.errors import (
     UnknownBackendError,
     UnsupportedCapabilityError,
 )
-from codex_adapter.events import Completion, Event, ExitStatus, Session, SessionHandle, TextPart
-from codex_adapter.records import completion_body, encode_completion, encode_events
+from codex_adapter.events import (
+    Completion,
+    Dropped,
+    ErrorSource,
+    Event,
+    EventKind,
+    ExitStatus,
+    Facet,
+    Plan,
+    Session,
+    SessionHandle,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    TurnOutcome,
+    UnknownLine,
+)
+from codex_adapter.records import (
+    CompletedRecord,
+    ErrorBody,
+    FailedRecord,
+    Record,
+    completion_body,
+    decode_record,
+    encode_completion,
+    encode_events,
+    encode_record,
+)
 
 
 @pytest.mark.rule("W1")
@@ -147,3 +177,130 @@ def test_what_some_readers_take_for_the_end_of_a_line_is_escaped() -> None:
     completion = encode_completion(1, Completion(status=ExitStatus(code=0), final_text=text))
     assert b"\xe2\x80\xa8" not in completion
     assert json.loads(completion)["final_text"] == text
+
+
+TEXTS = st.text(max_size=20)
+NAMES = st.none() | TEXTS
+COUNTS = st.integers(0, 2**63)
+USAGES = st.none() | st.dictionaries(TEXTS, st.integers(-(2**70), 2**70), max_size=3)
+HINTS = st.none() | st.sampled_from(get_args(Hint))
+FACETS: st.SearchStrategy[Facet] = st.one_of(
+    st.from_type(TextPart),
+    st.from_type(ToolCall),
+    st.from_type(SessionHandle),
+    st.builds(TokenUsage, st.dictionaries(TEXTS, COUNTS, max_size=3)),
+    st.from_type(Plan),
+    st.from_type(ErrorSource),
+    st.from_type(UnknownLine),
+    st.just(Dropped()),
+)
+EVENTS = st.builds(Event, COUNTS, TEXTS, st.sampled_from(get_args(EventKind)), NAMES, NAMES, NAMES, st.none() | FACETS)
+COMPLETIONS = st.builds(
+    Completion,
+    st.builds(ExitStatus.from_returncode, st.integers(-64, 255)),
+    final_text=NAMES,
+    session_id=NAMES,
+    turn=st.sampled_from([None, *get_args(TurnOutcome)]),
+    usage=USAGES,
+    run_usage=USAGES,
+    hint=HINTS,
+)
+RECORDS: st.SearchStrategy[Record] = st.one_of(
+    EVENTS,
+    st.builds(CompletedRecord, COUNTS, COMPLETIONS),
+    st.builds(FailedRecord, seq=COUNTS, error=st.builds(ErrorBody, TEXTS, TEXTS, HINTS)),
+)
+GOLDENS = sorted((Path(__file__).parents[1] / "fixtures").rglob("*.events.jsonl"))
+
+
+@pytest.mark.rule("W1", "W2")
+@given(RECORDS)
+def test_each_record_is_read_as_what_was_written(record: Record) -> None:
+    line = encode_record(record)
+    assert decode_record(line) == record
+    assert type(decode_record(line)) is type(record)
+    assert encode_record(decode_record(line)) == line
+
+
+@pytest.mark.rule("W1", "W2")
+def test_the_records_of_all_recordings_are_read_and_written_again_to_the_byte() -> None:
+    assert GOLDENS
+    for path in GOLDENS:
+        data = path.read_bytes()
+        assert b"".join(encode_record(decode_record(line)) for line in data.splitlines()) == data, path.name
+
+
+@pytest.mark.rule("W2")
+def test_a_record_is_written_like_the_outcome_that_it_carries() -> None:
+    completion, error = Completion(ExitStatus(code=1), hint="no_network"), BackendError("other", "m", hint="forbidden")
+    assert encode_record(CompletedRecord(4, completion)) == encode_completion(4, completion)
+    body = ErrorBody("backend", "m", "forbidden")
+    assert encode_record(FailedRecord(seq=4, error=body)) == encode_completion(4, error)
+
+
+@pytest.mark.rule("W1", "W2")
+@given(RECORDS, st.dictionaries(TEXTS.map("x_".__add__), st.none() | TEXTS | st.integers(), max_size=3))
+def test_fields_that_nobody_knows_change_nothing(record: Record, others: dict[str, object]) -> None:
+    line = json.dumps({"time": "2026-11-22T07:07:02.123Z", **others, **json.loads(encode_record(record))}).encode()
+    assert decode_record(line) == record
+
+
+@pytest.mark.rule("W1", "W2")
+def test_what_a_later_release_may_write_is_read_as_far_as_it_is_known() -> None:
+    event = {"type": "event", "seq": 1, "agent_kind": "codex", "kind": "status"}
+    of_tomorrow = {"schema": "codex_adapter.tomorrow.v1", "items": 5}
+    assert decode_record(json.dumps({**event, "data": of_tomorrow}).encode()) == Event(1, "codex", "status")
+    assert decode_record(json.dumps({**event, "data": None}).encode()) == Event(1, "codex", "status")
+    failed = {"type": "completion", "seq": 1, "outcome": "failed"}
+    error = {"kind": "backend", "message": "m", "hint": "tomorrows"}
+    assert decode_record(json.dumps({**failed, "error": error}).encode()) == FailedRecord(
+        seq=1, error=ErrorBody("backend", "m")
+    )
+    completed = {"type": "completion", "seq": 1, "outcome": "completed", "status": {"code": 0}, "hint": ["x"]}
+    assert decode_record(json.dumps(completed).encode()) == CompletedRecord(1, Completion(ExitStatus(code=0)))
+
+
+@pytest.mark.rule("W1", "W2", "X1")
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"SECRET",
+        b'"SECRET"',
+        b"[]",
+        b'{"SECRET":1}',
+        b"[" * 100_000,
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","x":' + b"[" * 100_000,
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","channel":"SECRET',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","channel":"SECRET\xff"}',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","channel":"SECRET\\ud800"}',
+        b'{"type":"event","seq":-1,"agent_kind":"codex","kind":"status"}',
+        b'{"type":"event","seq":"SECRET","agent_kind":"codex","kind":"status"}',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"SECRET"}',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","data":"SECRET"}',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","data":{"schema":7}}',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","data":{"schema":"codex_adapter.plan.v1"}}',
+        b'{"type":"event","seq":0,"agent_kind":"codex","kind":"status","data":{"dropped":{"reason":"SECRET"}}}',
+        b'{"type":"SECRET","seq":0}',
+        b'{"type":"completion","seq":0}',
+        b'{"type":"completion","seq":0,"outcome":"SECRET"}',
+        b'{"type":"completion","seq":0,"outcome":"completed"}',
+        b'{"type":"completion","seq":0,"outcome":"completed","status":"SECRET"}',
+        b'{"type":"completion","seq":0,"outcome":"failed","error":"SECRET"}',
+        b'{"type":"completion","seq":0,"outcome":"failed","error":{"kind":"SECRET"}}',
+    ],
+    ids=lambda line: line[:100].decode(errors="replace"),
+)
+def test_what_is_no_record_is_refused_and_nothing_of_it_is_said(line: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^not a record: ") as refused:
+        decode_record(line)
+    assert "SECRET" not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__context__ is None or refused.value.__suppress_context__
+
+
+@pytest.mark.rule("W1", "X1")
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_record_or_refused(data: bytes) -> None:
+    with suppress(ValueError):
+        decode_record(data)

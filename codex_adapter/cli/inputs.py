@@ -5,14 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import select
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 import msgspec
 import trio
 
 from codex_adapter import InvalidRequestError
 
-__all__ = ["MAX_INPUT_BYTES", "decode_json", "read_input"]
+__all__ = ["MAX_INPUT_BYTES", "decode_json", "open_input", "read_input"]
+
+_T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 
 MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
 """More than this is no request: the newest CLI itself takes prompts of up to a million characters."""
@@ -25,8 +30,26 @@ async def read_input(path: str) -> bytes:
 
     Raises OSError when it cannot be read, and `InvalidRequestError` when it is longer than `MAX_INPUT_BYTES`.
     """
+    return await _in_a_thread(_read, path)
+
+
+@asynccontextmanager
+async def open_input(path: str) -> AsyncIterator[Callable[[], Awaitable[bytes]]]:
+    """A file, or standard input for `-`, of any length: gives what reads its next bytes, none at its end.
+
+    Opening and reading raise OSError; a cancellation does not wait for what never comes.
+    """
+    fd = 0 if path == "-" else await _in_a_thread(os.open, path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return await trio.to_thread.run_sync(_read, path, abandon_on_cancel=True)
+        yield lambda: _in_a_thread(_read_some, fd)
+    finally:
+        if fd:
+            os.close(fd)
+
+
+async def _in_a_thread(call: Callable[[*_Ts], _T], *words: *_Ts) -> _T:
+    try:
+        return await trio.to_thread.run_sync(call, *words, abandon_on_cancel=True)
     except RuntimeError:
         raise OSError(errno.EAGAIN, "no thread can be started") from None
 

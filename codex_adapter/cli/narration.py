@@ -14,7 +14,7 @@ from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.advice import ADVICE
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
-__all__ = ["Line", "Narrator", "Tone", "printable"]
+__all__ = ["Line", "Narrator", "Tone", "call_label", "printable"]
 
 Tone: TypeAlias = Literal[
     "answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 class _Open(NamedTuple):
     label: str
-    since: float
+    since: float | None
 
 
 def printable(text: str) -> str:
@@ -50,20 +50,24 @@ def printable(text: str) -> str:
 
 
 class Narrator:
-    """Tells one run. `clock` gives seconds; how long a tool call took is measured between its events."""
+    """Tells one run. `clock` gives seconds; how long a tool call took is measured between its events.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    A clock that gives None does not know, and then no time is told. With `offsets`, each tool call is told with the
+    time since the beginning of the run.
+    """
+
+    def __init__(self, clock: Callable[[], float | None] = time.monotonic, *, offsets: bool = False) -> None:
         self._clock = clock
+        self._offsets = offsets
         self._began = clock()
-        self._texts: dict[str | None, str] = {}
+        self._texts: dict[str | None, list[str]] = {}
         self._tools: dict[str | None, _Open] = {}
         self.plan: list[str] = []
 
     @property
     def running(self) -> list[str]:
         """The tool calls that are open, with their seconds so far."""
-        now = self._clock()
-        return [f"{tool.label} ({now - tool.since:.0f} s)" for tool in self._tools.values()]
+        return [_with(tool.label, self._since(tool.since, digits=0)) for tool in self._tools.values()]
 
     def tell(self, event: Event) -> list[Line]:
         """The lines for one event; none for what is of no interest to a person."""
@@ -86,14 +90,18 @@ class Narrator:
         warning = event.kind == "error" and isinstance(event.data, ErrorSource)
         return [Line("warning" if warning else "error", printable(event.message))]
 
-    def end(self, outcome: Completion | AdapterError) -> list[Line]:
-        """The last lines of the run."""
-        lines = [Line("answer", printable(text)) for text in self._texts.values() if text]
-        took = f"{self._clock() - self._began:.1f} s"
+    def end(self, outcome: Completion | AdapterError | None) -> list[Line]:
+        """The last lines of the run; None where it is not known how it ended, or whether it has."""
+        lines = [Line("answer", printable(text)) for text in map("".join, self._texts.values()) if text]
+        took = self._since(self._began)
+        if outcome is None:
+            lines += [Line("started", f"not ended: {label}") for label in self.running]
+            told = "no completion: the run still goes on, or who wrote this was killed"
+            return [*lines, Line("warning", _with(told, took))]
         hint = outcome.hint if isinstance(outcome, Completion | BackendError) else None
         advice = [] if hint is None else [Line("warning", ADVICE[hint])]
         if not isinstance(outcome, Completion):
-            return [*lines, *advice, Line("error", f"failed: {printable(str(outcome))} ({took})")]
+            return [*lines, *advice, Line("error", _with(f"failed: {printable(str(outcome))}", took))]
         usage = outcome.usage or {}
         if usage:
             counts = f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
@@ -101,31 +109,42 @@ class Narrator:
         if outcome.status.success:
             unfinished = outcome.turn in ("failed", "cut_off")
             turn = f", but the turn {'failed' if outcome.turn == 'failed' else 'was cut off'}" if unfinished else ""
-            return [*lines, *advice, Line("error" if unfinished else "ok", f"completed{turn} ({took})")]
-        return [*lines, *advice, Line("failed", f"ended with {outcome.status} ({took})")]
+            return [*lines, *advice, Line("error" if unfinished else "ok", _with(f"completed{turn}", took))]
+        return [*lines, *advice, Line("failed", _with(f"ended with {outcome.status}", took))]
+
+    def _since(self, then: float | None, *, digits: int = 1) -> list[str]:
+        now = self._clock()
+        return [] if now is None or then is None else [f"{max(0.0, now - then):.{digits}f} s"]
+
+    def _offset(self) -> list[str]:
+        return [f"at {facts}" for facts in self._since(self._began)] if self._offsets else []
 
     def _text(self, part: TextPart, text: str) -> list[Line]:
-        whole = text if part.phase != "delta" and part.part == 1 else self._texts.get(part.item_id, "") + text
-        self._texts[part.item_id] = whole
+        pieces = self._texts.setdefault(part.item_id, [])
+        if part.phase != "delta" and part.part == 1:
+            pieces.clear()
+        pieces.append(text)
         if part.phase != "complete" or part.part < part.parts:
             return []
-        del self._texts[part.item_id]
+        whole = "".join(self._texts.pop(part.item_id))
         return [Line("thought" if part.item_type == "reasoning" else "answer", printable(whole))] if whole else []
 
     def _tool(self, call: ToolCall) -> list[Line]:
         tool = call.tool
         if tool.phase in ("start", "delta"):
             known = tool.backend_item_id in self._tools
-            label = _label(call)
+            label = call_label(call)
             self._tools.setdefault(tool.backend_item_id, _Open(label, self._clock()))
-            return [] if known else [Line("started", label)]
+            return [] if known else [Line("started", _with(label, self._offset()))]
         begun = self._tools.pop(tool.backend_item_id, None)
         facts = [] if tool.exit_code is None else [f"exit {tool.exit_code}"]
         if begun is not None:
-            facts.append(f"{self._clock() - begun.since:.1f} s")
+            facts += self._since(begun.since)
+        else:
+            facts += self._offset()
         if tool.status == "completed":
-            return [Line("ok", _with(_label(call), facts))]
-        return [Line("failed", _with(_label(call), [tool.status, *facts])), *_tail(call)]
+            return [Line("ok", _with(call_label(call), facts))]
+        return [Line("failed", _with(call_label(call), [tool.status, *facts])), *_tail(call)]
 
 
 def _with(label: str, facts: Iterable[str]) -> str:
@@ -133,7 +152,8 @@ def _with(label: str, facts: Iterable[str]) -> str:
     return f"{label} ({told})" if told else label
 
 
-def _label(call: ToolCall) -> str:
+def call_label(call: ToolCall) -> str:
+    """A tool call in one line of safe text: the command, the files, or the name of what was called."""
     given, kind = call.input, call.tool.kind
     if given is not None and given.command is not None:
         return f"$ {_first_line(_bare_command(given.command.text))}"

@@ -56,6 +56,15 @@ class Output:
                 self._take_back(written - 1 - data.rfind(b"\n", 0, written))
         return self._open
 
+    def write_now(self, data: bytes) -> int:
+        """Write what there is room for at once, and tell how many bytes that was; `write` the rest before all else."""
+        if self._step is not None or not self._open:
+            return 0
+        try:
+            return os.write(self._fd, data)
+        except OSError:
+            return 0  # `write` finds out why
+
     def hurry(self) -> None:
         """Wait for the reader no longer than a moment from now on."""
         self._deadline = min(self._deadline, trio.current_time() + _LAST_PATIENCE)

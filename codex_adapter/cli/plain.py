@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from codex_adapter import AdapterError, Completion, Event
 from codex_adapter.cli.narration import Line, Narrator, Tone
 
-__all__ = ["PREFIXES", "PlainView"]
+__all__ = ["PREFIXES", "PlainView", "plain_text"]
 
 PREFIXES: Final[dict[Tone, str]] = {
     "answer": "",
@@ -34,7 +34,7 @@ class PlainView:
 
     def events(self, batch: Sequence[Event]) -> bytes:
         """As `View.events`."""
-        return b"".join(_lines(line) for event in batch for line in self._narrator.tell(event))
+        return plain_text(line for event in batch for line in self._narrator.tell(event))
 
     def refresh(self) -> bytes:
         """Nothing."""
@@ -42,7 +42,12 @@ class PlainView:
 
     def completion(self, outcome: Completion | AdapterError) -> bytes:
         """As `View.completion`."""
-        return b"".join(map(_lines, self._narrator.end(outcome)))
+        return plain_text(self._narrator.end(outcome))
+
+
+def plain_text(lines: Iterable[Line]) -> bytes:
+    """The lines, each with the sign of its kind before it."""
+    return b"".join(map(_lines, lines))
 
 
 def _lines(line: Line) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from codex_adapter import AdapterError, Completion, Event
 from codex_adapter.cli.narration import Line, Narrator, Tone
 
-__all__ = ["LiveView"]
+__all__ = ["LiveView", "StyledLines"]
 
 _STYLES: Final[dict[Tone, tuple[str, str]]] = {
     "answer": ("", ""),
@@ -28,7 +28,27 @@ _STYLES: Final[dict[Tone, tuple[str, str]]] = {
     "error": ("✗ ", "bold red"),
 }
 """The sign before each line and its style; tool calls that have started, and the plan, stand in the live part."""
+_STATIC_STYLES: Final[dict[Tone, tuple[str, str]]] = {"started": ("… ", "cyan"), "plan": ("  ", "magenta")}
+"""The same where nothing is live."""
 _MOST_RUNNING: Final = 5
+
+
+class StyledLines:
+    """Lines of what is over, in colours; `fd` is the terminal, asked for nothing but its size."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def __call__(self, lines: Iterable[Line]) -> bytes:
+        """The bytes that show the lines."""
+        paper = io.StringIO()
+        console = Console(file=paper, force_terminal=True, markup=False, emoji=False, highlight=False)
+        with suppress(OSError):
+            console.size = os.get_terminal_size(self._fd)
+        for line in lines:
+            sign, style = {**_STYLES, **_STATIC_STYLES}[line.tone]
+            console.print(Text(sign + line.text, style=style))
+        return paper.getvalue().encode()
 
 
 class LiveView:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from codex_adapter import AdapterError, Completion, Event
 from codex_adapter.cli.output import Output
 from codex_adapter.records import encode_completion, encode_events
 
-__all__ = ["JsonLines", "View", "choose_view", "text_view"]
+if TYPE_CHECKING:
+    from codex_adapter.cli.narration import Line
+
+__all__ = ["JsonLines", "View", "choose_view", "line_printer", "text_view"]
 
 
 class View(Protocol):
@@ -61,7 +64,7 @@ def choose_view(form: str | None, output: Output) -> Callable[[], View]:
 
 def text_view(output: Output) -> Callable[[], View]:
     """The live view where the terminal can show it and rich is installed, plain lines elsewhere (C7)."""
-    if output.is_terminal and os.environ.get("TERM", "dumb") != "dumb":
+    if _can_show_colours(output):
         try:
             from codex_adapter.cli.pretty import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
         except ImportError:
@@ -71,3 +74,21 @@ def text_view(output: Output) -> Callable[[], View]:
     from codex_adapter.cli.plain import PlainView  # noqa: PLC0415 - most runs are shown to a program
 
     return PlainView
+
+
+def line_printer(output: Output) -> Callable[[Iterable[Line]], bytes]:
+    """What shows the lines of a run that is over: in colours under the same conditions as `text_view` (C7)."""
+    if _can_show_colours(output):
+        try:
+            from codex_adapter.cli.pretty import StyledLines  # noqa: PLC0415 - as above
+        except ImportError:
+            pass
+        else:
+            return StyledLines(output.fd)
+    from codex_adapter.cli.plain import plain_text  # noqa: PLC0415 - as above
+
+    return plain_text
+
+
+def _can_show_colours(output: Output) -> bool:
+    return output.is_terminal and os.environ.get("TERM", "dumb") != "dumb"

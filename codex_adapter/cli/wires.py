@@ -22,6 +22,7 @@ class StandardWires:
     def __init__(self, output: Output) -> None:
         self._output = output
         self.write = output.write
+        self.write_now = output.write_now
         self.wait_reader_gone = output.wait_reader_gone
         self._waits = True
 

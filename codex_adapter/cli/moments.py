@@ -1,0 +1,91 @@
+"""Lines of a journal, or of saved output, to records with what places them: their time, their run, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import msgspec
+
+from codex_adapter.core.framing import Line, LineFramer, OversizeLine, content_of
+from codex_adapter.events import Event
+from codex_adapter.records import Record, decode_record
+
+__all__ = ["Moment", "MomentReader"]
+
+_MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+_END_OF_TIME: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+
+
+class Moment(NamedTuple):
+    """A record in its place.
+
+    `time` is when it was written, in seconds since 1970, None where the line does not say; `opens` when a run begins
+    with it; `missing` is how many records of its run are not there between the one before and it (W1).
+    """
+
+    record: Record
+    time: float | None
+    opens: bool
+    missing: int
+
+
+class _Stamp(msgspec.Struct):
+    time: datetime | None = None
+
+
+class MomentReader:
+    """Reads the bytes of one file as they come (C10).
+
+    `records` counts them, `strange` the lines that are none; `torn` tells of a last one that is not whole.
+    """
+
+    def __init__(self) -> None:
+        self._framer = LineFramer(_MAX_LINE_BYTES)
+        self._stamps = msgspec.json.Decoder(_Stamp)
+        self._next_seq: int | None = None
+        self.records = 0
+        self.strange = 0
+        self.torn = False
+
+    def receive_data(self, data: bytes) -> Iterator[Moment]:
+        """The records of the lines that `data` completes."""
+        return self._moments(self._framer.receive_data(data))
+
+    def receive_eof(self) -> Iterator[Moment]:
+        """The record after the last newline, if there is one."""
+        strange = self.strange
+        yield from self._moments(self._framer.receive_eof())
+        self.torn = self.strange > strange
+        self.strange = strange
+
+    def _moments(self, lines: list[Line]) -> Iterator[Moment]:
+        for line in lines:
+            if isinstance(line, OversizeLine):
+                self.strange += 1
+            elif content := bytes(content_of(line)):
+                try:
+                    record = decode_record(content)
+                except ValueError:
+                    self.strange += 1
+                else:
+                    yield self._placed(record, self._time(content))
+
+    def _placed(self, record: Record, time: float | None) -> Moment:
+        self.records += 1
+        opens = self._next_seq is None or record.seq < self._next_seq
+        missing = record.seq - (0 if opens or self._next_seq is None else self._next_seq)
+        # After its completion a run has nothing more: whatever comes begins another.
+        self._next_seq = record.seq + 1 if isinstance(record, Event) else None
+        return Moment(record, time, opens, missing)
+
+    def _time(self, line: bytes) -> float | None:
+        try:
+            time = self._stamps.decode(line).time
+        except msgspec.MsgspecError:
+            return None
+        if time is None:
+            return None
+        seconds = (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
+        return seconds if 0 <= seconds < _END_OF_TIME else None

@@ -1,0 +1,153 @@
+"""Runs as one HTML page that needs nothing else: no script, no network, no second file (C10)."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final
+
+from codex_adapter.cli.markup import Content, Markup, element
+from codex_adapter.cli.page_story import story_section, troubles_section
+from codex_adapter.cli.page_timeline import timeline_section
+from codex_adapter.cli.timeline import RunTimeline
+from codex_adapter.cli.wording import amount, date_of, duration, tokens, verdict
+from codex_adapter.records import CompletedRecord
+
+__all__ = ["page"]
+
+_COUNTS: Final = {
+    "input_tokens": "Input",
+    "cached_input_tokens": "Cached input",
+    "cache_write_input_tokens": "Cache writes",
+    "output_tokens": "Output",
+    "reasoning_output_tokens": "Reasoning",
+}
+"""The tokens that the CLI counts, and what they are called; others keep the CLI's name."""
+
+
+def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
+    """The page, as a file; `remarks` are sentences on what could not be read."""
+    style = files("codex_adapter.cli").joinpath("page.css").read_text("utf-8")
+    allowed = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", _title(runs)),
+        element("style", Markup(style)),
+    )
+    articles = [_article(run, number, len(runs)) for number, run in enumerate(runs, 1)]
+    body = element("body", element("main", *articles), element("footer", *_foot(remarks)))
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n".encode()
+
+
+def _title(runs: Sequence[RunTimeline]) -> str:
+    told = verdict(runs[0].ending).headline if len(runs) == 1 else amount(len(runs), "run")
+    return f"{told} - codex-adapter"
+
+
+def _article(run: RunTimeline, number: int, of: int) -> Markup:
+    told = verdict(run.ending)
+    when = [] if run.span.began is None else [date_of(run.span.began)]
+    which = [f"Run {number} of {of}"] if of > 1 else ["Codex run"]
+    header = element(
+        "header",
+        element("p", " · ".join([*which, *when]), class_="eyebrow"),
+        element("h1", told.headline, id=f"r{number}", class_=told.outcome),
+        *(element("p", sentence, class_="lead", dir="auto") for sentence in told.sentences),
+        element("dl", *_facts(run)),
+    )
+    sections = (timeline_section(run, number) if run.turns else Markup(), _plan(run), troubles_section(run, number))
+    return element("article", header, *sections, story_section(run, number), _tokens(run), aria_labelledby=f"r{number}")
+
+
+def _facts(run: RunTimeline) -> Iterator[Markup]:
+    if run.timed and run.span.seconds is not None:
+        yield _fact("Duration", duration(run.span.seconds))
+    usage = _usage(run)
+    if usage:
+        cached = usage.get("cached_input_tokens")
+        yield _fact("Tokens", tokens(usage), f"{cached:,} of them cached" if cached else None)
+    calls = run.calls
+    if calls:
+        failed = sum(call.outcome == "failed" for call in calls)
+        yield _fact("Tool calls", f"{len(calls):,}", f"{failed:,} failed" if failed else None)
+    if len(run.turns) > 1:
+        yield _fact("Turns", f"{len(run.turns):,}")
+    if run.session_id is not None:
+        yield _fact("Session", element("code", run.session_id))
+
+
+def _fact(name: str, value: Content, more: str | None = None) -> Markup:
+    small = "" if more is None else element("span", more, class_="more")
+    return element("div", element("dt", name), element("dd", value, small))
+
+
+def _usage(run: RunTimeline) -> dict[str, int] | None:
+    if isinstance(run.ending, CompletedRecord):
+        return run.ending.completion.run_usage or run.ending.completion.usage
+    return next((turn.usage for turn in reversed(run.turns) if turn.usage), None)
+
+
+def _plan(run: RunTimeline) -> Markup:
+    if not run.plan:
+        return Markup()
+    done = sum(step.completed for step in run.plan)
+    share = f"{100 * done / len(run.plan):.1f}%"
+    bar = element(
+        "svg",
+        element("rect", width="100%", height="6", class_="rest"),
+        element("rect", width=share, height="6", class_="completed"),
+        width="100%",
+        height="6",
+        aria_hidden="true",
+    )
+    steps = [
+        element(
+            "li",
+            element("span", "done" if step.completed else "to do", class_="unseen"),
+            element("span", step.text, dir="auto"),
+            class_="done" if step.completed else "todo",
+        )
+        for step in run.plan
+    ]
+    told = element("p", f"{done} of {amount(len(steps), 'step')} done", class_="scale")
+    return element("section", element("h2", "Plan"), told, bar, element("ol", *steps, role="list"), class_="plan")
+
+
+def _tokens(run: RunTimeline) -> Markup:
+    rows = [(f"Turn {place}", turn.usage) for place, turn in enumerate(run.turns, 1) if turn.usage]
+    if isinstance(run.ending, CompletedRecord) and run.ending.completion.run_usage:
+        rows.append(("This run alone", run.ending.completion.run_usage))
+    if not rows:
+        return Markup()
+    names = list(dict.fromkeys([*_COUNTS, *(name for _, usage in rows for name in usage)]))
+    names = [name for name in names if any(name in usage for _, usage in rows)]
+    head = element("tr", element("th", "As of", scope="col"), *(_column(name) for name in names))
+    body = [
+        element(
+            "tr",
+            element("th", label, scope="row"),
+            *(element("td", f"{usage[name]:,}" if name in usage else "–") for name in names),
+        )
+        for label, usage in rows
+    ]
+    told = "As the CLI counts them: since its release 0.80 for the whole session up to the end of the turn."
+    table = element("table", element("caption", told), element("thead", head), element("tbody", *body))
+    return element("section", element("h2", "Tokens"), element("div", table, class_="wide"), class_="tokens")
+
+
+def _column(name: str) -> Markup:
+    return element("th", _COUNTS.get(name, name), scope="col")
+
+
+def _foot(remarks: Sequence[str]) -> Iterator[Markup]:
+    for remark in remarks:
+        yield element("p", remark)
+    yield element("p", "Made by codex-adapter. This page holds all that it shows, and asks nothing of a network.")

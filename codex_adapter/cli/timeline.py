@@ -1,0 +1,181 @@
+"""The records of a run -> what happened when: turns, tool calls, texts, plan, tokens, and how it ended (C10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from codex_adapter.cli.happenings import Call, Entry, Gap, Level, Note, Outcome, Span, Text, Turn, place_of
+from codex_adapter.cli.moments import Moment
+from codex_adapter.events import (
+    Dropped,
+    ErrorSource,
+    Event,
+    Plan,
+    PlanItem,
+    SessionHandle,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    UnknownLine,
+)
+from codex_adapter.records import CompletedRecord, FailedRecord
+
+__all__ = ["RunTimeline", "timelines"]
+
+
+class RunTimeline:
+    """Takes the moments of one run, and has what they tell so far.
+
+    `before` are the entries that came before the first turn and between turns; `span` is the whole run.
+    """
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.before: list[Entry] = []
+        self.plan: tuple[PlanItem, ...] = ()
+        self.session_id: str | None = None
+        self.ending: CompletedRecord | FailedRecord | None = None
+        self.span = Span(0, None)
+        self._turn: Turn | None = None
+        self._in_team = False
+        self._calls: dict[str, Call] = {}
+        self._texts: dict[str | None, Text] = {}
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All of them, in order."""
+        return sorted([*self.before, *(entry for turn in self.turns for entry in turn.entries)], key=place_of)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The tool calls, in the order in which they began."""
+        return [call for turn in self.turns for call in turn.calls]
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a stretch of time to draw to scale."""
+        return bool(self.span.seconds)
+
+    def add(self, moment: Moment) -> None:
+        """Take the next record of the run."""
+        record, time = moment.record, moment.time
+        if self.span.last is None:
+            self.span.first = record.seq
+        if self.span.began is None:
+            self.span.began = time
+        self.span.last = record.seq
+        self.span.ended = time if time is not None else self.span.ended
+        if moment.missing:
+            self._entries().append(Gap(record.seq, time, moment.missing))
+        if isinstance(record, Event):
+            self._event(record, time)
+        else:
+            self._end(record, time)
+
+    def _entries(self) -> list[Entry]:
+        return self.before if self._turn is None else self._turn.entries
+
+    def _event(self, event: Event, time: float | None) -> None:
+        match event.data:
+            case TextPart() as part:
+                self._text(part, event.text or "", event.seq, time)
+            case ToolCall() as facet:
+                self._call(facet, event.seq, time)
+            case SessionHandle(session=session):
+                self.session_id = session.id
+            case Plan(items=items):
+                self.plan = items
+            case TokenUsage(usage=usage):
+                self._close("completed", event.seq, time, usage)
+            case UnknownLine(type=name, item_type=item):
+                self._note(
+                    "notice", f"an event of an unknown kind: {item or name or 'without a name'}", event.seq, time
+                )
+            case _:
+                self._other(event, time)
+
+    def _other(self, event: Event, time: float | None) -> None:
+        if event.message is not None:
+            level: Level = "warning" if isinstance(event.data, ErrorSource) else "error"
+            self._note(level, event.message, event.seq, time)
+            if event.kind == "status" and event.message == "turn failed":
+                self._close("failed", event.seq, time)
+        elif isinstance(event.data, Dropped):
+            self._note("notice", "details were too large to be kept", event.seq, time)
+        elif event.kind == "status" and not self._in_team:
+            # Without tokens, the end of a turn looks like the beginning of one.
+            if self._turn is None or not self._turn.entries:
+                self._open(event.seq, time)
+            else:
+                self._close("completed", event.seq, time)
+
+    def _open(self, seq: int, time: float | None) -> Turn:
+        if self._turn is None:
+            self._turn = Turn(Span(seq, time))
+            self.turns.append(self._turn)
+        else:
+            self._turn.span = Span(seq, time)
+        return self._turn
+
+    def _close(self, outcome: Outcome, seq: int, time: float | None, usage: dict[str, int] | None = None) -> None:
+        turn = self._turn or self._open(seq, time)
+        turn.outcome, turn.usage = outcome, usage
+        turn.span.last, turn.span.ended = seq, time
+        self._turn, self._in_team = None, False
+        self._texts.clear()
+        # One that was closed without a result may still get it; the id of any other may come again.
+        self._calls = {id_: call for id_, call in self._calls.items() if call.outcome == "unanswered"}
+
+    def _text(self, part: TextPart, text: str, seq: int, time: float | None) -> None:
+        known = self._texts.get(part.item_id)
+        if known is None:
+            known = self._texts[part.item_id] = Text(seq, time, part.item_type == "reasoning")
+            (self._turn or self._open(seq, time)).entries.append(known)
+        if part.phase != "delta" and part.part == 1:
+            known.pieces.clear()
+        known.pieces.append(text)
+        if part.phase == "complete" and part.part >= part.parts:
+            del self._texts[part.item_id]
+
+    def _call(self, facet: ToolCall, seq: int, time: float | None) -> None:
+        tool = facet.tool
+        ends = tool.phase in ("complete", "fail")
+        call = None if tool.backend_item_id is None else self._calls.get(tool.backend_item_id)
+        if call is None or call.outcome in ("completed", "failed"):
+            call = Call(facet, facet, Span(seq, time), started=not ends)
+            (self._turn or self._open(seq, time)).entries.append(call)
+            if tool.backend_item_id is not None:
+                self._calls[tool.backend_item_id] = call
+        self._in_team = self._in_team or tool.kind == "collab_tool_call"
+        call.facet = facet
+        if ends:
+            call.span.last, call.span.ended = seq, time
+            call.outcome = _outcome(facet)
+
+    def _note(self, level: Level, text: str, seq: int, time: float | None) -> None:
+        self._entries().append(Note(seq, time, level, text))
+
+    def _end(self, record: CompletedRecord | FailedRecord, time: float | None) -> None:
+        self.ending = record
+        told = record.completion.turn if isinstance(record, CompletedRecord) else None
+        if self._turn is not None:
+            self._close(told or "cut_off", record.seq, time)
+        if isinstance(record, CompletedRecord):
+            self.session_id = self.session_id or record.completion.session_id
+
+
+def _outcome(facet: ToolCall) -> Outcome:
+    match facet.tool.status:
+        case "completed" | "failed" as status:
+            return status
+    return "unanswered"
+
+
+def timelines(moments: Iterable[Moment]) -> list[RunTimeline]:
+    """The runs that the moments of one file tell of, one after the other."""
+    runs: list[RunTimeline] = []
+    for moment in moments:
+        if moment.opens:
+            runs.append(RunTimeline())
+        runs[-1].add(moment)
+    return runs

@@ -1,0 +1,177 @@
+"""`codex-adapter view`: the records of past runs, shown to a person as text or as a page (C10)."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from codex_adapter import AdapterError, BackendError, Completion, Event
+from codex_adapter.cli.arguments import Command, Once, Parser
+from codex_adapter.cli.complaints import UsageError, complain
+from codex_adapter.cli.inputs import open_input
+from codex_adapter.cli.moments import Moment, MomentReader
+from codex_adapter.cli.narration import Line, Narrator, printable
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.views import line_printer
+from codex_adapter.cli.wording import amount, date_of
+from codex_adapter.records import CompletedRecord, FailedRecord
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Shows what `run --format jsonl` has written, or the journal that `serve --journal` keeps of a run: as text, or as one
+HTML page that needs nothing else. Times are shown where the file has them, which a journal does. The file is only read.
+"""
+_EXAMPLES = """\
+  codex-adapter view journal/0199a213.jsonl
+  codex-adapter view --html run.html journal/0199a213.jsonl
+  codex-adapter run --format jsonl 'Fix the failing test' | tee run.jsonl | codex-adapter view -
+"""
+_NO_RECORD: Final = (
+    "FILE: there is no record in it; give what `run --format jsonl` wrote, or a journal of `serve`"
+    " (recorded output of the Codex CLI itself is for `replay`)"
+)
+
+
+_UNREADABLE: Final = "FILE: cannot be read; give the path of a file of records, or - for standard input"
+
+
+def _parser() -> Parser:
+    parser = Parser("view", "[OPTIONS] FILE", _DESCRIPTION, _EXAMPLES)
+    add = parser.add_argument
+    add("file", metavar="FILE", help="records, one a line; - for standard input")
+    add("--html", action=Once, metavar="OUT", help="write a page to this file instead; - for standard output")
+    return parser
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    if options.html is not None:
+        _keep_apart(options.file, options.html)
+    with stop.interrupting():
+        if options.html is None:
+            await _show_text(options.file, output)
+        else:
+            await _write_page(options.file, options.html, output)
+    return stop.exit_status or 0
+
+
+async def _show_text(file: str, output: Output) -> None:
+    reader, teller = MomentReader(), _Teller()
+    show = line_printer(output)
+
+    async def take(moments: Iterable[Moment]) -> bool:
+        return await output.write(show(teller.tell(moments)))
+
+    await _read(file, reader, take)
+    await output.write(show(teller.end()))
+    for remark in _remarks(reader):
+        complain(remark)
+
+
+async def _write_page(file: str, out: str, output: Output) -> None:
+    from codex_adapter.cli.page import page  # noqa: PLC0415 - these three are for pages only
+    from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415
+    from codex_adapter.cli.timeline import timelines  # noqa: PLC0415
+
+    reader = MomentReader()
+    moments: list[Moment] = []
+
+    async def take(more: Iterable[Moment]) -> bool:
+        moments.extend(more)
+        await trio.lowlevel.checkpoint()
+        return True
+
+    await _read(file, reader, take)
+    remarks = _remarks(reader)
+    content = await trio.to_thread.run_sync(lambda: page(timelines(moments), remarks), abandon_on_cancel=True)
+    if out == "-":
+        await output.write(content)
+    else:
+        try:
+            target = await trio.to_thread.run_sync(replace_file, out, content)
+        except (OSError, ValueError) as error:
+            reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
+            raise UsageError(f"--html: OUT cannot be written ({reason})") from None
+        await output.write(f"The page is in {printable(str(target))}\n".encode(errors="backslashreplace"))
+    for remark in remarks:
+        complain(remark)
+
+
+async def _read(file: str, reader: MomentReader, take: Callable[[Iterable[Moment]], Awaitable[bool]]) -> None:
+    """Give the records of a file as they come, while they are taken. Raises `UsageError` where there are none."""
+    try:
+        async with open_input(file) as read:
+            while data := await read():
+                if not await take(reader.receive_data(data)):
+                    return
+            await take(reader.receive_eof())
+    except (OSError, ValueError):
+        raise UsageError(_UNREADABLE) from None
+    if not reader.records:
+        raise UsageError(_NO_RECORD)
+
+
+def _remarks(reader: MomentReader) -> list[str]:
+    """What could not be read, in sentences that hold nothing of it."""
+    lines = amount(reader.strange, "line is no record and was", "lines are no records and were")
+    strange = [f"{lines} left out"] if reader.strange else []
+    return [*strange, *(["the last line is torn: whoever wrote it was stopped"] if reader.torn else [])]
+
+
+def _keep_apart(file: str, out: str) -> None:
+    """The file is only read; a page in its place would be the end of it. Raises `UsageError`."""
+    try:
+        same = out != "-" and os.path.samestat(os.fstat(0) if file == "-" else Path(file).stat(), Path(out).stat())
+    except (OSError, ValueError):
+        return
+    if same:
+        raise UsageError("--html: OUT must be another file than FILE")
+
+
+class _Teller:
+    """Tells the runs of one file; the clock stands at the last time that was read."""
+
+    def __init__(self) -> None:
+        self._time: float | None = None
+        self._narrator: Narrator | None = None
+
+    def tell(self, moments: Iterable[Moment]) -> list[Line]:
+        """The lines for the next records."""
+        return list(chain.from_iterable(map(self._tell, moments)))
+
+    def end(self) -> list[Line]:
+        """The lines where the records end; none when the run had its completion."""
+        return [] if self._narrator is None else self._narrator.end(None)
+
+    def _tell(self, moment: Moment) -> list[Line]:
+        lines: list[Line] = []
+        if moment.opens or self._narrator is None:
+            lines += self.end()
+            self._time = moment.time
+            self._narrator = Narrator(lambda: self._time, offsets=True)
+            lines += [] if self._time is None else [Line("notice", f"run of {date_of(self._time)}")]
+        self._time = self._time if moment.time is None else moment.time
+        if moment.missing:
+            lines.append(Line("warning", f"{amount(moment.missing, 'record')} missing here"))
+        if isinstance(moment.record, Event):
+            return [*lines, *self._narrator.tell(moment.record)]
+        lines += self._narrator.end(_outcome(moment.record))
+        self._narrator = None
+        return lines
+
+
+def _outcome(record: CompletedRecord | FailedRecord) -> Completion | AdapterError:
+    if isinstance(record, CompletedRecord):
+        return record.completion
+    return BackendError("other", record.error.message, hint=record.error.hint)
+
+
+COMMAND = Command(_parser, _perform)

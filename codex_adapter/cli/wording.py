@@ -1,0 +1,102 @@
+"""How times, numbers and outcomes are put for a person who looks back at a run (C10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from codex_adapter.cli.advice import ADVICE
+from codex_adapter.cli.happenings import Outcome
+from codex_adapter.events import Completion
+from codex_adapter.records import CompletedRecord, FailedRecord
+
+__all__ = ["OUTCOMES", "Verdict", "amount", "date_of", "duration", "offset", "size", "tokens", "verdict"]
+
+OUTCOMES: Final[Mapping[Outcome, str]] = {
+    "completed": "completed",
+    "failed": "failed",
+    "cut_off": "cut off",
+    "unanswered": "no result",
+    "open": "not ended",
+}
+"""The outcome of a turn or of a tool call in words."""
+
+
+class Verdict(NamedTuple):
+    """How a run ended: as an outcome, in words, and in sentences that say more."""
+
+    outcome: Outcome
+    headline: str
+    sentences: list[str]
+
+
+def verdict(ending: CompletedRecord | FailedRecord | None) -> Verdict:
+    """What the completion record says, or that there is none (W2, F9)."""
+    if ending is None:
+        return Verdict("open", "No completion", ["The run still goes on, or whoever wrote its records was killed."])
+    if isinstance(ending, FailedRecord):
+        hint, message = ending.error.hint, ending.error.message
+        return Verdict("failed", "Failed", [message, *([] if hint is None else [_sentence(ADVICE[hint])])])
+    completion = ending.completion
+    advice = [] if completion.hint is None else [_sentence(ADVICE[completion.hint])]
+    outcome, headline = _ended(completion)
+    return Verdict(outcome, headline, advice)
+
+
+def _ended(completion: Completion) -> tuple[Outcome, str]:
+    status = completion.status
+    if status.signal is not None:
+        return "failed", f"Killed by {status.signal}"
+    if not status.success:
+        return "failed", f"Exited with status {status.code}"
+    if completion.turn == "failed":
+        return "failed", "The turn failed"
+    if completion.turn == "cut_off":
+        return "cut_off", "Cut off in mid-turn"
+    return "completed", "Completed"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def duration(seconds: float) -> str:
+    """As `0.4 s`, `12.3 s`, `3 min 04 s`, `2 h 05 min`."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s" if seconds >= 0.05 else "< 0.1 s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def offset(seconds: float, total: float) -> str:
+    """A place in a run of `total` seconds, as `4.2 s`, `3:04` or `1:03:04`."""
+    if total < 60:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    hours = f"{whole // 3600}:{whole % 3600 // 60:02}" if total >= 3600 else f"{whole // 60}"
+    return f"{hours}:{whole % 60:02}"
+
+
+def date_of(time: float) -> str:
+    """As `2026-11-22 07:07:02 UTC`."""
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def amount(number: int, one: str, many: str | None = None) -> str:
+    """As `1 turn`, `12,000 turns`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def size(count: int) -> str:
+    """A number of bytes, as `812 bytes`, `4.2 kB`, `1.3 MB`."""
+    if count < 1000:
+        return amount(count, "byte")
+    return f"{count / 1000:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
+
+
+def tokens(usage: Mapping[str, int]) -> str:
+    """The tokens that matter, as `12,300 in, 450 out`."""
+    return f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
