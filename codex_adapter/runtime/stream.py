@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -11,10 +11,14 @@ from typing_extensions import override
 
 from codex_adapter.events import Event
 
-__all__ = ["EventStream", "Forwarder", "open_hand_off"]
+__all__ = ["EventStream", "Forwarder", "Sink", "open_hand_off"]
 
 _EVENTS_PER_CHECKPOINT: Final = 32
 _CLOSED: Final = "the event stream was closed; open a new run to receive events"
+
+
+Sink = Callable[[Sequence[Event]], bool]
+"""Takes a batch of events at once, or by False leaves it to be received."""
 
 
 class _Waiting:
@@ -40,8 +44,11 @@ class _HandOff:
         self.taken.set()
         self.ended = False
         self.consumer: _Waiting | None = None
+        self.sink: Sink | None = None
 
     def put(self, events: Sequence[Event]) -> None:
+        if self.sink is not None and self.sink(events):
+            return
         if self.consumer is not None:
             self._wake(self.consumer, events)
         else:
@@ -118,6 +125,13 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
     async def receive_batch(self) -> Sequence[Event]:
         """All events at hand, at least one and at most those of one read; raises as `receive`."""
         return [*self._ready, *self._rest] or await self._receive()
+
+    def offer_to(self, sink: Sink) -> None:
+        """Offer each batch to `sink` first, as soon as it is there, without waiting for the turn of a task.
+
+        What it does not take is received as ever. It must be quick, and raise nothing.
+        """
+        self._hand_off.sink = sink
 
     @override
     async def aclose(self) -> None:

@@ -26,6 +26,7 @@ from codex_adapter.protocols.supervisor.outbox import Outbox
 from codex_adapter.protocols.supervisor.params import read_params
 from codex_adapter.protocols.supervisor.requests import read_request, refused
 from codex_adapter.protocols.supervisor.slots import Slots
+from codex_adapter.protocols.supervisor.wires import Wires
 
 __all__ = ["Daemon", "Settings"]
 
@@ -47,16 +48,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Daemon:
-    """The runs of one supervisor, as tasks in `nursery`; `write` writes lines, as `Wires.write` does.
+    """The runs of one supervisor, as tasks in `nursery`.
 
     `leaving` is cancelled once no more requests are to be read.
     """
 
-    def __init__(
-        self, gateway: Gateway, settings: Settings, write: Callable[[bytes], Awaitable[bool]], nursery: trio.Nursery
-    ) -> None:
+    def __init__(self, gateway: Gateway, settings: Settings, wires: Wires, nursery: trio.Nursery) -> None:
         self.leaving = trio.CancelScope()
-        self.outbox = Outbox(write, self.supervisor_gone)
+        self.outbox = Outbox(wires, nursery, self.supervisor_gone)
         self._gateway = gateway
         self._settings = settings
         self._nursery = nursery

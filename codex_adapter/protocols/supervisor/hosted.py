@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 import trio
@@ -26,8 +27,9 @@ from codex_adapter.records import encode_completion, encode_events
 
 __all__ = ["HostedRun"]
 
-_PIECE_BYTES: Final = 32 * 1024
-_BYTES_AROUND_EVENT: Final = 512
+_PIECE_BYTES: Final = 256 * 1024
+_BYTES_AROUND_TEXT: Final = 512
+_TEXT: Final = attrgetter("text")
 _log = logging.getLogger("codex_adapter")
 
 
@@ -61,7 +63,7 @@ class HostedRun:
         self._opening = trio.CancelScope()
         self._run: RunHandle | None = None
         self._waits_for: WaitsFor = "slot"
-        self._ending = self._detached = False
+        self._ending = self._detached = self._idle = False
         self._sent = self._next_seq = 0
 
     def listed(self) -> LiveRun:
@@ -153,19 +155,46 @@ class HostedRun:
     async def _forward(self, run: RunHandle) -> None:
         """Send the events, until they end or nobody is left for them."""
         self._waits_for = "agent"
+        run.events.offer_to(self._send_now)
         while True:
             if self._journal is None and (self._detached or not self._outbox.open):
                 run.events.leave()
+            self._idle = True
             try:
                 batch = await run.events.receive_batch()
             except (trio.EndOfChannel, trio.ClosedResourceError):
                 break
+            self._idle = False
             self._next_seq = batch[-1].seq + 1
             if self._journal is not None:
                 await self._append(self._journal, encode_events(batch))
             for piece in _pieces(batch):
                 await self._send(piece)
             self._waits_for = "agent"
+
+    def _send_now(self, events: Sequence[Event]) -> bool:
+        """Send these events at once where nothing is in the way: that saves the turn of a task, and its time."""
+        # What is received instead must be sent before anything that comes after it.
+        self._idle = self._idle and self._may_send_now(events)
+        if self._idle:
+            self._spend(len(events))
+            self._outbox.send_now([RunEvent.of(self.run_id, event) for event in events])
+            self._next_seq = events[-1].seq + 1
+        return self._idle
+
+    def _may_send_now(self, events: Sequence[Event]) -> bool:
+        return (
+            self._outbox.idle
+            and self._journal is None
+            and not self._detached
+            and (self._credit is None or self._credit >= len(events))
+            and sum(map(len, filter(None, map(_TEXT, events)))) < _PIECE_BYTES
+        )
+
+    def _spend(self, events: int) -> None:
+        self._sent += events
+        if self._credit is not None:
+            self._credit -= events
 
     async def _send(self, events: Sequence[Event]) -> None:
         while events and not self._detached:
@@ -175,10 +204,8 @@ class HostedRun:
                 continue
             self._waits_for = "supervisor"
             part, events = events[: self._credit], events[self._credit or len(events) :]
-            if self._credit is not None:
-                self._credit -= len(part)
+            self._spend(len(part))
             await self._outbox.send([RunEvent.of(self.run_id, event) for event in part])
-            self._sent += len(part)
 
     async def _complete(self, outcome: Completion | AdapterError) -> None:
         record = encode_completion(self._next_seq, outcome)
@@ -201,7 +228,7 @@ def _pieces(batch: Sequence[Event]) -> Iterator[Sequence[Event]]:
     """A batch in parts of a bounded size, at least one event each: what one run may say before the next one's turn."""
     start = size = 0
     for end, event in enumerate(batch, 1):
-        size += _BYTES_AROUND_EVENT + len(event.text or "")
+        size += _BYTES_AROUND_TEXT + len(event.text or "")
         if size >= _PIECE_BYTES:
             yield batch[start:end]
             start, size = end, 0

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import trio
 
+from codex_adapter.protocols.supervisor.wires import Wires
 from codex_adapter.records import encode_lines
 
 __all__ = ["Outbox"]
 
 
 class Outbox:
-    """The one place where messages are written.
+    """The one place where messages are written; `closed` is called when nobody reads them any more.
 
-    `write` writes whole lines and tells whether anybody will read more; `closed` is called when nobody will.
+    Turns are given in the order in which they are asked for: each run that has much to say asks anew for every piece of
+    it, and so comes after all others that have something.
     """
 
-    def __init__(self, write: Callable[[bytes], Awaitable[bool]], closed: Callable[[], None]) -> None:
-        self._write = write
+    def __init__(self, wires: Wires, nursery: trio.Nursery, closed: Callable[[], None]) -> None:
+        self._wires = wires
+        self._nursery = nursery
         self._closed = closed
-        # It is given to those who wait in the order in which they came: each run that has much to say asks anew for
-        # every piece of it, and so comes after all others that have something.
-        self._turn = trio.Lock()
+        self._turn = trio.Semaphore(1)
         self.open = True
         """Whether there is still somebody who reads."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether `send_now` may be called: nobody writes or waits for it."""
+        return self.open and self._turn.value > 0
 
     def close(self) -> None:
         """Nobody reads any more."""
@@ -33,7 +38,7 @@ class Outbox:
             self.open = False
             self._closed()
 
-    async def send(self, messages: Sequence[Any]) -> None:
+    async def send(self, messages: Sequence[object]) -> None:
         """Write these messages together, when it is their turn; no cancellation tears them.
 
         A checkpoint only where there is somebody to wait for. Once nobody reads any more, it does nothing.
@@ -43,8 +48,24 @@ class Outbox:
                 self._turn.acquire_nowait()
             except trio.WouldBlock:
                 await self._turn.acquire()
-            try:
-                if self.open and not await self._write(encode_lines(messages)):
-                    self.close()
-            finally:
-                self._turn.release()
+            await self._write(encode_lines(messages) if self.open else b"")
+
+    def send_now(self, messages: Sequence[object]) -> None:
+        """As `send`, when it is idle, and without waiting: a task sees to what there is no room for yet."""
+        data = encode_lines(messages)
+        written = self._wires.write_now(data)
+        if written < len(data):
+            self._turn.acquire_nowait()
+            self._nursery.start_soon(self._finish, data[written:])
+
+    async def _finish(self, rest: bytes) -> None:
+        with trio.CancelScope(shield=True):
+            await self._write(rest)
+
+    async def _write(self, data: bytes) -> None:
+        """Write, and give the turn to the next one."""
+        try:
+            if self.open and not await self._wires.write(data):
+                self.close()
+        finally:
+            self._turn.release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
@@ -22,24 +22,12 @@ from codex_adapter.protocols.supervisor.jsonrpc import (
 )
 from codex_adapter.protocols.supervisor.outbox import Outbox
 from codex_adapter.protocols.supervisor.wire import StartResult
+from codex_adapter.protocols.supervisor.wires import Wires
 
-__all__ = ["MAX_MESSAGE_BYTES", "Settings", "Wires", "serve"]
+__all__ = ["MAX_MESSAGE_BYTES", "Settings", "serve"]
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 _log = logging.getLogger("codex_adapter")
-
-
-class Wires(Protocol):
-    """What connects a daemon and its supervisor."""
-
-    async def receive_some(self) -> bytes:
-        """The next bytes of the supervisor; empty at their end."""
-
-    async def write(self, data: bytes) -> bool:
-        """Write whole lines at the supervisor's pace; False when it will read no more."""
-
-    async def wait_reader_gone(self) -> None:
-        """Return when nobody reads any more, as far as that can be told without writing."""
 
 
 async def serve(
@@ -56,7 +44,7 @@ async def serve(
     async with trio.open_nursery() as watching:
         with ExitStack() as governed:
             async with trio.open_nursery() as nursery:
-                daemon = Daemon(gateway, settings, wires.write, nursery)
+                daemon = Daemon(gateway, settings, wires, nursery)
                 governed.enter_context(governing(daemon))
                 watching.start_soon(_watch, wires, daemon)
                 settings.notify("READY=1")
