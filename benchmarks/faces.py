@@ -21,6 +21,7 @@ from codex_adapter.records import encode_events
 __all__ = ["CEILINGS", "FACES", "IN_PROCESS"]
 
 _READ_SIZE: Final = 65_536
+_RUN_EVENT: Final = b'{"jsonrpc":"2.0","method":"run/event"'
 
 
 class _Tally:
@@ -171,6 +172,29 @@ def _command(*arguments: str) -> Face:
     return face
 
 
+def _serve(work: Work) -> Measured:
+    """A daemon with one run, its notifications read from a pipe, and checked every time, outside of its time."""
+    start = {"agentKind": "codex", "request": {"prompt": "x"}}
+    calls = [("initialize", {"protocolVersion": "1.0"}), ("run/start", start)]
+    requests = [{"jsonrpc": "2.0", "id": name, "method": name, "params": params} for name, params in calls]
+    words = [sys.executable, "-m", "codex_adapter", "serve", "--on-eof", "drain"]
+    count, checksum = 0, 0
+
+    def read(stdout: IO[bytes]) -> None:
+        nonlocal count, checksum
+        for line in stdout:
+            event = line.find(b'"event":{') + len(b'"event":')
+            if line.startswith(_RUN_EVENT):
+                checksum = zlib.crc32(line[event : -len(b"}}\n")] + b"\n", checksum)
+                count += 1
+
+    environment = {**os.environ, "CODEX_BINARY": agent(work.path)}
+    usage = run_measured(words, environment, read, stdin=msgspec.json.Encoder().encode_lines(requests))
+    if usage.status != 0:
+        raise SystemExit(f"serve failed with {usage.status}")
+    return Measured(usage.seconds, count, checksum, usage.peak_mib)
+
+
 CEILINGS: Final[dict[str, Face]] = {
     "decode": _decode,
     "decode and encode": _decode_and_encode,
@@ -188,5 +212,6 @@ IN_PROCESS: Final[dict[str, Face]] = {
 FACES: Final[dict[str, Face]] = {
     **IN_PROCESS,
     "run": _command("run", "x"),
+    "serve": _serve,
     "replay": _command("replay", "{path}"),
 }

@@ -80,26 +80,30 @@ sys.exit(os.waitstatus_to_exitcode(status) % 256)
 
 
 def run_measured(
-    words: Sequence[str], environment: Mapping[str, str], take: Callable[[IO[bytes]], None], *, quiet: bool = False
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    take: Callable[[IO[bytes]], None],
+    *,
+    stdin: bytes = b"",
+    quiet: bool = False,
 ) -> Usage:
     """Run a command; `take` reads its standard output, at no cost to the command. Its stderr is shown, or not."""
-    with (
-        tempfile.TemporaryFile() as usage,
-        subprocess.Popen(
+    with tempfile.TemporaryFile() as usage, tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        with subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(usage.fileno()), *words],
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if quiet else None,
             env=environment,
             pass_fds=[usage.fileno()],
-        ) as process,
-    ):
-        assert process.stdout is not None
-        take(process.stdout)
-        status = process.wait()
+        ) as process:
+            assert process.stdout is not None
+            take(process.stdout)
         usage.seek(0)
         seconds, kib = map(float, usage.read().split())
-    return Usage(seconds, kib / 1024, status)
+    return Usage(seconds, kib / 1024, process.returncode)
 
 
 def agent(path: Path) -> str:
