@@ -31,6 +31,7 @@ class Output:
         self._fd = fd
         self._step = step
         self._is_file = is_file
+        self._torn = 0  # bytes of a line that has not been written to its end
         self._open = fd >= 0
         self._deadline = math.inf
         self._patience = trio.CancelScope()
@@ -53,7 +54,7 @@ class Output:
             self._open = False
             if error.errno not in _READER_GONE and not (self.is_terminal and error.errno == errno.EIO):
                 self.failure = error.errno
-                self._take_back(written - 1 - data.rfind(b"\n", 0, written))
+                self._take_back()
         return self._open
 
     def write_now(self, data: bytes) -> int:
@@ -61,7 +62,7 @@ class Output:
         if self._step is not None or not self._open:
             return 0
         try:
-            return os.write(self._fd, data)
+            return self._written(data)
         except OSError:
             return 0  # `write` finds out why
 
@@ -71,19 +72,22 @@ class Output:
         self._patience.deadline = self._deadline
 
     async def wait_reader_gone(self) -> None:
-        """Return when whoever reads has closed it; not where that shows only when something is written."""
-        try:
-            # There is never anything to read, so that only the end of the other side wakes us.
-            await trio.lowlevel.wait_readable(self._fd)
-        except OSError:
-            await trio.sleep_forever()
+        """Return when whoever reads has closed it; never where that shows only when something is written."""
+        if not self._open:
+            return
+        with select.epoll() as watched:
+            try:
+                watched.register(self._fd, 0)  # for errors and hang-ups, of which it always tells
+            except OSError:
+                await trio.sleep_forever()
+            await trio.lowlevel.wait_readable(watched.fileno())
 
     async def _write_some(self, data: bytes, start: int) -> int:
         if self._step is not None:
             await self._until_writable()
             data, start = data[start : start + self._step] if self._open else b"", 0
         try:
-            return os.write(self._fd, memoryview(data)[start:])
+            return self._written(memoryview(data)[start:])
         except BlockingIOError:
             await self._until_writable()
             return 0
@@ -94,15 +98,25 @@ class Output:
         if self._patience.cancelled_caught:
             self._open = False
 
-    def _take_back(self, partial: int) -> None:
+    def _written(self, data: bytes | memoryview) -> int:
+        size = os.write(self._fd, data)
+        whole = size == len(data)  # then it ends with a newline
+        self._torn = 0 if whole else self._torn_after(bytes(data[:size]))
+        return size
+
+    def _torn_after(self, part: bytes) -> int:
+        newline = part.rfind(b"\n")
+        return self._torn + len(part) if newline < 0 else len(part) - newline - 1
+
+    def _take_back(self) -> None:
         """Remove the piece of a line that a full disk has left at the end of a file (W3)."""
-        if not self._is_file or not partial:
+        if not self._is_file or not self._torn:
             return
         with suppress(OSError):
             end = os.lseek(self._fd, 0, os.SEEK_CUR)
             if end == os.fstat(self._fd).st_size:
-                os.ftruncate(self._fd, end - partial)
-                os.lseek(self._fd, end - partial, os.SEEK_SET)
+                os.ftruncate(self._fd, end - self._torn)
+                os.lseek(self._fd, end - self._torn, os.SEEK_SET)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
-from codex_adapter.cli.wires import StandardWires, notify_systemd
+from codex_adapter.cli.wires import ServiceManager, StandardWires
 from codex_adapter.core.bounds import TEXT_LIMIT
 from codex_adapter.core.validation import check_config
 from codex_adapter.protocols.supervisor.journal import Journal
@@ -80,7 +81,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         containment=backend.containment_level,
         journal=None if options.journal is None else _journal(options.journal),
         drain_on_eof=options.on_eof == "drain",
-        notify=notify_systemd,
+        notify=ServiceManager(os.environ).notify,
     )
     with stop.interrupting():
         await serve(gateway, settings, StandardWires(output), governing=stop.governing)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import MutableMapping
+from contextlib import suppress
 from typing import Final
 
 import trio
 
 from codex_adapter.cli.output import Output
 
-__all__ = ["StandardWires", "notify_systemd"]
+__all__ = ["ServiceManager", "StandardWires"]
 
 _READ_SIZE: Final = 65_536
 _STDIN: Final = 0
@@ -43,15 +45,21 @@ class StandardWires:
                 return b""
 
 
-def notify_systemd(state: str) -> None:
-    """Tell the service manager, when there is one that asked for it (J16)."""
-    address = os.environ.get("NOTIFY_SOCKET", "")
-    if not address.startswith(("/", "@")):
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notifying:
-        notifying.setblocking(False)
-        try:
-            notifying.sendto(state.encode(), address.replace("@", "\0", 1) if address[0] == "@" else address)
-        except OSError:
-            # A daemon that cannot tell how it stands is none the worse for it.
+class ServiceManager:
+    """The service manager that is to be told how we stand, when there is one: `environ` has its address (J16).
+
+    The address is taken out, so that no agent finds it: some programs would tell how they stand in our place.
+    """
+
+    def __init__(self, environ: MutableMapping[str, str]) -> None:
+        address = environ.pop("NOTIFY_SOCKET", "")
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+
+    def notify(self, state: str) -> None:
+        """Tell it."""
+        if not self._address.startswith(("/", "\0")):
             return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as telling, suppress(OSError):
+            # It never waits, and a daemon that cannot tell how it stands is none the worse for it.
+            telling.setblocking(False)
+            telling.sendto(state.encode(), self._address)

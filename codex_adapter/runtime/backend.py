@@ -19,7 +19,7 @@ from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions
 from codex_adapter.runtime.containment import Containment, Level
 from codex_adapter.runtime.handle import RunHandle, carried
-from codex_adapter.runtime.launch import Launch, prepare_launch
+from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
 from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
@@ -86,7 +86,7 @@ class Backend(Protocol):
         """As the function of that name."""
 
     async def check(self, request: RunRequest) -> None:
-        """Raise what `open_run` would for a request that cannot be carried out, as far as it can be told before (Q)."""
+        """Raise what `open_run` would for a request that cannot be carried out, where that shows before a start (Q)."""
 
 
 class CodexBackend:
@@ -118,8 +118,8 @@ class CodexBackend:
                 yield run
 
     async def check(self, request: RunRequest) -> None:
-        """As `Backend.check`: all of the request, the binary, and whether its release can do it (Q1 to Q5, S6, S8)."""
-        await prepare_launch(request, self._config, versions=self._versions)
+        """As `Backend.check`: all of the request, and the binary (Q1 to Q5, S6); its release is not asked for."""
+        await check_launch(request, self._config)
 
     async def containment_level(self) -> str | None:
         """The level at which a run would be held now (N1); None where none that is demanded can be had (N3)."""

@@ -17,7 +17,7 @@ from codex_adapter.errors import BackendError
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Binary, Versions, find_binary
 
-__all__ = ["Launch", "prepare_launch"]
+__all__ = ["Launch", "check_launch", "prepare_launch"]
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,13 +51,7 @@ async def prepare_launch(
     without one the memory lasts as long as the trio run. Raises `InvalidRequestError`, `UnsupportedCapabilityError`,
     `SpawnError`, and `BackendError` (`invalid_request`) with advice when the release cannot do it.
     """
-    parent = dict(os.environ if environ is None else environ)
-    # in a thread, because a file system can be slow and other runs must go on meanwhile
-    try:
-        launch = await trio.to_thread.run_sync(_prepare, request, config, parent, abandon_on_cancel=True)
-    except RuntimeError:
-        # No thread can be had; it can be done here as well.
-        launch = _prepare(request, config, parent)
+    launch = await check_launch(request, config, environ=environ)
     version = None
     if needs_version(launch.options):
         version = await (versions or _versions_of_this_run()).of(launch.binary, launch.env)
@@ -65,6 +59,17 @@ async def prepare_launch(
     if missing is not None:
         raise BackendError("invalid_request", advice=f"{missing}.")
     return launch
+
+
+async def check_launch(request: RunRequest, config: CodexConfig, *, environ: Mapping[str, str] | None = None) -> Launch:
+    """As `prepare_launch`, but nothing is started: whether the binary's release can do it stays open."""
+    parent = dict(os.environ if environ is None else environ)
+    # in a thread, because a file system can be slow and other runs must go on meanwhile
+    try:
+        return await trio.to_thread.run_sync(_prepare, request, config, parent, abandon_on_cancel=True)
+    except RuntimeError:
+        # No thread can be had; it can be done here as well.
+        return _prepare(request, config, parent)
 
 
 class _Files:

@@ -84,7 +84,7 @@ class HostedRun:
     def cancel(self) -> None:
         """End it (K3)."""
         self._ending = True
-        self.grant(None)
+        self._wake()
         if self._run is None:
             self._opening.cancel()
         else:
@@ -99,8 +99,7 @@ class HostedRun:
     def grant(self, events: int | None) -> None:
         """Allow so many further events, or with None any number (J9)."""
         self._credit = None if events is None or self._credit is None else self._credit + events
-        self._credited.set()
-        self._credited = trio.Event()
+        self._wake()
 
     def detach(self) -> None:
         """Send no more events of it; a journal goes on to take them (J3, J12)."""
@@ -134,6 +133,10 @@ class HostedRun:
                 self._journal.withdraw()
         self._slot.release()
 
+    def _wake(self) -> None:
+        self._credited.set()
+        self._credited = trio.Event()
+
     async def _run_through(self, gateway: Gateway, request: RunRequest) -> Completion | AdapterError:
         with self._opening:
             if not self._slot.granted.is_set():
@@ -165,9 +168,6 @@ class HostedRun:
             except (trio.EndOfChannel, trio.ClosedResourceError):
                 break
             self._idle = False
-            self._next_seq = batch[-1].seq + 1
-            if self._journal is not None:
-                await self._append(self._journal, encode_events(batch))
             for piece in _pieces(batch):
                 await self._send(piece)
             self._waits_for = "agent"
@@ -197,15 +197,20 @@ class HostedRun:
             self._credit -= events
 
     async def _send(self, events: Sequence[Event]) -> None:
-        while events and not self._detached:
+        """Keep and send these events as credit allows, unless the run is being cancelled: then they end (K3)."""
+        while events and not self._ending:
             if self._credit == 0:
                 self._waits_for = "credit"
                 await self._credited.wait()
                 continue
-            self._waits_for = "supervisor"
             part, events = events[: self._credit], events[self._credit or len(events) :]
-            self._spend(len(part))
-            await self._outbox.send([RunEvent.of(self.run_id, event) for event in part])
+            if self._journal is not None:
+                await self._append(self._journal, encode_events(part))
+            self._next_seq = part[-1].seq + 1
+            if not self._detached:
+                self._waits_for = "supervisor"
+                self._spend(len(part))
+                await self._outbox.send([RunEvent.of(self.run_id, event) for event in part])
 
     async def _complete(self, outcome: Completion | AdapterError) -> None:
         record = encode_completion(self._next_seq, outcome)

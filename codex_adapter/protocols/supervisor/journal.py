@@ -1,7 +1,8 @@
-"""The journal: a file for each run, of every record with the time at which it was written (J12, J13, J14).
+"""The journal: a file for each run, of every record with the time at which it was written (J12, J14).
 
 Whoever writes to a file holds its lock, from before its first byte on, and nobody else ever writes to it. So one that
 has something in it and that nobody has locked is of a run that is over: a torn line at its end will never be finished.
+Of an empty one only the daemon whose run it is knows whether the run lives.
 """
 
 from __future__ import annotations
@@ -9,54 +10,35 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import sys
-from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from io import BufferedRandom, BytesIO
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
-import msgspec
 import trio
-from msgspec import Meta, Raw
+
+from codex_adapter.protocols.supervisor.journal_pages import Page, cut_torn_line, read_page, size_of
 
 __all__ = ["Journal", "JournalFile", "Page"]
 
-_PAGE_BYTES: Final = 1024 * 1024
 _WRITERS: Final = 16
 """How many files are brought to storage at once: a file system writes down many together for the price of one."""
 _T = TypeVar("_T")
 
 
-class Page(msgspec.Struct, frozen=True):
-    """A part of a journal: records, the completion if they reach it, where to go on, and whether there is more."""
-
-    records: list[Raw]
-    completion: Raw | None
-    next_seq: int
-    more: bool
-    live: bool
-
-
-class _Place(msgspec.Struct, frozen=True):
-    """Where a record stands."""
-
-    seq: Annotated[int, Meta(ge=0)]
-    type: Literal["event", "completion"]
-
-
-_place = msgspec.json.Decoder(_Place)
-
-
 class JournalFile:
-    """The journal of one live run."""
+    """The journal of one live run, whose path is in `live` until it is closed.
 
-    def __init__(self, path: Path, fd: int, limiter: trio.CapacityLimiter) -> None:
+    The file is not opened before there is something to be added: thousands of runs may wait for their turn.
+    """
+
+    def __init__(self, path: Path, live: set[Path], limiter: trio.CapacityLimiter) -> None:
         self._path = path
-        self._fd = fd
+        self._live = live
         self._limiter = limiter
+        self._fd: int | None = None
         self._size = 0
 
     async def append(self, records: bytes) -> None:
@@ -74,13 +56,18 @@ class JournalFile:
         self.close()
 
     def close(self) -> None:
-        """Nothing will be added."""
-        with suppress(OSError):  # what has been appended is safe in any case
-            os.close(self._fd)
+        """Nothing will be added. May be called again."""
+        self._live.discard(self._path)
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            with suppress(OSError):  # what has been appended is safe in any case
+                os.close(fd)
 
     def _append(self, records: bytes) -> None:
         time = datetime.now(UTC).strftime('{"time":"%Y-%m-%dT%H:%M:%S.%f')[:-3].encode() + b'Z",'
         data = b"".join([time + line[1:] for line in BytesIO(records).readlines()])
+        if self._fd is None:
+            self._fd = _open_locked(self._path)
         try:
             if not self._size:
                 _sync_directory(self._path.parent)
@@ -112,20 +99,22 @@ class Journal:
             _sync_directory(made.parent)
         if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
+        self._live: set[Path] = set()
         self._limiter = trio.CapacityLimiter(_WRITERS)
 
     def create(self, run_id: str) -> JournalFile:
         """A new journal. Raises FileExistsError when the run has one, and OSError."""
         path = self._path(run_id)
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        file = JournalFile(path, fd, self._limiter)
+        fd = _open_no_link(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
             os.fchmod(fd, 0o600)  # whatever the umask was
         except OSError:
-            file.withdraw()
+            path.unlink()
             raise
-        return file
+        finally:
+            os.close(fd)
+        self._live.add(path)
+        return JournalFile(path, self._live, self._limiter)
 
     async def read(self, run_id: str, from_seq: int) -> Page:
         """The records of a run from `from_seq` on, as many as make a page. Raises OSError when it has no journal."""
@@ -136,72 +125,25 @@ class Journal:
 
     def _read(self, path: Path, from_seq: int) -> Page:
         with open(path, "r+b", opener=_open_no_link) as file:
-            begun = _size(file) > 0
-            live = _has_writer(file)
+            begun = size_of(file) > 0
+            live = path in self._live or _has_writer(file)
             if begun and not live:
-                # Several may do so at once: they all find the same end.
-                _cut_torn_line(file)
-            size = _size(file)
-            # What is told from here on must outlast a crash as well.
-            os.fdatasync(file.fileno())
-            start = bisect_left(range(size), from_seq, key=lambda offset: _seq_after(file, offset, size))
-            _to_line(file, start)
-            return _page(_whole_lines(file, size), from_seq, live=live)
+                cut_torn_line(file)
+            return read_page(file, from_seq, live=live)
 
 
-def _page(lines: Iterable[bytes], from_seq: int, *, live: bool) -> Page:
-    records: list[Raw] = []
-    size, next_seq = 0, from_seq
-    for line in lines:
-        if size >= _PAGE_BYTES:
-            return Page(records, None, next_seq, more=True, live=live)
-        place = _placed(line)
-        if place is not None and place.type == "completion":
-            return Page(records, Raw(line), place.seq + 1, more=False, live=live)
-        if place is not None:
-            records.append(Raw(line))
-            next_seq = place.seq + 1
-            size += len(line)
-    return Page(records, None, next_seq, more=False, live=live)
+def _open_no_link(path: Path | str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _whole_lines(file: BufferedRandom, size: int) -> Iterable[bytes]:
-    at = file.tell()
-    while (line := file.readline()).endswith(b"\n") and (at := at + len(line)) <= size:
-        yield line[:-1]
-
-
-def _seq_after(file: BufferedRandom, offset: int, size: int) -> int:
-    """The `seq` of the first whole record that begins at `offset` or after it; more than any when there is none."""
-    _to_line(file, offset)
-    for line in _whole_lines(file, size):
-        if (place := _placed(line)) is not None:
-            return place.seq
-    return sys.maxsize
-
-
-def _to_line(file: BufferedRandom, offset: int) -> None:
-    """Go to the first beginning of a line at `offset` or after it."""
-    file.seek(max(offset - 1, 0))
-    if offset:
-        file.readline()
-
-
-def _placed(line: bytes) -> _Place | None:
-    """Where the record of a line stands; None when the line was damaged."""
+def _open_locked(path: Path) -> int:
+    fd = _open_no_link(path, os.O_WRONLY | os.O_APPEND)
     try:
-        line.decode()
-        return _place.decode(line)
-    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
-        return None
-
-
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _size(file: BufferedRandom) -> int:
-    return os.fstat(file.fileno()).st_size
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
 
 
 def _has_writer(file: BufferedRandom) -> bool:
@@ -209,22 +151,9 @@ def _has_writer(file: BufferedRandom) -> bool:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    # At once: one who is about to write to the file, which is empty then, waits for us.
+    # At once: who is about to write its first record waits for us.
     fcntl.flock(file, fcntl.LOCK_UN)
     return False
-
-
-def _cut_torn_line(file: BufferedRandom) -> None:
-    end = size = _size(file)
-    while end:
-        start = max(end - 65_536, 0)
-        file.seek(start)
-        newline = file.read(end - start).rfind(b"\n")
-        end = start + newline + 1
-        if newline >= 0:
-            break
-    if end < size:
-        file.truncate(end)
 
 
 def _sync_directory(directory: Path) -> None:
