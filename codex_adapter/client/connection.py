@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any, Final, Protocol, TypeVar
 
@@ -10,16 +11,17 @@ import msgspec
 import trio
 from msgspec import Raw
 
-from codex_adapter.client.failures import error_in_record, gone, refused
+from codex_adapter.client.failures import error_in_record, gone, misunderstood, refused
 from codex_adapter.core.framing import LineFramer, OversizeLine
 from codex_adapter.errors import AdapterError
 from codex_adapter.events import Completion, Event
-from codex_adapter.protocols.supervisor.jsonrpc import Error
 from codex_adapter.protocols.supervisor.wire import PROTOCOL_VERSION, InitializeResult
 from codex_adapter.records import CompletedRecord, FailedRecord, Record, decode_record
 
-__all__ = ["Connection", "Listener", "Reply"]
+__all__ = ["PATIENCE", "Connection", "Listener", "Reply"]
 
+PATIENCE: Final = 30.0
+"""Seconds for a daemon to end runs, each of which has a bound of its own (K4); then it hangs, and is killed."""
 _READ_SIZE: Final = 65_536
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """More than any message of a daemon has."""
@@ -35,6 +37,9 @@ class Listener(Protocol):
 
     def completed(self, outcome: Completion | AdapterError) -> None:
         """Its end; nothing comes after it."""
+
+    def lost(self) -> None:
+        """The daemon will say no more of it."""
 
 
 class Reply:
@@ -53,46 +58,79 @@ class Reply:
         """The result. Raises an `AdapterError` when it was refused, or the daemon has ended."""
         await self._there.wait()
         if isinstance(self._result, Raw):
-            try:
+            # Raised where no other error is at hand that could quote what was said (X1).
+            with suppress(msgspec.MsgspecError, ValueError, RecursionError):
                 return msgspec.json.decode(self._result, type=kind)
-            except msgspec.MsgspecError:
-                raise gone() from None
+            raise misunderstood()
         raise self._result or gone()
 
 
-class _Params(msgspec.Struct, rename="camel"):
+class _Message(msgspec.Struct):
+    """A message of the daemon, of which later releases may send others."""
+
+    method: str | None = None
+    params: Raw = _ABSENT
+    id: int | None = None
+    result: Raw = _ABSENT
+    error: Raw = _ABSENT
+
+
+class _News(msgspec.Struct, rename="camel"):
     run_id: str
     event: Raw = _ABSENT
     completion: Raw = _ABSENT
 
 
-class _Incoming(msgspec.Struct):
-    id: int | None = None
-    result: Raw = _ABSENT
-    error: Error | None = None
-    params: _Params | None = None
+_NEWS: Final = frozenset({"run/event", "run/completed"})
+_message = msgspec.json.Decoder(_Message)
+_news = msgspec.json.Decoder(_News)
 
 
 class Connection:
-    """Both ends of a daemon's pipes; `carry` is its task, everything else is done without waiting."""
+    """Both ends of a daemon's pipes; `carry` is its task, everything else is done without waiting.
 
-    def __init__(self, requests: trio.abc.SendStream, answers: trio.abc.ReceiveStream) -> None:
+    `kill` ends a daemon that hangs.
+    """
+
+    def __init__(
+        self, requests: trio.abc.SendStream, answers: trio.abc.ReceiveStream, kill: Callable[[], None]
+    ) -> None:
         self._requests = requests
         self._answers = answers
+        self._kill = kill
         self._numbers = count(1)
         self._waiting: dict[int, Reply] = {}
         self._listeners: dict[str, Listener] = {}
         self._unsent: list[bytes] = []
         self._something = trio.Event()
+        self._left = trio.Event()
+        self._carrying = trio.CancelScope(shield=True)
         self._lost = False
 
     async def carry(self) -> None:
-        """Write and read until the daemon has ended."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._write)
-            await self._read()
-            nursery.cancel_scope.cancel()
-        self._lose()
+        """Write and read until the daemon has ended its output, or is given up; then both pipes are closed."""
+        try:
+            with self._carrying:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._write)
+                    nursery.start_soon(self._hang_up)
+                    await self._read()
+                    nursery.cancel_scope.cancel()
+            if self._carrying.cancelled_caught:
+                self._kill()
+            await trio.aclose_forcefully(self._requests)
+            await trio.aclose_forcefully(self._answers)
+        finally:
+            self._lose()
+
+    def leave(self) -> None:
+        """There will be no more requests: the daemon is to end its runs and itself, which takes a bounded time."""
+        self._left.set()
+        self._carrying.deadline = trio.current_time() + PATIENCE
+
+    def give_up(self) -> None:
+        """The daemon hangs, or is none."""
+        self._carrying.cancel()
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Send a request."""
@@ -109,10 +147,13 @@ class Connection:
 
     async def initialize(self) -> InitializeResult:
         """Begin the conversation. Raises `BackendError` when there is no daemon at the other end."""
-        client = {"name": "codex_adapter.client"}
-        return await self.ask("initialize", {"protocolVersion": PROTOCOL_VERSION, "clientInfo": client}).of(
-            InitializeResult
-        )
+        params = {"protocolVersion": PROTOCOL_VERSION, "clientInfo": {"name": "codex_adapter.client"}}
+        try:
+            return _agreed(await self.ask("initialize", params).of(InitializeResult))
+        except BaseException:
+            # It has no run that would have to be ended.
+            self.give_up()
+            raise
 
     def listen(self, run_id: str, listener: Listener) -> None:
         """Tell a run of itself from now on, until its completion or `forget`."""
@@ -123,8 +164,9 @@ class Connection:
         self._listeners.pop(run_id, None)
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        self._unsent.append(msgspec.json.encode(message) + b"\n")
-        self._something.set()
+        if not self._lost:
+            self._unsent.append(msgspec.json.encode(message) + b"\n")
+            self._something.set()
 
     async def _write(self) -> None:
         while True:
@@ -136,6 +178,10 @@ class Connection:
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 return  # it has ended, as its output will tell
 
+    async def _hang_up(self) -> None:
+        await self._left.wait()
+        await self._requests.aclose()
+
     async def _read(self) -> None:
         framer = LineFramer(_MAX_LINE_BYTES)
         try:
@@ -143,29 +189,39 @@ class Connection:
                 for line in framer.receive_data(data):
                     if isinstance(line, OversizeLine):
                         return
-                    self._take(msgspec.json.decode(line, type=_Incoming))
-        except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.MsgspecError, ValueError):
+                    self._take(_message.decode(line))
+                if framer.skipping:
+                    return
+        except (trio.BrokenResourceError, msgspec.MsgspecError, ValueError, RecursionError):
             return  # whoever speaks so is no daemon
 
-    def _take(self, message: _Incoming) -> None:
-        if message.params is not None:
-            self._tell_of(message.params)
-        elif message.id is not None and (reply := self._waiting.pop(message.id, None)) is not None:
-            reply.give(refused(message.error) if message.error is not None else message.result)
+    def _take(self, message: _Message) -> None:
+        if message.method is None:
+            self._answered(message)
+        elif message.method in _NEWS:
+            self._tell_of(_news.decode(message.params))
 
-    def _tell_of(self, params: _Params) -> None:
-        listener = self._listeners.get(params.run_id)
+    def _answered(self, message: _Message) -> None:
+        if message.id is None:
+            # One of our requests was no message to it, and we could wait for ever for its answer.
+            raise ValueError
+        result = refused(message.error) if message.error else message.result
+        if (reply := self._waiting.pop(message.id, None)) is not None:
+            reply.give(result)
+
+    def _tell_of(self, news: _News) -> None:
+        listener = self._listeners.get(news.run_id)
         if listener is None:
             return
-        record: Record = decode_record(bytes(params.event) or bytes(params.completion))
+        record: Record = decode_record(bytes(news.event or news.completion))
+        if not isinstance(record, Event):
+            self.forget(news.run_id)
         match record:
             case Event():
                 listener.happened(record)
             case CompletedRecord(completion=completion):
-                self.forget(params.run_id)
                 listener.completed(completion)
             case FailedRecord(error=error):
-                self.forget(params.run_id)
                 listener.completed(error_in_record(error))
 
     def _lose(self) -> None:
@@ -173,6 +229,12 @@ class Connection:
         self._lost = True
         for reply in self._waiting.values():
             reply.give(gone())
-        for listener in [*self._listeners.values()]:
-            listener.completed(gone())
-        self._waiting, self._listeners = {}, {}
+        for listener in self._listeners.values():
+            listener.lost()
+        self._waiting, self._listeners, self._unsent = {}, {}, []
+
+
+def _agreed(told: InitializeResult) -> InitializeResult:
+    if told.protocol_version != PROTOCOL_VERSION:
+        raise misunderstood()
+    return told

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 import msgspec
+from msgspec import Raw
 
+from codex_adapter.core.redaction import NO_SESSION_FOUND, SESSION_NOT_FOUND
 from codex_adapter.errors import (
     AdapterError,
     BackendError,
     BackendKind,
+    Hint,
     InvalidAgentKindError,
     InvalidRequestError,
     RunCancelled,
@@ -21,68 +23,86 @@ from codex_adapter.errors import (
     UnsupportedCapabilityError,
 )
 from codex_adapter.events import AGENT_KIND
-from codex_adapter.protocols.supervisor.jsonrpc import Error
+from codex_adapter.protocols.supervisor.jsonrpc import RUN_REFUSED
 from codex_adapter.records import ErrorBody
-from codex_adapter.request import RunRequest
 
-__all__ = ["error_in_record", "gone", "refused", "request_on_the_wire"]
+__all__ = ["error_in_record", "gone", "misunderstood", "refused"]
 
 _KINDS: Final[tuple[BackendKind, ...]] = get_args(BackendKind)
-_BY_TEXT: Final[Mapping[str, BackendKind]] = {str(BackendError(kind)): kind for kind in _KINDS}
+_BY_TEXT: Final[Mapping[str, BackendKind]] = {
+    **{str(BackendError(kind)): kind for kind in _KINDS},
+    SESSION_NOT_FOUND: "session",
+    NO_SESSION_FOUND: "session",
+}
+_IDLE: Final = "codex stream idle timeout: "
 _REFUSALS: Final[Mapping[str, type[AdapterError]]] = {
     error.kind: error for error in (InvalidRequestError, UnknownBackendError, InvalidAgentKindError)
 }
+_BUSY: Final = {
+    "too_many_runs": "As many runs are live as may be; wait for one to end, or let runs wait: without --no-queue.",
+    "shutting_down": "The daemon is shutting down; start another one.",
+}
+
+
+class _Told(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    failure: str = "other"
+    capability: str = ""
+    not_found: bool = False
+    hint: str | None = None
+    advice: str | None = None
+
+
+class _Error(msgspec.Struct):
+    code: int
+    message: str = ""
+    data: Raw = Raw(b"{}")
 
 
 def gone() -> BackendError:
-    """For a daemon that has ended, or does not speak as one."""
-    return BackendError("other", advice="The daemon has ended; its standard error says more.")
+    """For a daemon that has ended."""
+    return BackendError("other", advice="The daemon has ended, or is none; its standard error says more.")
 
 
-def refused(error: Error) -> AdapterError:
-    """Why a run was not accepted."""
-    told = error.data or {}
-    kind, failure = told.get("kind"), told.get("failure")
-    if kind in _REFUSALS:
-        return _REFUSALS[str(kind)](error.message)
-    if kind == UnsupportedCapabilityError.kind:
-        return UnsupportedCapabilityError(AGENT_KIND, str(told.get("capability", "")))
-    advice = None if "advice" not in told else str(told["advice"])
-    if failure == "spawn":
-        return SpawnError(not_found=told.get("notFound") is True, advice=advice)
-    if failure in _KINDS:
-        return _backend_error(failure, error.message, told.get("hint"), advice)
-    return BackendError("other", advice=f"The daemon refused the run: {error.message}.")
+def misunderstood() -> BackendError:
+    """For a daemon that answers as none of this release does."""
+    advice = "The daemon and its client do not understand each other; use the same release of codex-adapter for both."
+    return BackendError("other", advice=advice)
+
+
+def refused(answer: Raw) -> AdapterError:
+    """Why a request was not carried out. Raises ValueError when it is not told as a daemon tells it."""
+    error = msgspec.json.decode(answer, type=_Error)
+    if error.code != RUN_REFUSED:
+        return misunderstood()
+    told = msgspec.json.decode(error.data, type=_Told)
+    if told.kind in _REFUSALS:
+        return _REFUSALS[told.kind](error.message)
+    if told.kind == UnsupportedCapabilityError.kind:
+        return UnsupportedCapabilityError(AGENT_KIND, told.capability)
+    if told.kind in _BUSY:
+        return BackendError("other", advice=_BUSY[told.kind])
+    if told.kind != BackendError.kind:
+        return misunderstood()
+    if told.failure == "spawn":
+        return SpawnError(not_found=told.not_found, advice=told.advice)
+    kind: BackendKind = next((kind for kind in _KINDS if kind == told.failure), "other")
+    return _backend_error(kind, error.message, told.hint, told.advice)
 
 
 def error_in_record(body: ErrorBody) -> AdapterError:
     """Why a run came to no completion; what cannot be told by the canonical texts is `other`."""
     if body.kind in _REFUSALS:
         return _REFUSALS[body.kind](body.message)
-    kind = _BY_TEXT.get(body.message)
-    if kind is None:
-        idle = body.message.startswith("codex stream idle timeout: ")
-        kind = "timeout" if idle else "session" if body.hint == "session_unknown" else "other"
+    otherwise: BackendKind = "timeout" if body.message.startswith(_IDLE) else "other"
+    kind = _BY_TEXT.get(body.message, otherwise)
     if kind == "spawn":
         return SpawnError(not_found=False)
     return _backend_error(kind, body.message, body.hint, None)
 
 
-def request_on_the_wire(request: RunRequest) -> dict[str, Any]:
-    """The fields of a request. Raises `InvalidRequestError` for what JSON cannot say."""
-    fields = {name: getattr(request, name) for name in request.__struct_fields__}
-    for name in ("env", "extensions"):
-        if isinstance(fields[name], Mapping):
-            fields[name] = dict(fields[name])
-    if isinstance(request.timeout, float) and not math.isfinite(request.timeout):
-        raise InvalidRequestError("timeout must be a finite number of seconds, zero or more, or absent")
-    try:
-        msgspec.json.encode(fields)
-    except (TypeError, ValueError, msgspec.MsgspecError, RecursionError):
-        raise InvalidRequestError("the request must hold nothing but JSON values and text in UTF-8") from None
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _backend_error(kind: Any, message: str, hint: Any, advice: str | None) -> BackendError:
+def _backend_error(kind: BackendKind, message: str, hint: str | None, advice: str | None) -> BackendError:
     error = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(kind, BackendError)
-    return error(kind, message, hint=hint, advice=advice)
+    own = None if message == str(BackendError(kind)) else message
+    known: Hint | None = next((known for known in get_args(Hint) if known == hint), None)
+    return error(kind, own, hint=known, advice=advice)

@@ -1,31 +1,31 @@
-"""A run of a daemon as a `RunHandle`, and the backend that opens them (J9, J15)."""
+"""A run of a daemon as a `RunHandle` (J9, J15)."""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any, Final
 
 import trio
+from msgspec import Raw
 from typing_extensions import override
 
-from codex_adapter.client.connection import Connection
-from codex_adapter.client.failures import gone, request_on_the_wire
+from codex_adapter.client.connection import PATIENCE, Connection, Reply
+from codex_adapter.client.failures import gone
+from codex_adapter.core.facts import MOST_OPEN_TOOLS
+from codex_adapter.core.notices import error_event
+from codex_adapter.core.open_tools import close_tools
 from codex_adapter.errors import AdapterError, RunCancelled
-from codex_adapter.events import AGENT_KIND, Completion, Event, SessionHandle
-from codex_adapter.protocols.supervisor.wire import InitializeResult, StartResult
-from codex_adapter.request import RunRequest
-from codex_adapter.runtime.handle import OwnRun, RunHandle, carried, given
+from codex_adapter.events import AGENT_KIND, Completion, Event, SessionHandle, Tool, ToolCall
+from codex_adapter.runtime.handle import OwnRun, given
 from codex_adapter.runtime.stream import EventStream, open_hand_off
 
-__all__ = ["DaemonBackend"]
+__all__ = ["RemoteRun"]
 
 _WINDOW: Final = 256
 """Events of a run that may be under way or wait here: what a consumer that is slow may hold (J9)."""
 
 
-class _RemoteRun(OwnRun):
+class RemoteRun(OwnRun):
     """One run of a daemon. It tells the daemon how many events more its consumer can take."""
 
     def __init__(self, connection: Connection, run_id: str, containment: str | None) -> None:
@@ -34,41 +34,57 @@ class _RemoteRun(OwnRun):
         self._run_id = run_id
         self._forwarder, self._events = open_hand_off()
         self._arrived: list[Event] = []
+        self._next_seq = 0
+        self._open_tools: dict[str, Tool] = {}
         self._news = trio.Event()
         self._session_id: str | None = None
         self._told: Completion | AdapterError | None = None
         self._outcome: Completion | AdapterError | None = None
         self._cancelled = False
+        self._ending = trio.CancelScope(shield=True)
         self._ended = trio.Event()
 
-    async def start(self, request: Mapping[str, Any]) -> None:
+    async def start(self, request: Raw) -> None:
         """Ask for it. Raises an `AdapterError` when it is refused; cancelled, it leaves nothing behind."""
         self._connection.listen(self._run_id, self)
         params = {"runId": self._run_id, "agentKind": AGENT_KIND, "request": request, "credit": _WINDOW}
         reply = self._connection.ask("run/start", params)
         try:
-            await reply.of(StartResult)
+            await reply.of(Raw)
         except AdapterError:
             self._connection.forget(self._run_id)
             raise
-        except trio.Cancelled:
+        except BaseException:
             self.abandon()
-            with trio.CancelScope(shield=True), suppress(AdapterError):
-                await reply.of(StartResult)
-                await self.carry()
+            with trio.CancelScope(shield=True):
+                await self._withdraw(reply)
             raise
 
     def happened(self, event: Event) -> None:
         """As `Listener.happened`."""
-        if isinstance(event.data, SessionHandle):
-            self._session_id = event.data.session.id
+        match event.data:
+            case SessionHandle(session=session):
+                self._session_id = session.id
+            case ToolCall(tool=tool):
+                self._note(tool, is_open=event.kind == "tool_call")
+        self._next_seq = event.seq + 1
         self._arrived.append(event)
         self._news.set()
 
     def completed(self, outcome: Completion | AdapterError) -> None:
         """As `Listener.completed`."""
+        if isinstance(outcome, Completion):
+            self._session_id = outcome.session_id
         self._told = outcome
         self._news.set()
+
+    def lost(self) -> None:
+        """As `Listener.lost`; where the events are open, the last of them are as those of any failure (F4, M9)."""
+        error = gone()
+        for event in close_tools(self._open_tools, self._next_seq)[0]:
+            self.happened(event)
+        self.happened(error_event(self._next_seq, str(error)))
+        self.completed(error)
 
     @property
     @override
@@ -105,7 +121,7 @@ class _RemoteRun(OwnRun):
     def abandon(self) -> None:
         """As `OwnRun.abandon`."""
         self._events.leave()
-        self._tell("run/cancel")
+        self._ask_to_end(kill=False)
 
     @override
     async def wait_ended(self) -> None:
@@ -116,65 +132,64 @@ class _RemoteRun(OwnRun):
     async def carry(self) -> None:
         """As `OwnRun.carry`."""
         with trio.CancelScope(shield=True):
-            while self._told is None or self._arrived:
-                await self._news.wait()
-                self._news = trio.Event()
-                await self._forward()
+            with self._ending:
+                await self._forward_all()
+            if self._told is None:
+                await self._give_up()
             self._forwarder.close()
             self._ended.set()
 
-    async def _forward(self) -> None:
-        while self._arrived:
-            events, self._arrived = self._arrived, []
-            self._forwarder.forward(events)
-            await self._forwarder.taken.wait()
-            if self._events.final.is_set():
+    def _note(self, tool: Tool, *, is_open: bool) -> None:
+        call = str(tool.backend_item_id)
+        if not is_open:
+            self._open_tools.pop(call, None)
+        elif len(self._open_tools) < MOST_OPEN_TOOLS or call in self._open_tools:
+            self._open_tools[call] = tool
+
+    async def _forward_all(self) -> None:
+        owed = 0
+        while self._told is None or self._arrived:
+            await self._news.wait()
+            self._news = trio.Event()
+            while self._arrived:
+                events, self._arrived = self._arrived, []
+                self._forwarder.forward(events)
+                await self._forwarder.taken.wait()
+                owed += len(events)
+            if self._events.final.is_set() and self._session_id is not None:
                 self._tell("run/detach")
-            else:
-                self._tell("run/credit", events=len(events))
+            elif owed >= _WINDOW // 2:
+                self._tell("run/credit", events=owed)
+                owed = 0
+
+    async def _withdraw(self, reply: Reply) -> None:
+        """Nobody waits for the answer any more: see the run to its end, if it comes to be one."""
+        with suppress(AdapterError):
+            with trio.move_on_after(PATIENCE) as waiting:
+                await reply.of(Raw)
+            if waiting.cancelled_caught:
+                await self._give_up()
+            await self.carry()
+        self._connection.forget(self._run_id)
+
+    async def _give_up(self) -> None:
+        """A run must be over when it is left, also with a daemon that says nothing (K4)."""
+        self._connection.give_up()
+        while self._told is None:
+            await self._news.wait()
+            self._news = trio.Event()
 
     def _end(self, *, kill: bool) -> None:
         self._cancelled = True
         self._forwarder.close()
         self._events.discard()
         self._events.final.set()
+        self._ask_to_end(kill=kill)
+
+    def _ask_to_end(self, *, kill: bool) -> None:
+        self._ending.deadline = min(self._ending.deadline, trio.current_time() + PATIENCE)
         self._tell("run/cancel", kill=kill)
 
     def _tell(self, method: str, **params: Any) -> None:
         if self._told is None:
             self._connection.tell(method, {"runId": self._run_id, **params})
-
-
-class DaemonBackend:
-    """A daemon as a backend: any number of runs at once, those over its limit in its queue (J8, J15)."""
-
-    def __init__(self, connection: Connection, told: InitializeResult) -> None:
-        self._connection = connection
-        self._told = told
-
-    @property
-    def agent_kind(self) -> str:
-        """`codex`."""
-        return AGENT_KIND
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """The capability ids of the daemon's backend (G3)."""
-        return frozenset(self._told.capabilities.get(AGENT_KIND, ()))
-
-    async def check(self, request: RunRequest) -> None:
-        """As `Backend.check`; only the daemon can tell more."""
-        request_on_the_wire(request)
-        await trio.lowlevel.checkpoint()
-
-    @asynccontextmanager
-    async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
-        """As `open_run` of the package, the agent being the daemon's child.
-
-        A run that has to wait for its turn is open all the same; what fails when it comes is raised by
-        `wait_completed`.
-        """
-        run = _RemoteRun(self._connection, uuid.uuid4().hex, self._told.containment)
-        await run.start(request_on_the_wire(request))
-        async with carried(run) as handle:
-            yield handle
