@@ -22,6 +22,7 @@ TOPICS = {
     "signals": "Signals",
     "resources": "Resources",
     "environment": "The environment",
+    "daemon": "The daemon",
 }
 HEAD = """\
 # Faults

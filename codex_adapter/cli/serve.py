@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,6 +21,7 @@ from codex_adapter.cli.wires import ServiceManager, StandardWires
 from codex_adapter.core.bounds import TEXT_LIMIT
 from codex_adapter.core.validation import check_config
 from codex_adapter.protocols.supervisor.journal import Journal
+from codex_adapter.protocols.supervisor.jsonrpc import MOST_IN_A_BATCH
 from codex_adapter.protocols.supervisor.serve import MAX_MESSAGE_BYTES, Settings, serve
 from codex_adapter.protocols.supervisor.wire import Limits, ServerInfo
 
@@ -37,6 +40,7 @@ _EXAMPLES = """\
   codex-adapter serve < requests.jsonl
 """
 _MAX_RUNS = 32
+_GARBAGE = (20_000, 50, 100)
 
 
 def _parser() -> Parser:
@@ -76,6 +80,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
             max_runs=options.max_runs or _MAX_RUNS,
             queue=not options.no_queue,
             max_message_bytes=MAX_MESSAGE_BYTES,
+            max_batch=MOST_IN_A_BATCH,
             max_text_bytes=TEXT_LIMIT,
         ),
         containment=backend.containment_level,
@@ -83,16 +88,19 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         drain_on_eof=options.on_eof == "drain",
         notify=ServiceManager(os.environ).notify,
     )
+    # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
     with stop.interrupting():
         await serve(gateway, settings, StandardWires(output), governing=stop.governing)
     return 0
 
 
 def _journal(directory: str) -> Journal:
-    try:
-        return Journal(Path(directory))
-    except (OSError, ValueError):
-        raise UsageError("--journal: the directory cannot be made or written to; give another one") from None
+    if directory:
+        with suppress(OSError, ValueError):
+            return Journal(Path(directory))
+    raise UsageError("--journal: the directory cannot be made or written to; give another one")
 
 
 COMMAND = Command(_parser, _perform)

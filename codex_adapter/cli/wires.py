@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 from collections.abc import MutableMapping
@@ -15,11 +16,15 @@ from codex_adapter.cli.output import Output
 __all__ = ["ServiceManager", "StandardWires"]
 
 _READ_SIZE: Final = 65_536
+_PIPE_SIZE: Final = 262_144
 _STDIN: Final = 0
 
 
 class StandardWires:
-    """Standard input, read without changing it for others who share it, and standard output."""
+    """Standard input, read without changing it for others who share it, and standard output.
+
+    A pipe at the output holds more than most do: whoever reads a little later than we write costs no wait.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -27,6 +32,8 @@ class StandardWires:
         self.write_now = output.write_now
         self.wait_reader_gone = output.wait_reader_gone
         self._waits = True
+        with suppress(OSError):
+            fcntl.fcntl(output.fd, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
     async def receive_some(self) -> bytes:
         """The next bytes of standard input; empty at their end, or when it cannot be read."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -63,17 +64,18 @@ class Daemon:
         self._runs: dict[str, HostedRun] = {}
         self._run_ended = trio.lowlevel.ParkingLot()
         self._initialized = self._stopping = False
-        self._handlers: Mapping[str, _Handler] = {
+        self._handlers: dict[str, _Handler] = {
             "initialize": self._initialize,
             "run/start": self._start,
             "run/cancel": self._cancel,
             "run/detach": self._detach,
             "run/credit": self._grant,
             "run/list": self._list,
-            "run/events": self._events,
             "shutdown": self._shut_down,
             "exit": self._exit,
         }
+        if settings.journal is not None:
+            self._handlers["run/events"] = partial(_events, settings.journal)
 
     async def carry_out(self, call: Call, taken_up: Callable[[], None]) -> Any:
         """The result of a call; `taken_up` is called when the next one may be, and the result takes longer.
@@ -82,10 +84,11 @@ class Daemon:
         """
         if call.fault is not None:
             raise call.fault
-        if not self._initialized and call.method not in ("initialize", "exit"):
+        first = "exit" if call.id is None else "initialize"
+        if not self._initialized and call.method not in (first, "exit"):
             raise Fault(NOT_INITIALIZED, "the first request must be initialize")
-        if call.method not in wire.METHODS:
-            raise Fault(METHOD_NOT_FOUND, f"there is no such method; there are {', '.join(wire.METHODS)}")
+        if call.method not in self._handlers:
+            raise Fault(METHOD_NOT_FOUND, f"there is no such method here; there are {', '.join(self._handlers)}")
         params = read_params(call.params, wire.METHODS[call.method].params)
         return await self._handlers[call.method](params, taken_up)
 
@@ -164,7 +167,9 @@ class Daemon:
         except FileExistsError:
             raise Fault(INVALID_PARAMS, "runId is that of a run in the journal; give another one, or none") from None
         except OSError:
-            raise BackendError("io", advice="The journal cannot be written to; make room where it is.") from None
+            raise BackendError(
+                "io", advice="The journal cannot be written to; look at its disk, and at the limit of open files."
+            ) from None
 
     async def _cancel(self, params: wire.CancelParams, _: Callable[[], None]) -> wire.Affected:
         return self._affect(params.run_id, HostedRun.kill if params.kill else HostedRun.cancel)
@@ -183,24 +188,6 @@ class Daemon:
 
     async def _list(self, _params: wire.Nothing, _: Callable[[], None]) -> wire.ListResult:
         return wire.ListResult(runs=[run.listed() for run in self._runs.values()])
-
-    async def _events(self, params: wire.EventsParams, _: Callable[[], None]) -> wire.EventsResult:
-        if self._settings.journal is None:
-            raise Fault(METHOD_NOT_FOUND, "there is no journal; start the daemon with --journal DIR")
-        try:
-            page = await self._settings.journal.read(params.run_id, params.from_seq)
-        except FileNotFoundError:
-            raise Fault(INVALID_PARAMS, "runId is that of no run in the journal") from None
-        except OSError:
-            raise Fault(INVALID_PARAMS, "the journal of this run cannot be read") from None
-        return wire.EventsResult(
-            run_id=params.run_id,
-            events=page.records,
-            completion=page.completion,
-            next_seq=page.next_seq,
-            more=page.more,
-            live=page.live,
-        )
 
     async def _shut_down(self, params: wire.ShutdownParams, taken_up: Callable[[], None]) -> wire.Nothing:
         if params.mode == "cancel":
@@ -224,3 +211,20 @@ class Daemon:
         if not self._stopping:
             self._stopping = True
             self._settings.notify("STOPPING=1")
+
+
+async def _events(journal: Journal, params: wire.EventsParams, _: Callable[[], None]) -> wire.EventsResult:
+    try:
+        page = await journal.read(params.run_id, params.from_seq)
+    except FileNotFoundError:
+        raise Fault(INVALID_PARAMS, "runId is that of no run in the journal") from None
+    except OSError:
+        raise Fault(INVALID_PARAMS, "the journal of this run cannot be read") from None
+    return wire.EventsResult(
+        run_id=params.run_id,
+        events=page.records,
+        completion=page.completion,
+        next_seq=page.next_seq,
+        more=page.more,
+        live=page.live,
+    )

@@ -28,7 +28,7 @@ from codex_adapter.records import encode_completion, encode_events
 __all__ = ["HostedRun"]
 
 _PIECE_BYTES: Final = 256 * 1024
-_BYTES_AROUND_TEXT: Final = 512
+_LONG_EVENTS_A_PIECE: Final = 4
 _TEXT: Final = attrgetter("text")
 _log = logging.getLogger("codex_adapter")
 
@@ -188,7 +188,7 @@ class HostedRun:
             and self._journal is None
             and not self._detached
             and (self._credit is None or self._credit >= len(events))
-            and sum(map(len, filter(None, map(_TEXT, events)))) < _PIECE_BYTES
+            and _is_piece(events)
         )
 
     def _spend(self, events: int) -> None:
@@ -219,6 +219,8 @@ class HostedRun:
                 await self._append(self._journal, record)
             except BackendError as error:
                 record = encode_completion(self._next_seq, error)
+            # Before it waits for the supervisor: so many may end at once that their files could not all be open.
+            self._journal.close()
         self._waits_for = "supervisor"
         await self._outbox.send([RunCompleted.of(self.run_id, self._next_seq, record)])
 
@@ -226,16 +228,19 @@ class HostedRun:
         try:
             await journal.append(records)
         except OSError:
-            raise BackendError("io", advice="The journal cannot be written to; make room where it is.") from None
+            raise BackendError(
+                "io", advice="The journal cannot be written to; look at its disk, and at the limit of open files."
+            ) from None
 
 
 def _pieces(batch: Sequence[Event]) -> Iterator[Sequence[Event]]:
     """A batch in parts of a bounded size, at least one event each: what one run may say before the next one's turn."""
-    start = size = 0
-    for end, event in enumerate(batch, 1):
-        size += _BYTES_AROUND_TEXT + len(event.text or "")
-        if size >= _PIECE_BYTES:
-            yield batch[start:end]
-            start, size = end, 0
-    if start < len(batch):
-        yield batch[start:]
+    if _is_piece(batch):
+        yield batch
+        return
+    for start in range(0, len(batch), _LONG_EVENTS_A_PIECE):
+        yield batch[start : start + _LONG_EVENTS_A_PIECE]
+
+
+def _is_piece(events: Sequence[Event]) -> bool:
+    return sum(map(len, filter(None, map(_TEXT, events)))) < _PIECE_BYTES

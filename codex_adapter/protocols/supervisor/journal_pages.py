@@ -17,7 +17,7 @@ from msgspec import Meta, Raw
 
 __all__ = ["Page", "cut_torn_line", "read_page", "size_of"]
 
-_PAGE_BYTES: Final = 1024 * 1024
+_PAGE_BYTES: Final = 256 * 1024
 
 
 class Page(msgspec.Struct, frozen=True):

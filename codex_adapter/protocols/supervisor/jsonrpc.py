@@ -14,6 +14,7 @@ __all__ = [
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
+    "MOST_IN_A_BATCH",
     "NOT_INITIALIZED",
     "PARSE_ERROR",
     "RUN_REFUSED",
@@ -34,6 +35,8 @@ INTERNAL_ERROR: Final = -32603
 NOT_INITIALIZED: Final = -32002
 RUN_REFUSED: Final = -32010
 
+MOST_IN_A_BATCH: Final = 100
+"""Its answers are sent together, and each may be large."""
 _NULL: Final = Raw(b"null")
 _ABSENT: Final = Raw(b"")
 
@@ -99,7 +102,15 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
-_members = msgspec.json.Decoder(list[Raw])
+# A list would be made of all that is in the line before anybody could count it.
+_batch = msgspec.json.Decoder(
+    msgspec.defstruct(
+        "_Batch",
+        [(f"member_{number}", Raw, _ABSENT) for number in range(MOST_IN_A_BATCH)],
+        array_like=True,
+        forbid_unknown_fields=True,
+    )
+)
 _version = msgspec.json.Decoder(str)
 
 
@@ -109,11 +120,13 @@ def read_message(line: bytes | bytearray) -> Message:
         line.decode()
         if line.lstrip()[:1] != b"[":
             return Message([_read_call(line)])
-        members = _members.decode(line)
+        members = [member for member in msgspec.structs.astuple(_batch.decode(line)) if bytes(member)]
+    except msgspec.ValidationError:
+        members = []
     except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         return Message([_wrong(PARSE_ERROR, "this line is no JSON in UTF-8, or too deeply nested")])
     if not members:
-        return Message([_wrong(INVALID_REQUEST, "a batch must have at least one request")])
+        return Message([_wrong(INVALID_REQUEST, f"a batch must have 1 to {MOST_IN_A_BATCH} requests")])
     return Message([_read_call(member) for member in members], batch=True)
 
 

@@ -73,29 +73,32 @@ class _Conversation:
         told = False  # that the line which is being skipped is too long
         while data := await wires.receive_some():
             for line in framer.receive_data(data):
-                if not isinstance(line, OversizeLine):
-                    if not line.isspace():
-                        await self._take_up(read_message(line))
-                elif not told:
-                    await self._take_up(too_long(self._limit))
+                await self._take_line(line, told=told)
                 told = False
             if framer.skipping and not told:
                 told = True
                 await self._take_up(too_long(self._limit))
         for line in framer.receive_eof():
-            if not isinstance(line, OversizeLine) and not line.isspace():
+            await self._take_line(line, told=told)
+
+    async def _take_line(self, line: bytes | bytearray | OversizeLine, *, told: bool) -> None:
+        if not isinstance(line, OversizeLine):
+            if not line.isspace():
                 await self._take_up(read_message(line))
+        elif not told:
+            await self._take_up(too_long(self._limit))
 
     async def _take_up(self, message: Message) -> None:
         answers = _Answers(self._daemon.outbox, len(message.calls), batch=message.batch)
         for call in message.calls:
             # In their order; but those that take long do not hold up what comes after them.
-            await self._nursery.start(self._carry_out, call, answers)
+            taken_up = trio.Event()
+            self._nursery.start_soon(self._carry_out, call, answers, taken_up)
+            await taken_up.wait()
 
-    async def _carry_out(self, call: Call, answers: _Answers, *, task_status: trio.TaskStatus[None]) -> None:
-        taken_up = _Once(task_status.started)
+    async def _carry_out(self, call: Call, answers: _Answers, taken_up: trio.Event) -> None:
         try:
-            result = await self._daemon.carry_out(call, taken_up)
+            result = await self._daemon.carry_out(call, taken_up.set)
         except Fault as fault:
             result = fault
         except Exception as error:  # noqa: BLE001 - a defect of ours must not end the daemon
@@ -105,7 +108,7 @@ class _Conversation:
         await answers.add(None if call.id is None else call.answer(result))
         if isinstance(result, StartResult):
             self._daemon.announce(result.run_id)
-        taken_up()
+        taken_up.set()
 
 
 class _Answers:
@@ -124,15 +127,3 @@ class _Answers:
             self._answers.append(answer)
         if not self._missing and self._answers:
             await self._outbox.send([self._answers] if self._batch else self._answers)
-
-
-class _Once:
-    """Calls something once, however often it is called."""
-
-    def __init__(self, then: Callable[[], None]) -> None:
-        self._then: Callable[[], None] | None = then
-
-    def __call__(self) -> None:
-        then, self._then = self._then, None
-        if then is not None:
-            then()

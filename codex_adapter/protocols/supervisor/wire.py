@@ -122,11 +122,12 @@ class ServerInfo(_Result, frozen=True, kw_only=True):
 
 
 class Limits(_Result, frozen=True, kw_only=True):
-    """How much there can be: live agents, and bytes of an incoming line and of an event's text."""
+    """How much there can be: live agents, bytes of an incoming line, requests of a batch, bytes of an event's text."""
 
     max_runs: int
     queue: bool
     max_message_bytes: int
+    max_batch: int
     max_text_bytes: int
 
 

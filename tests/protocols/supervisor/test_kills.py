@@ -1,0 +1,60 @@
+"""Supervisors, daemons, agents and guards ended at random instants: see `kills.py`, of which this plays some rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from .kill_round import Result, Round
+from .kills import Failure, play_all, summary
+
+pytestmark = pytest.mark.rule("J4", "J10", "J12", "J13", "J14", "N2")
+
+_SEED = 500
+
+
+@pytest.mark.fault("daemon", "the supervisor is killed", "live runs are cancelled; the daemon exits with 0")
+def test_a_supervisor_that_is_killed_leaves_nothing() -> None:
+    _held(_round(("supervisor KILL",)))
+
+
+@pytest.mark.fault(
+    "daemon", "the daemon is killed", "nothing of its runs lives; all that was sent stands in the journal"
+)
+def test_a_daemon_that_is_killed_leaves_its_journal_and_nothing_else() -> None:
+    _held(_round(("daemon KILL",)))
+
+
+@pytest.mark.fault(
+    "daemon", "supervisor, daemon, guards and agents are killed at once", "as when the daemon alone is killed"
+)
+def test_all_killed_at_once_leave_the_journal_and_nothing_else() -> None:
+    _held(_round(("all KILL",)))
+
+
+def test_whatever_is_ended_at_whatever_instant_nothing_is_lost_and_nothing_is_left() -> None:
+    _held(*[seed for seed in range(_SEED, _SEED + 60) if _is_quick(Round.of(seed))][:7])
+
+
+@pytest.mark.nightly
+def test_whatever_is_ended_in_three_hundred_rounds() -> None:
+    _held(*range(_SEED, _SEED + 300))
+
+
+def _is_quick(round_: Round) -> bool:
+    """Whether nobody in it takes long to be ended, or says more than is soon read."""
+    return {"stubborn", "chatty", "talkative"}.isdisjoint(round_.tempers)
+
+
+def _round(steps: tuple[str, ...]) -> int:
+    """The first seed of a round that goes this way, with something heard before."""
+    rounds = [Round.of(seed) for seed in range(_SEED, _SEED + 2000)]
+    found = [it.seed for it in rounds if it.way.steps == steps and not it.way.drain and it.at > 0 and _is_quick(it)]
+    if not found:
+        pytest.skip("this machine's containment cannot hold it")
+    return found[0]
+
+
+def _held(*seeds: int) -> None:
+    results = list(play_all(seeds, jobs=2))
+    assert [result for result in results if isinstance(result, Failure)] == [], summary(results)
+    assert sum(result.kept.heard for result in results if isinstance(result, Result)) > 0

@@ -1,0 +1,152 @@
+"""Signals to the daemon: all runs are cancelled, a second one hurries, and the status is 0."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+from ...cli.command import until_listening
+from .agents import HANGING, PARENT, STUBBORN, flood, messages
+from .measures import nothing_for
+from .messages import CANCELLED, run
+from .supervisor import SOON
+from .workshop import Workshop
+
+STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+
+
+@pytest.mark.rule("J11", "J4")
+@pytest.mark.fault("daemon", "SIGTERM, SIGINT or SIGHUP to the daemon", "All runs are cancelled, it is told, status 0")
+@pytest.mark.parametrize("number", STOPPING)
+def test_a_signal_cancels_all_runs_and_it_is_still_told(workshop: Workshop, number: signal.Signals) -> None:
+    daemon = workshop.daemon("--max-runs", "2")
+    env = workshop.agent("parent", *PARENT)
+    for name in ("a", "b"):
+        daemon.start(name, env=env, working_dir=str(workshop.place(name)))
+        daemon.event(name)
+    daemon.start("waiting")
+    daemon.kill(number)
+    assert daemon.wait() == 0
+    assert [daemon.completion(name) for name in ("a", "b", "waiting")] == [CANCELLED] * 3
+
+
+@pytest.mark.rule("J11", "E4", "K4")
+@pytest.mark.fault("daemon", "Two signals to the daemon, and agents that ignore them", "They are killed at once")
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_goes_at_once_to_the_kill(workshop: Workshop, second: signal.Signals) -> None:
+    daemon = workshop.daemon()
+    env = workshop.agent("stubborn", *STUBBORN)
+    for name in ("a", "b", "c"):
+        daemon.start(name, env=env)
+        daemon.event(name)
+    begun = time.monotonic()
+    daemon.kill(signal.SIGTERM)
+    daemon.kill(second)
+    # Twice the same may arrive as one.
+    if second == signal.SIGTERM:
+        nothing_for(daemon, 0.3)
+        daemon.kill(second)
+    assert daemon.wait() == 0
+    assert time.monotonic() - begun < 2.5, "the steps of ending take 3.3 s when nothing hurries them"
+    assert [daemon.completion(name) for name in ("a", "b", "c")] == [CANCELLED] * 3
+
+
+@pytest.mark.rule("J11", "K4")
+def test_agents_that_ignore_one_signal_are_killed_in_time(workshop: Workshop) -> None:
+    daemon = workshop.daemon()
+    env = workshop.agent("stubborn", *STUBBORN)
+    for name in ("a", "b", "c"):
+        daemon.start(name, env=env)
+        daemon.event(name)
+    begun = time.monotonic()
+    daemon.kill(signal.SIGTERM)
+    assert daemon.wait() == 0
+    assert time.monotonic() - begun < 6.0
+    assert [daemon.completion(name) for name in ("a", "b", "c")] == [CANCELLED] * 3
+
+
+@pytest.mark.rule("J11", "K4")
+@pytest.mark.fault("daemon", "A signal after a request to cancel, and an agent that ignores both", "It ends in order")
+def test_a_signal_after_a_cancel_is_the_first_signal(workshop: Workshop) -> None:
+    daemon = workshop.daemon()
+    daemon.start("r", env=workshop.agent("stubborn", *STUBBORN))
+    daemon.event("r")
+    shutdown = daemon.request("shutdown", mode="cancel")
+    daemon.call("run/list")
+    daemon.kill(signal.SIGTERM)
+    assert daemon.wait() == 0
+    assert daemon.result(shutdown) == {}
+    assert daemon.completion("r") == CANCELLED
+
+
+@pytest.mark.rule("J11")
+@pytest.mark.parametrize("initialize", [True, False])
+def test_a_signal_ends_an_idle_daemon(workshop: Workshop, initialize: bool) -> None:
+    daemon = workshop.daemon(initialize=initialize)
+    until_listening(daemon.process)
+    daemon.kill(signal.SIGTERM)
+    assert daemon.wait() == 0
+
+
+@pytest.mark.rule("J11", "E4")
+@pytest.mark.fault("daemon", "A signal to the daemon while nobody reads", "Whole lines and all completions, later")
+def test_a_signal_while_nobody_reads_is_told_later(workshop: Workshop) -> None:
+    daemon = workshop.daemon()
+    daemon.start("r", env=workshop.agent("noisy", *messages(0), flood(8000)))
+    nothing_for(daemon, 0.3)
+    daemon.kill(signal.SIGTERM)
+    nothing_for(daemon, 0.3)
+    assert daemon.wait() == 0
+    assert daemon.completion("r") == CANCELLED
+
+
+@pytest.mark.rule("J11", "E4")
+@pytest.mark.fault("daemon", "Two signals to the daemon while nobody reads", "It exits without its reader")
+def test_a_second_signal_waits_for_no_reader(workshop: Workshop) -> None:
+    daemon = workshop.daemon()
+    daemon.start("r", env=workshop.agent("noisy", *messages(0), flood(8000)))
+    nothing_for(daemon, 0.3)
+    daemon.kill(signal.SIGTERM)
+    daemon.kill(signal.SIGHUP)
+    daemon.whole = False
+    assert daemon.process.wait(SOON) == 0
+
+
+@pytest.mark.rule("J11", "E4")
+def test_an_ignored_hangup_stays_ignored(workshop: Workshop) -> None:
+    daemon = workshop.daemon(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    until_listening(daemon.process)
+    daemon.kill(signal.SIGHUP)
+    daemon.start("r")
+    assert daemon.completion("r")["outcome"] == "completed"
+
+
+@pytest.mark.rule("J11")
+@pytest.mark.fault("daemon", "A request to start a run comes with the signal", "It is answered, and nothing is left")
+def test_a_run_that_starts_while_a_signal_comes_is_answered(workshop: Workshop) -> None:
+    daemon = workshop.daemon()
+    env = workshop.agent("hanging", *HANGING)
+    id_ = daemon.request("run/start", run("r", env=env))
+    daemon.kill(signal.SIGTERM)
+    assert daemon.wait() == 0
+    # The signal may have come before it was read.
+    told = [message for message in daemon.told if message.get("id") == id_]
+    if not told:
+        daemon.whole = False
+    elif "result" in told[0]:
+        assert daemon.completion("r") == CANCELLED
+
+
+@pytest.mark.rule("J10", "J11")
+@pytest.mark.fault("daemon", "A signal while the runs of a gone supervisor are finished", "They are cancelled")
+def test_a_signal_ends_what_is_drained(workshop: Workshop) -> None:
+    daemon = workshop.daemon("--on-eof", "drain")
+    daemon.start("r", env=workshop.agent("hanging", *HANGING))
+    daemon.event("r")
+    daemon.close_stdin()
+    nothing_for(daemon, 0.2)
+    daemon.kill(signal.SIGTERM)
+    assert daemon.wait() == 0
+    assert daemon.completion("r") == CANCELLED
