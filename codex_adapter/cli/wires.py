@@ -32,7 +32,7 @@ class StandardWires:
         self.write_now = output.write_now
         self.wait_reader_gone = output.wait_reader_gone
         self._waits = True
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             fcntl.fcntl(output.fd, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
     async def receive_some(self) -> bytes:

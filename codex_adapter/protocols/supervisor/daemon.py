@@ -88,7 +88,8 @@ class Daemon:
         if not self._initialized and call.method not in (first, "exit"):
             raise Fault(NOT_INITIALIZED, "the first request must be initialize")
         if call.method not in self._handlers:
-            raise Fault(METHOD_NOT_FOUND, f"there is no such method here; there are {', '.join(self._handlers)}")
+            missing = "journal; start the daemon with --journal DIR" if call.method in wire.METHODS else "such method"
+            raise Fault(METHOD_NOT_FOUND, f"there is no {missing}; there are {', '.join(self._handlers)}")
         params = read_params(call.params, wire.METHODS[call.method].params)
         return await self._handlers[call.method](params, taken_up)
 

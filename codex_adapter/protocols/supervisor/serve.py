@@ -90,11 +90,13 @@ class _Conversation:
 
     async def _take_up(self, message: Message) -> None:
         answers = _Answers(self._daemon.outbox, len(message.calls), batch=message.batch)
-        for call in message.calls:
-            # In their order; but those that take long do not hold up what comes after them.
-            taken_up = trio.Event()
-            self._nursery.start_soon(self._carry_out, call, answers, taken_up)
-            await taken_up.wait()
+        # All of a batch, also when the end of reading is among it.
+        with trio.CancelScope(shield=True):
+            for call in message.calls:
+                # In their order; but those that take long do not hold up what comes after them.
+                taken_up = trio.Event()
+                self._nursery.start_soon(self._carry_out, call, answers, taken_up)
+                await taken_up.wait()
 
     async def _carry_out(self, call: Call, answers: _Answers, taken_up: trio.Event) -> None:
         try:

@@ -45,7 +45,8 @@ def test_initialize_tells_what_there_is(workshop: Workshop) -> None:
     keys = re.findall(r"^\| `([a-z_.0-9]+)` \|", RULES.read_text(), re.MULTILINE)
     assert set(told["capabilities"]) == {"codex"}
     assert sorted(told["capabilities"]["codex"]) == sorted([*keys, *CAPABILITIES])
-    limits = {"maxRuns": 32, "queue": True, "maxMessageBytes": 16 * 1024 * 1024, "maxTextBytes": 64 * 1024}
+    limits = {"maxRuns": 32, "queue": True, "maxMessageBytes": 16 * 1024 * 1024, "maxBatch": 100}
+    limits["maxTextBytes"] = 64 * 1024
     assert told["limits"] == limits
     assert told["containment"] in LEVELS
     assert told["journal"] is False

@@ -74,7 +74,7 @@ def test_params_that_a_method_does_not_take_are_refused_by_name(
 
 @pytest.mark.rule("J5", "J1")
 def test_a_shutdown_that_is_refused_changes_nothing(daemon: Supervisor) -> None:
-    bad: list[dict[str, Any]] = [{}, {"mode": "now"}, {"mode": 1}, {"mode": None}, {"mode": "drain", "more": 1}]
+    bad: list[dict[str, Any]] = [{"mode": "now"}, {"mode": 1}, {"mode": None}, {"mode": "drain", "more": 1}]
     for params in bad:
         refused = daemon.refusal("shutdown", params)
         assert refused.code == -32602
