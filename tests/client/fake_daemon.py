@@ -25,7 +25,7 @@ TOLD: Final = {
     "protocolVersion": "1.0",
     "serverInfo": {"name": "fake", "version": "0"},
     "capabilities": {"codex": ["agent_api.run"]},
-    "limits": {"maxRuns": 9, "queue": True, "maxMessageBytes": 2**24, "maxTextBytes": 2**16},
+    "limits": {"maxRuns": 9, "queue": True, "maxMessageBytes": 2**24, "maxBatch": 100, "maxTextBytes": 2**16},
     "containment": None,
     "journal": False,
 }

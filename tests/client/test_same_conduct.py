@@ -146,7 +146,7 @@ async def test_the_session_is_known_also_when_a_run_fails_whose_events_were_clos
 ) -> None:
     with trio.fail_after(SOON):
         config = agent(tmp_path, *BEGUN, WriteFile("begun"), Hang())
-        async with transport(config) as backend, backend.open_run(asked(tmp_path, timeout=1.0)) as run:
+        async with transport(config) as backend, backend.open_run(asked(tmp_path, timeout=2.0)) as run:
             await run.events.aclose()
             with pytest.raises(BackendError):
                 await run.wait_completed()

@@ -84,9 +84,23 @@ def run(cli: Cli, tmp_path: Path) -> Run:
 @pytest.mark.rule("C1", "C7", "W1", "W2")
 @pytest.mark.parametrize("steps", [GOOD, BAD], ids=["a turn that went well", "a turn that failed"])
 def test_the_example_for_a_shell_works(run: Run, tmp_path: Path, steps: tuple[Step, ...]) -> None:
-    text = example("sh", "jq")
+    text = example("sh", "codex-adapter run")
     assert run(("/bin/sh", "-c", text), *steps) == "Look first.\nFixed: “ü”.\ncompleted\n"
     assert read_facts(tmp_path / "facts").cwd == str(tmp_path / "src" / "app")
+
+
+@needs("jq")
+@pytest.mark.rule("C9", "C10", "J4", "J12")
+def test_the_example_of_a_daemon_works(run: Run, cli: Cli, tmp_path: Path) -> None:
+    assert callable(run)  # it has put the command on the PATH
+    cli.env["CODEX_BINARY"] = write_agent(tmp_path / "agent", [ReadPrompt(), *GOOD])
+    words = ("/bin/sh", "-c", example("sh", "codex-adapter serve"))
+    with cli.start(*words, program=(), stdin=subprocess.DEVNULL) as process:
+        done: Done = cli.finish(process)
+    assert (done.status, done.stderr) == (0, "")
+    told = done.stdout.decode().splitlines()
+    assert sorted(told[:2]) == ['["a","Fixed: “ü”."]', '["b","Fixed: “ü”."]']
+    assert "Fixed: “ü”." in (cli.directory / "a.html").read_text()
 
 
 @needs("node")

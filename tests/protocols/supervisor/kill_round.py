@@ -25,7 +25,7 @@ __all__ = ["Broken", "Result", "Round", "play"]
 
 PATIENCE = 30.0
 """Seconds until what must end in order is given up; an agent that hears nothing takes five of them (K4)."""
-GONE_WITHIN = 1.0
+GONE_WITHIN = 2.0
 """Seconds after which nothing is left of a daemon that was killed (N2)."""
 PROGRAM = Path(__file__).with_name("killed_supervisor.py")
 
