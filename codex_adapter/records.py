@@ -6,8 +6,9 @@ Writing is on the way of every event; what only reading needs is made when the f
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias, Union, get_args
 
 import msgspec
@@ -26,8 +27,12 @@ __all__ = [
     "encode_events",
     "encode_lines",
     "encode_record",
+    "in_pieces",
+    "text_size",
 ]
 
+_LONGEST_TEXT: Final = 65_536
+_TEXT: Final = attrgetter("text")
 _encoder = msgspec.json.Encoder()
 _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
 
@@ -71,6 +76,19 @@ def encode_events(events: Sequence[Event]) -> bytes:
 def encode_lines(values: Sequence[object]) -> bytes:
     """Any values as JSON, each on a line of its own; they may hold events."""
     return _one_line_for_everybody(_encoder.encode_lines(values))
+
+
+def in_pieces(events: Sequence[Event], most: int) -> Iterator[Sequence[Event]]:
+    """A batch of events, at least one, in parts that are encoded each by itself: whole where its texts have fewer than
+    `most` characters, a multiple of what one text can have. The events of one long line are megabytes."""
+    step = len(events) if text_size(events) < most else most // _LONGEST_TEXT
+    for start in range(0, len(events), step):
+        yield events[start : start + step]
+
+
+def text_size(events: Sequence[Event]) -> int:
+    """The characters of the texts of some events."""
+    return sum(map(len, filter(None, map(_TEXT, events))))
 
 
 def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:

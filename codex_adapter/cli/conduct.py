@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from operator import attrgetter
 from typing import Final
 
 import trio
@@ -24,12 +23,11 @@ from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, c
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import View
+from codex_adapter.records import in_pieces
 
 __all__ = ["Opening", "conduct"]
 
-_LONG_EVENTS_A_WRITE: Final = 16
 _MUCH_TEXT: Final = 1024 * 1024
-_TEXT: Final = attrgetter("text")
 
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
@@ -62,7 +60,7 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
 async def _forward(run: RunHandle, view: View, output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
     while (batch := await _next_batch(run, view.refresh_seconds)) is not None:
-        shown = _shown(view, batch) if batch else [view.refresh()]
+        shown = map(view.events, in_pieces(batch, _MUCH_TEXT)) if batch else [view.refresh()]
         for text in shown:
             if not await output.write(text):
                 await run.events.aclose()
@@ -79,14 +77,6 @@ async def _next_batch(run: RunHandle, patience: float | None) -> Sequence[Event]
     except (trio.EndOfChannel, trio.ClosedResourceError):
         return None
     return ()
-
-
-def _shown(view: View, batch: Sequence[Event]) -> Iterator[bytes]:
-    """A batch in parts: the events of one long line are megabytes, which need not be encoded all at once."""
-    small = sum(map(len, filter(None, map(_TEXT, batch)))) < _MUCH_TEXT
-    step = len(batch) if small else _LONG_EVENTS_A_WRITE
-    for start in range(0, len(batch), step):
-        yield view.events(batch[start : start + step])
 
 
 def _explain(outcome: Completion | AdapterError) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import trio
 
-from codex_adapter import AdapterError, BackendError, Gateway, RunRequest
+from codex_adapter import AdapterError, Gateway, RunRequest
 from codex_adapter.protocols.supervisor import wire
 from codex_adapter.protocols.supervisor.hosted import HostedRun
-from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
+from codex_adapter.protocols.supervisor.journal import Journal, JournalFile, cannot_be_kept
 from codex_adapter.protocols.supervisor.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -168,9 +168,7 @@ class Daemon:
         except FileExistsError:
             raise Fault(INVALID_PARAMS, "runId is that of a run in the journal; give another one, or none") from None
         except OSError:
-            raise BackendError(
-                "io", advice="The journal cannot be written to; look at its disk, and at the limit of open files."
-            ) from None
+            raise cannot_be_kept() from None
 
     async def _cancel(self, params: wire.CancelParams, _: Callable[[], None]) -> wire.Affected:
         return self._affect(params.run_id, HostedRun.kill if params.kill else HostedRun.cancel)

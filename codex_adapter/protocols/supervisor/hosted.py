@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Final
 
 import trio
@@ -19,17 +18,16 @@ from codex_adapter import (
     RunHandle,
     RunRequest,
 )
-from codex_adapter.protocols.supervisor.journal import JournalFile
+from codex_adapter.protocols.supervisor.journal import JournalFile, cannot_be_kept
 from codex_adapter.protocols.supervisor.outbox import Outbox
 from codex_adapter.protocols.supervisor.slots import Slot
 from codex_adapter.protocols.supervisor.wire import LiveRun, RunCompleted, RunEvent, WaitsFor
-from codex_adapter.records import encode_completion, encode_events
+from codex_adapter.records import encode_completion, encode_events, in_pieces, text_size
 
 __all__ = ["HostedRun"]
 
-_PIECE_BYTES: Final = 256 * 1024
-_LONG_EVENTS_A_PIECE: Final = 4
-_TEXT: Final = attrgetter("text")
+_PIECE: Final = 256 * 1024
+"""Characters of text that one run may say before the next one's turn; its long texts come four at a time then."""
 _log = logging.getLogger("codex_adapter")
 
 
@@ -168,7 +166,7 @@ class HostedRun:
             except (trio.EndOfChannel, trio.ClosedResourceError):
                 break
             self._idle = False
-            for piece in _pieces(batch):
+            for piece in in_pieces(batch, _PIECE):
                 await self._send(piece)
             self._waits_for = "agent"
 
@@ -188,7 +186,7 @@ class HostedRun:
             and self._journal is None
             and not self._detached
             and (self._credit is None or self._credit >= len(events))
-            and _is_piece(events)
+            and text_size(events) < _PIECE
         )
 
     def _spend(self, events: int) -> None:
@@ -228,19 +226,4 @@ class HostedRun:
         try:
             await journal.append(records)
         except OSError:
-            raise BackendError(
-                "io", advice="The journal cannot be written to; look at its disk, and at the limit of open files."
-            ) from None
-
-
-def _pieces(batch: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """A batch in parts of a bounded size, at least one event each: what one run may say before the next one's turn."""
-    if _is_piece(batch):
-        yield batch
-        return
-    for start in range(0, len(batch), _LONG_EVENTS_A_PIECE):
-        yield batch[start : start + _LONG_EVENTS_A_PIECE]
-
-
-def _is_piece(events: Sequence[Event]) -> bool:
-    return sum(map(len, filter(None, map(_TEXT, events)))) < _PIECE_BYTES
+            raise cannot_be_kept() from None

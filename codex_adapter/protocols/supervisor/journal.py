@@ -19,13 +19,20 @@ from typing import Any, Final, TypeVar
 
 import trio
 
+from codex_adapter import BackendError
 from codex_adapter.protocols.supervisor.journal_pages import Page, cut_torn_line, read_page, size_of
 
-__all__ = ["Journal", "JournalFile", "Page"]
+__all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
 _WRITERS: Final = 16
 """How many files are brought to storage at once: a file system writes down many together for the price of one."""
 _T = TypeVar("_T")
+
+
+def cannot_be_kept() -> BackendError:
+    """The error of a run whose records cannot be written (J12)."""
+    advice = "The journal cannot be written to; look at its disk, and at the limit of open files."
+    return BackendError("io", advice=advice)
 
 
 class JournalFile:

@@ -13,7 +13,7 @@ from ...cli.command import until_listening
 from .agents import HANGING, PARENT, STUBBORN, flood, messages
 from .measures import nothing_for
 from .messages import CANCELLED, run
-from .supervisor import SOON
+from .supervisor import SOON, Supervisor
 from .workshop import Workshop
 
 STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -34,15 +34,21 @@ def test_a_signal_cancels_all_runs_and_it_is_still_told(workshop: Workshop, numb
     assert [daemon.completion(name) for name in ("a", "b", "waiting")] == [CANCELLED] * 3
 
 
-@pytest.mark.rule("J11", "E4", "K4")
-@pytest.mark.fault("daemon", "Two signals to the daemon, and agents that ignore them", "They are killed at once")
-@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_goes_at_once_to_the_kill(workshop: Workshop, second: signal.Signals) -> None:
+def with_stubborn_runs(workshop: Workshop) -> Supervisor:
+    """A daemon with three runs, `a`, `b` and `c`, whose agents ignore signals."""
     daemon = workshop.daemon()
     env = workshop.agent("stubborn", *STUBBORN)
     for name in ("a", "b", "c"):
         daemon.start(name, env=env)
         daemon.event(name)
+    return daemon
+
+
+@pytest.mark.rule("J11", "E4", "K4")
+@pytest.mark.fault("daemon", "Two signals to the daemon, and agents that ignore them", "They are killed at once")
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_goes_at_once_to_the_kill(workshop: Workshop, second: signal.Signals) -> None:
+    daemon = with_stubborn_runs(workshop)
     begun = time.monotonic()
     daemon.kill(signal.SIGTERM)
     daemon.kill(second)
@@ -58,11 +64,7 @@ def test_a_second_signal_goes_at_once_to_the_kill(workshop: Workshop, second: si
 
 @pytest.mark.rule("J11", "K4")
 def test_agents_that_ignore_one_signal_are_killed_in_time(workshop: Workshop) -> None:
-    daemon = workshop.daemon()
-    env = workshop.agent("stubborn", *STUBBORN)
-    for name in ("a", "b", "c"):
-        daemon.start(name, env=env)
-        daemon.event(name)
+    daemon = with_stubborn_runs(workshop)
     begun = time.monotonic()
     daemon.kill(signal.SIGTERM)
     assert daemon.wait() == 0
