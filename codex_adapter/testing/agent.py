@@ -74,8 +74,11 @@ def write_agent(
         f"agent_arguments.answer_at_once(sys.argv[1:], {version!r})",
         f"agent_program.main({steps!r}, agent_descendants.CARRY_OUT)",
     ]
-    path.write_text("\n".join([_first_lines(), *code, ""]), encoding="utf-8")
-    path.chmod(0o755)
+    # Replaced as a whole: a run may be starting the one that was written before.
+    draft = path.with_name(f".{name}.{os.getpid()}")
+    draft.write_text("\n".join([_first_lines(), *code, ""]), encoding="utf-8")
+    draft.chmod(0o755)
+    draft.replace(path)
     return str(path)
 
 

@@ -114,6 +114,13 @@ def test_the_length_of_an_oversize_line_counts_all_but_its_ending() -> None:
 
 
 @pytest.mark.rule("L2")
+def test_a_line_is_known_to_be_oversize_before_it_ends() -> None:
+    framer = LineFramer(4)
+    told = [(framer.receive_data(data), framer.skipping) for data in (b"abcd", b"e", b"fgh", b"\n")]
+    assert told == [([], False), ([], False), ([], True), ([OversizeLine(8)], False)]
+
+
+@pytest.mark.rule("L2")
 def test_the_neighbours_of_an_oversize_line_are_untouched() -> None:
     assert framed(4, b"one\nfar too", b" long", b"\ntwo\nthree\nfour") == [
         b"one",

@@ -174,9 +174,12 @@ def test_a_signal_while_the_run_is_being_ended_ends_it_at_once(cli: Cli, number:
 
 
 def shell_that_tells_signals(path: Path) -> str:
-    """An agent that says of signals that it had them, and lives on."""
+    """An agent that says of signals that it had them, and lives on.
+
+    It waits in a read: a shell that starts programs in a loop loses a signal that comes while it forks.
+    """
     traps = "\n".join(f"trap ': >\"told {name}\"' {name}" for name in ("INT", "TERM", "HUP"))
-    path.write_text(f"#!/bin/sh\n{traps}\n: >begun\nwhile :; do sleep 0.01; done\n")
+    path.write_text(f"#!/bin/sh\n{traps}\nmkfifo never\nexec 3<>never\n: >begun\nwhile :; do read line <&3; done\n")
     path.chmod(0o755)
     return str(path)
 

@@ -104,8 +104,10 @@ async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
         "#!/bin/sh\n"
         "read -r prompt\n"
         "trap 'head -c 3000000 /dev/zero | tr \\\\0 x | fold -w 1000; exit 7' INT\n"
+        # It waits in a read: a shell that starts programs in a loop loses a signal that comes while it forks.
+        "mkfifo never; exec 3<>never\n"
         """echo '{"type":"turn.started"}'\n"""
-        "while :; do sleep 0.02; done\n"
+        "while :; do read -r more <&3; done\n"
     )
     binary.chmod(0o755)
     settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path))
