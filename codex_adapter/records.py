@@ -75,7 +75,8 @@ def encode_events(events: Sequence[Event]) -> bytes:
 
 def encode_lines(values: Sequence[object]) -> bytes:
     """Any values as JSON, each on a line of its own; they may hold events."""
-    return _one_line_for_everybody(_encoder.encode_lines(values))
+    # Of what is no list, msgspec's own loop never lets go again.
+    return _one_line_for_everybody(_encoder.encode_lines(values if isinstance(values, list) else [*values]))
 
 
 def in_pieces(events: Sequence[Event], most: int) -> Iterator[Sequence[Event]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import get_args
@@ -49,6 +51,7 @@ from codex_adapter.records import (
     decode_record,
     encode_completion,
     encode_events,
+    encode_lines,
     encode_record,
 )
 
@@ -304,3 +307,19 @@ def test_what_is_no_record_is_refused_and_nothing_of_it_is_said(line: bytes) -> 
 def test_any_bytes_are_a_record_or_refused(data: bytes) -> None:
     with suppress(ValueError):
         decode_record(data)
+
+
+@pytest.mark.rule("W1")
+@pytest.mark.fault("resources", "records are encoded for days", "Nothing of them is kept")
+@pytest.mark.parametrize("records", [["."], (".",)])
+def test_what_was_encoded_is_let_go_of(records: Sequence[object]) -> None:
+    encode_lines(records)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(1_000):
+            encode_lines(records)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 10_000
