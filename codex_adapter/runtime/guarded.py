@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -54,7 +55,8 @@ async def start_guarded(
         if cgroup is not None:
             with trio.CancelScope(shield=True):
                 await cgroup.aclose()
-        if error.filename == sys.executable:
+        # What is too long, or passes, is no reason to do without guards from now on.
+        if error.filename == sys.executable and error.errno != errno.E2BIG and not is_shortage(error):
             raise LevelUnavailable from None
         raise
     try:
@@ -65,7 +67,8 @@ async def start_guarded(
         raise
     if message[:1] == b"P":
         return guarded
-    await guarded.aclose()
+    with trio.CancelScope(shield=True):
+        await guarded.aclose()
     if len(message) > 1:
         told = OSError(_number(message), "", argv[0])
         if message[:1] == b"E" or is_shortage(told):

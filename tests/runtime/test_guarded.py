@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import trio
 
+from codex_adapter.runtime.cgroup import Cgroup
 from codex_adapter.runtime.containment import Level
-from codex_adapter.runtime.guarded import Guarded, start_guarded
+from codex_adapter.runtime.guarded import Guarded, LevelUnavailable, start_guarded
 
+from ..faults.leftovers import descriptors
 from .survivors import Survivors
 
 pytestmark = pytest.mark.rule("N2")
@@ -71,3 +74,25 @@ async def test_a_guard_is_compiled_once_and_its_file_stands_where_this_process_k
     await guarded.aclose()
     compiled = [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc") if path.parent.name == "runtime"]
     assert compiled == ([] if unwritten else ["guarding"])
+
+
+@pytest.mark.rule("N1")
+async def test_a_start_that_is_cancelled_while_a_level_proves_unavailable_leaves_nothing(
+    tmp_path: Path, survivors: Survivors
+) -> None:
+    before = descriptors()
+    for milliseconds in range(0, 60, 2):
+        with Path(os.devnull).open("r+b", buffering=0) as nothing, trio.move_on_after(milliseconds / 1000):
+            with pytest.raises(LevelUnavailable):
+                await start_guarded(
+                    ["/bin/sh", "-c", "sleep 60"],
+                    env=survivors.env,
+                    cwd=str(tmp_path),
+                    pipes=[nothing.fileno()] * 3,
+                    mark="none",
+                    hold="guard",
+                    cgroup=Cgroup(str(tmp_path / "none")),
+                    file=None,
+                )
+        assert survivors.now() == []
+        assert descriptors() == before
