@@ -23,6 +23,7 @@ TOPICS = {
     "resources": "Resources",
     "environment": "The environment",
     "daemon": "The daemon",
+    "workspace": "Workspaces",
 }
 HEAD = """\
 # Faults

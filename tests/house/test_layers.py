@@ -35,10 +35,13 @@ LAYERS = {
     "runtime": Layer(RUNTIME, DATA | {"trio"}),
     "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
-    "protocols": Layer(frozenset({PUBLIC, "records", "protocols"}), DATA | {"trio"}),
+    "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
+    "protocols": Layer(frozenset({PUBLIC, "records", "workspace", "protocols"}), DATA | {"trio"}),
     "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
-    "cli": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing", "protocols", "cli"}, DATA | {"trio", "rich"}),
+    "cli": Layer(
+        RUNTIME | {PUBLIC, "recording", "records", "testing", "workspace", "protocols", "cli"}, DATA | {"trio", "rich"}
+    ),
 }
 NOTHING = Layer(frozenset(), frozenset())
 

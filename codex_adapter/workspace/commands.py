@@ -1,0 +1,133 @@
+"""Running one shell command in a workspace, held so that nothing it starts outlives it (H8 to H10)."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+import trio
+
+from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.events import ExitStatus
+from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.workspace.capture import KEEP, Captured
+from codex_adapter.workspace.entering import entered, root_name
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.files import Workspace
+from codex_adapter.workspace.outputs import Outputs
+from codex_adapter.workspace.sandbox import Sandbox
+from codex_adapter.workspace.shell import ShellCall, shell_call
+
+__all__ = ["CommandResult", "run_command"]
+
+_TIMED_OUT: Final = 124
+_SIGNALLED: Final = 128
+
+
+class CommandResult(msgspec.Struct, frozen=True):
+    """How a command ended and what it printed (H8, H9).
+
+    `exit_code` is its exit status, 128 + n when signal n killed it, 124 when it was `timed_out`. `duration_ms` is wall
+    clock, in milliseconds.
+    """
+
+    exit_code: int
+    stdout: Captured
+    stderr: Captured
+    duration_ms: int
+    timed_out: bool
+
+
+async def run_command(
+    workspace: Workspace,
+    command: str,
+    *,
+    cwd: str = "",
+    env: Mapping[str, str] | None = None,
+    timeout: float,  # noqa: ASYNC109 - the command's, which is killed then, not the caller's
+    sandbox: Sandbox | None,
+    network: bool = False,
+    keep: int = KEEP,
+    containment: Containment | None = None,
+) -> CommandResult:
+    """Run `/bin/sh -c command` in the directory `cwd` of the workspace, for at most `timeout` seconds (H8 to H12).
+
+    It has the variables `env`, and a few that every command has. `sandbox` keeps it off the rest of the machine (H13);
+    without one it can do whatever this user can, and `network` says nothing. `keep` bytes of each output are kept.
+    `containment` remembers from one command to the next how well this machine can hold them.
+
+    When this returns, raises or is cancelled, no process that the command started is left. Raises `WorkspaceError`.
+    """
+    started_at = trio.current_time()
+    status: ExitStatus | None = None
+    with entered(workspace, cwd) as place:
+        call = shell_call(command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None)
+        if sandbox is not None:
+            prefix = sandbox.argv(root_name(workspace), place.name, network=network)
+            call = ShellCall((*prefix, *call.argv), call.env)
+        with _outputs(keep, announced=sandbox is not None) as outputs:
+            with trio.move_on_after(timeout) as limit:
+                status = await _run(call, place.path, outputs, containment or Containment())
+            stdout, stderr = outputs.take_rest()
+            if status is not None and not outputs.shell_has_started():
+                raise WorkspaceError("io", "The sandbox could not be set up: check that bubblewrap still works here")
+    return CommandResult(
+        exit_code=_TIMED_OUT if status is None else _exit_code(status),
+        stdout=stdout,
+        stderr=stderr,
+        duration_ms=round((trio.current_time() - started_at) * 1000),
+        timed_out=limit.cancelled_caught,
+    )
+
+
+async def _run(call: ShellCall, cwd: str, outputs: Outputs, containment: Containment) -> ExitStatus:
+    """Start the shell and wait for its end; whatever happens then, nothing of it is left (H8)."""
+    try:
+        contained = await containment.start(call.argv, env=call.env, cwd=cwd, pipes=outputs.given, mark=new_mark())
+    except OSError as error:
+        raise _start_error(error, cwd) from None
+    except SpawnError as error:
+        raise WorkspaceError("io", error.advice or str(error)) from None
+    status: ExitStatus | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(outputs.drain)
+            with contextlib.suppress(BackendError):
+                status = await contained.wait()
+            nursery.cancel_scope.cancel()
+    finally:
+        with trio.CancelScope(shield=True):
+            await contained.aclose()
+    if status is None:
+        raise WorkspaceError("io", "The exit status of the command is lost: the process that held it was killed")
+    return status
+
+
+def _outputs(keep: int, *, announced: bool) -> Outputs:
+    try:
+        return Outputs(keep, announced=announced)
+    except OSError as error:
+        raise _start_error(error, "") from None
+
+
+def _start_error(error: OSError, cwd: str) -> WorkspaceError:
+    reason = os.strerror(error.errno or 0)
+    if is_shortage(error):
+        return WorkspaceError("exhausted", f"The system has too little left to start a command ({reason})")
+    if error.errno == errno.E2BIG:
+        return WorkspaceError("too_large", "The command and its variables are too long: put them into a file")
+    if error.filename == cwd:
+        return WorkspaceError("denied", f"Working directory: it cannot be entered ({reason})")
+    return WorkspaceError("io", f"The shell cannot be started ({reason})")
+
+
+def _exit_code(status: ExitStatus) -> int:
+    if status.code is not None:
+        return status.code
+    return _SIGNALLED + (status.signal_number or 0)

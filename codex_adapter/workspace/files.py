@@ -1,0 +1,182 @@
+"""Files of a workspace: read, write, edit, delete."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from codex_adapter.workspace import placing
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.listing import Listing, listing
+from codex_adapter.workspace.names import components, file_components
+from codex_adapter.workspace.tree import Place, Tree
+
+__all__ = ["Workspace"]
+
+CHUNK: Final = 1 << 16
+READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Workspace:
+    """The files below one directory, for an agent that is not trusted (H1).
+
+    Paths are relative to the root (H2); sizes are in bytes. Every failure of ours is a WorkspaceError (H6). Calls
+    block; use one workspace from one thread at a time. To be closed after use, or used as a context manager.
+
+    `root`: an existing directory, opened once. `hard_links`: read files with several names too. `mounts`: go to other
+    file systems that are mounted below the root too (H3).
+    """
+
+    root: Final[str]
+    """The absolute path by which the root was opened; the descriptor counts, not this."""
+
+    def __init__(self, root: str | os.PathLike[str], *, hard_links: bool = False, mounts: bool = False) -> None:
+        self.root = str(Path(root).absolute())
+        self._hard_links = hard_links
+        self._tree = Tree(self.root, mounts=mounts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the root back; whatever is asked afterwards fails with `gone`."""
+        self._tree.close()
+
+    def read(self, path: str, *, limit: int) -> bytes:
+        """The content of a file of at most `limit` bytes, behind links that stay inside (H1, H3, H7)."""
+        with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, status):
+            return _content(descriptor, status.st_size, limit)
+
+    def digest(self, path: str, *, limit: int) -> bytes | None:
+        """The SHA-256 of a file's content, None where there is no file; tells after a kill what was done (H4, H7)."""
+        try:
+            with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, _):
+                return _digest(descriptor, limit)
+        except WorkspaceError as error:
+            if error.code == "not_found":
+                return None
+            raise
+
+    def write(self, path: str, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
+        """Makes a file, with the directories to it, and gives its size (H4, H5, H7).
+
+        `pieces` are taken one by one; what they raise passes through, and nothing is left behind. Without `overwrite`
+        it is `exists` where there is something, `too_large` for more than `limit` bytes.
+        """
+        with self._tree.place(file_components(path), make=True) as place:
+            if place.status is not None:
+                _check_regular(place.status)
+                if not overwrite:
+                    raise WorkspaceError("exists", "File already exists")
+            return placing.put(self._tree, place, pieces, overwrite=overwrite, limit=limit)
+
+    def replace(self, path: str, change: Callable[[bytes], bytes], *, limit: int) -> None:
+        """Puts what `change` makes of a file's content in its place (H3, H4, H5); what it raises passes through.
+
+        `limit` holds for both contents (H7). What somebody else writes to the file meanwhile is lost.
+        """
+        with self._tree.place(file_components(path)) as place:
+            with self._opened(place, limit) as (descriptor, status):
+                content = _content(descriptor, status.st_size, limit)
+            placing.put(self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit)
+
+    def delete(self, path: str) -> None:
+        """Removes a name that is no directory's: of a link the link itself, of several hard links this one (H3)."""
+        with self._tree.place(file_components(path), follow=False) as place:
+            if place.status is None:
+                raise self._tree.missing("File")
+            if stat.S_ISDIR(place.status.st_mode):
+                raise WorkspaceError("is_directory", "Path is a directory: only files can be deleted")
+            try:
+                os.unlink(place.name, dir_fd=place.parent)
+            except FileNotFoundError:
+                raise self._tree.missing("File") from None
+            except OSError as error:
+                raise WorkspaceError.of(error) from None
+
+    def sweep(self, path: str) -> None:
+        """Removes the temporary files that killed writers of this path left; nobody may be writing it now (H4)."""
+        try:
+            with self._tree.place(file_components(path)) as place:
+                placing.sweep(place)
+        except WorkspaceError as error:
+            if error.code != "not_found":
+                raise
+
+    def entries(self, *, limit: int) -> Listing:
+        """The files that can be read, sorted by path, of at most `limit` names that are looked at (H7)."""
+        return listing(self._tree, limit=limit, hard_links=self._hard_links)
+
+    @contextmanager
+    def directory(self, path: str = "") -> Iterator[int]:
+        """A descriptor of a directory, for use in the body: for `dir_fd`, `fchdir` and /proc/self/fd (H1).
+
+        Where the system can, it is one that needs no permission to read and cannot be read from.
+        """
+        with self._tree.directory(components(path)) as descriptor:
+            yield descriptor
+
+    @contextmanager
+    def _opened(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
+        """A descriptor to read a regular file by (H3), with what it said of itself."""
+        if place.status is None:
+            raise self._tree.missing("File")
+        _check_regular(place.status)  # A device is not even opened.
+        try:
+            descriptor = os.open(place.name, READ, dir_fd=place.parent)
+        except FileNotFoundError:
+            raise self._tree.missing("File") from None
+        except OSError as error:
+            raise WorkspaceError.of(error) from None
+        try:
+            status = os.fstat(descriptor)
+            _check_regular(status)
+            if status.st_nlink > 1 and not self._hard_links:
+                raise WorkspaceError("hard_linked", "File has other names by hard links: make a copy of it first")
+            self._tree.check_mount(descriptor)
+            if status.st_size > limit:
+                raise _too_large(limit)
+            yield descriptor, status
+        except OSError as error:
+            raise WorkspaceError.of(error) from None
+        finally:
+            os.close(descriptor)
+
+
+def _check_regular(status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise WorkspaceError("is_directory", "Path is a directory: name a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise WorkspaceError("not_a_file", "Path is no regular file")
+
+
+def _content(descriptor: int, size: int, limit: int) -> bytes:
+    """One read takes all of a file that keeps still, and is not copied; what has grown meanwhile is read on."""
+    content = os.read(descriptor, size + 1)
+    while len(content) <= limit and (more := os.read(descriptor, min(CHUNK, limit + 1 - len(content)))):
+        content += more
+    if len(content) > limit:
+        raise _too_large(limit)
+    return content
+
+
+def _digest(descriptor: int, limit: int) -> bytes:
+    digest, size = hashlib.sha256(), 0
+    while chunk := os.read(descriptor, CHUNK):
+        digest.update(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+    return digest.digest()
+
+
+def _too_large(limit: int) -> WorkspaceError:
+    return WorkspaceError("too_large", f"File is larger than {limit} bytes")

@@ -1,0 +1,104 @@
+"""What files there are, within bounds."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import stat
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.names import DEEPEST, is_temporary
+from codex_adapter.workspace.tree import LOOK, Tree
+
+__all__ = ["Entry", "Listing", "listing"]
+
+READABLE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class Entry(NamedTuple):
+    """A regular file: its path from the root, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+class Listing(NamedTuple):
+    """The files of a workspace, sorted by path (H7)."""
+
+    files: tuple[Entry, ...]
+    skipped: int
+    """How many names that are no links were passed over: directories that cannot be read, are too deep or on another
+    mount, files with several hard links, special files, names that are not UTF-8."""
+    complete: bool
+    """Whether all names were looked at."""
+
+
+def listing(tree: Tree, *, limit: int, hard_links: bool) -> Listing:
+    """What is below the root; `limit` names are looked at, and links not at all (H1, H3, H7).
+
+    Raises WorkspaceError for the root alone.
+    """
+    search = _Search(tree, limit, hard_links=hard_links)
+    files = tuple(search.below(tree.root, b"", DEEPEST))
+    return Listing(files, search.skipped, search.left >= 0)
+
+
+class _Search:
+    def __init__(self, tree: Tree, limit: int, *, hard_links: bool) -> None:
+        self.left = limit
+        self.skipped = 0
+        self._tree = tree
+        self._hard_links = hard_links
+
+    def below(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
+        """Depth first; a directory sorts as its name with the slash that its files' paths have there."""
+        for name in self._names(parent, is_root=not path):
+            self.left -= 1
+            if self.left < 0:
+                return
+            try:
+                yield from self._looked_at(parent, path, name, depth)
+            except FileNotFoundError:
+                continue
+            except (OSError, WorkspaceError) as error:
+                failure = error if isinstance(error, WorkspaceError) else WorkspaceError.of(error)
+                if failure.system:
+                    raise failure from None
+                self.skipped += 1
+
+    def _looked_at(self, parent: int, path: bytes, name: bytes, depth: int) -> Iterator[Entry]:
+        descriptor = os.open(name.rstrip(b"/"), LOOK, dir_fd=parent)
+        try:
+            self._tree.check_mount(descriptor)
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode) and depth:
+                yield from self.below(descriptor, path + name, depth - 1)
+            elif stat.S_ISREG(status.st_mode) and (status.st_nlink == 1 or self._hard_links):
+                yield Entry((path + name).decode(), status.st_size)
+            elif not stat.S_ISLNK(status.st_mode):
+                self.skipped += 1
+        except UnicodeDecodeError:
+            self.skipped += 1
+        finally:
+            os.close(descriptor)
+
+    def _names(self, parent: int, *, is_root: bool) -> list[bytes]:
+        """At most one more than may be looked at, so that a huge directory needs no memory."""
+        try:
+            directory = os.open(b".", READABLE, dir_fd=parent)
+        except OSError as error:
+            if is_root:
+                raise WorkspaceError.of(error) from None
+            raise
+        try:
+            with os.scandir(directory) as found:
+                names = (
+                    os.fsencode(entry.name) + (b"/" if entry.is_dir(follow_symlinks=False) else b"")
+                    for entry in found
+                    if not entry.is_symlink()
+                )
+                return heapq.nsmallest(self.left + 1, (name for name in names if not is_temporary(name)))
+        finally:
+            os.close(directory)

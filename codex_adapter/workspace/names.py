@@ -1,0 +1,69 @@
+"""Paths as an agent writes them, and the names of our temporary files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import Final
+
+from codex_adapter.workspace.errors import WorkspaceError
+
+__all__ = ["DEEPEST", "components", "file_components", "is_temporary", "temporary_name", "temporary_prefix"]
+
+LONGEST_NAME: Final = 255
+LONGEST_PATH: Final = 4095
+DEEPEST: Final = 128
+"""Directories below each other; each of them is an open descriptor while it is walked."""
+TEMPORARY: Final = re.compile(rb"\.codex-adapter-[0-9a-f]{16}-[0-9a-f]{16}")
+
+
+def components(path: str) -> tuple[str, ...]:
+    """The names that a path consists of: two paths with the same names mean the same, whatever lies there (H2).
+
+    Nothing is looked up. Raises WorkspaceError: `bad_name`.
+    """
+    try:
+        encoded = path.encode()
+    except UnicodeEncodeError:
+        raise WorkspaceError("bad_name", "Path is no valid Unicode text") from None
+    if "\0" in path:
+        raise WorkspaceError("bad_name", "Path must not hold NUL")
+    if path.startswith("/"):
+        raise WorkspaceError("bad_name", "Path must be relative to the workspace: leave out the leading /")
+    if len(encoded) > LONGEST_PATH:
+        raise WorkspaceError("bad_name", f"Path is longer than {LONGEST_PATH} bytes: use shorter names")
+    names = tuple(name for name in path.split("/") if name not in ("", "."))
+    for name in names:
+        if name == "..":
+            raise WorkspaceError("bad_name", "Path must not hold '..': name the file from the top of the workspace")
+        if len(name) * 4 > LONGEST_NAME and len(name.encode()) > LONGEST_NAME:
+            raise WorkspaceError(
+                "bad_name", f"A name in the path is longer than {LONGEST_NAME} bytes: use a shorter one"
+            )
+        if is_temporary(name.encode()):
+            raise WorkspaceError("bad_name", "A name in the path is kept for temporary files: use another one")
+    return names
+
+
+def file_components(path: str) -> tuple[str, ...]:
+    """The names of a path that can be a file's (H2). Raises WorkspaceError: `bad_name`."""
+    names = components(path)
+    if not names or path.endswith(("/", "/.")):
+        raise WorkspaceError("bad_name", "Path must end with the name of a file")
+    return names
+
+
+def temporary_prefix(name: bytes) -> bytes:
+    """How the temporary files for a file of this name begin (H4)."""
+    return b".codex-adapter-%s-" % hashlib.sha256(name).hexdigest()[:16].encode()
+
+
+def temporary_name(name: bytes) -> bytes:
+    """A new name for a temporary file (H4)."""
+    return temporary_prefix(name) + secrets.token_hex(8).encode()
+
+
+def is_temporary(name: bytes) -> bool:
+    """Whether a temporary file could have this name (H4)."""
+    return TEMPORARY.fullmatch(name) is not None

@@ -1,0 +1,88 @@
+"""The three descriptors of a command: nothing to read, and two outputs that are captured (H8, H11)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final, Self
+
+import trio
+
+from codex_adapter.runtime.pipe_reader import PipeReader
+from codex_adapter.workspace.capture import Capture, Captured
+
+__all__ = ["Outputs"]
+
+_READ_SIZE: Final = 65_536
+
+
+class Outputs:
+    """What one command has as descriptors 0, 1 and 2, and our side of it; a context manager. Raises OSError.
+
+    Descriptor 0 is /dev/null, or, `announced`, the end of a pipe into which the shell says that it has started.
+    """
+
+    def __init__(self, keep: int, *, announced: bool) -> None:
+        with ExitStack() as ours, ExitStack() as given:
+            stdout = _Pipe(ours, given)
+            stderr = _Pipe(ours, given)
+            self._announcement = _Pipe(ours, given) if announced else None
+            if self._announcement is None:
+                stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+                given.callback(os.close, stdin)
+            else:
+                stdin = self._announcement.write_end
+            self._captures = ((stdout, Capture(keep)), (stderr, Capture(keep)))
+            self.given: Final = (stdin, stdout.write_end, stderr.write_end)
+            """The command's own ends; open until `drain`."""
+            self._given = given.pop_all()
+            self._ours = ours.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._given.close()
+        self._ours.close()
+
+    async def drain(self) -> None:
+        """Let go of the command's own ends, and take what it prints until nobody holds them any more."""
+        self._given.close()
+        async with trio.open_nursery() as nursery:
+            for pipe, capture in self._captures:
+                nursery.start_soon(_drain, pipe, capture)
+
+    def take_rest(self) -> tuple[Captured, Captured]:
+        """All of both outputs, once nothing of the command is left: what it had printed and nobody has read as well."""
+        self._given.close()
+        for pipe, capture in self._captures:
+            # More than it can hold was written by somebody else, who got hold of it and may go on for ever.
+            left = fcntl.fcntl(pipe.read_end, fcntl.F_GETPIPE_SZ)
+            while left > 0 and (data := pipe.reader.receive_now(min(left, _READ_SIZE))):
+                capture.add(data)
+                left -= len(data)
+        (_, stdout), (_, stderr) = self._captures
+        return stdout.captured(), stderr.captured()
+
+    def shell_has_started(self) -> bool:
+        """Whether an announced shell has said so; asked once, when nothing of the command is left."""
+        return self._announcement is None or bool(self._announcement.reader.receive_now(1))
+
+
+class _Pipe:
+    """A pipe, each end closed with the stack of the side that it belongs to."""
+
+    def __init__(self, ours: ExitStack, given: ExitStack) -> None:
+        self.read_end, self.write_end = os.pipe()
+        given.callback(os.close, self.write_end)
+        self.reader = PipeReader(self.read_end)
+        ours.callback(self.reader.close)
+
+
+async def _drain(pipe: _Pipe, capture: Capture) -> None:
+    while data := await pipe.reader.receive_some(_READ_SIZE):
+        capture.add(data)

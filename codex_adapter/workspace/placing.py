@@ -1,0 +1,119 @@
+"""Putting a file in its place at one stroke: a temporary file beside it, then a rename (H4)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.names import temporary_name, temporary_prefix
+from codex_adapter.workspace.tree import Place, Tree
+
+__all__ = ["put", "sweep"]
+
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE_BITS: Final = 0o666
+PERMISSION_BITS: Final = 0o777
+RENAME_NOREPLACE: Final = 1
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+_UNSUPPORTED: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
+
+
+def put(tree: Tree, place: Place, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
+    """Writes a file whole or not at all, and gives its size in bytes (H4).
+
+    The bits of what was there before are kept (H5), one piece is held at a time (H7). Raises WorkspaceError, and
+    whatever `pieces` raises.
+    """
+    bits = NEW_FILE_BITS if place.status is None else place.status.st_mode & PERMISSION_BITS
+    temporary = temporary_name(place.name)
+    try:
+        descriptor = os.open(temporary, NEW_FILE, bits, dir_fd=place.parent)
+    except FileNotFoundError:
+        raise tree.missing("Directory") from None
+    except OSError as error:
+        raise WorkspaceError.of(error) from None
+    try:
+        try:
+            size = _fill(descriptor, pieces, limit)
+            _finish(descriptor, None if place.status is None else bits)
+        finally:
+            os.close(descriptor)
+        _publish(tree, place, temporary, overwrite=overwrite)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=place.parent)
+        raise
+    return size
+
+
+def sweep(place: Place) -> None:
+    """Removes the temporary files for a place (H4). Raises WorkspaceError."""
+    prefix = temporary_prefix(place.name)
+    try:
+        directory = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.parent)
+        try:
+            with os.scandir(directory) as found:
+                left = [name for entry in found if (name := os.fsencode(entry.name)).startswith(prefix)]
+        finally:
+            os.close(directory)
+        for name in left:
+            with suppress(FileNotFoundError, IsADirectoryError):
+                os.unlink(name, dir_fd=place.parent)
+    except OSError as error:
+        raise WorkspaceError.of(error) from None
+
+
+def _fill(descriptor: int, pieces: Iterable[bytes], limit: int) -> int:
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > limit:
+            raise WorkspaceError("too_large", f"File is larger than {limit} bytes")
+        rest = memoryview(piece)
+        try:
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError as error:
+            raise WorkspaceError.of(error) from None
+    return size
+
+
+def _finish(descriptor: int, bits: int | None) -> None:
+    try:
+        if bits is not None:
+            os.fchmod(descriptor, bits)
+        os.fsync(descriptor)
+    except OSError as error:
+        raise WorkspaceError.of(error) from None
+
+
+def _publish(tree: Tree, place: Place, temporary: bytes, *, overwrite: bool) -> None:
+    try:
+        if overwrite:
+            os.replace(temporary, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent)
+        elif not _rename_to_new(place, temporary):
+            # The other way to give a name that nothing has, known to every POSIX system.
+            os.link(temporary, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent, follow_symlinks=False)
+            os.unlink(temporary, dir_fd=place.parent)
+    except FileNotFoundError:
+        raise tree.missing("Directory") from None
+    except OSError as error:
+        raise WorkspaceError.of(error) from None
+
+
+def _rename_to_new(place: Place, temporary: bytes) -> bool:
+    """Whether the system and the file system can rename without replacing."""
+    rename = getattr(_LIBC, "renameat2", None)
+    if rename is None:
+        return False
+    if rename(place.parent, temporary, place.parent, place.name, RENAME_NOREPLACE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))

@@ -1,0 +1,135 @@
+"""A sandbox for commands: bubblewrap, where to find one that works, and what it is told (H13, H14)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from codex_adapter.errors import SpawnError
+from codex_adapter.request import CodexConfig
+from codex_adapter.runtime.binary import find_binary
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.hiding import default_hidden
+
+__all__ = ["Sandbox", "find_sandbox"]
+
+_TRIAL_SECONDS: Final = 10.0
+_NO_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
+_NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+_EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108
+"""Directories with other programs' files and sockets; a command finds them empty and may write to them."""
+
+
+class Sandbox(msgspec.Struct, frozen=True):
+    """A bubblewrap that works on this machine, and what it is to hide (H13).
+
+    `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `hidden` are absolute
+    paths of files and directories that a command finds empty; the workspace is never hidden with them (H14).
+    """
+
+    path: str
+    strict: bool = True
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> str:
+        """What holds, in words for a person."""
+        return "bubblewrap" if self.strict else "bubblewrap, commands can make namespaces of their own"
+
+    def argv(self, root: str, directory: str, *, network: bool) -> list[str]:
+        """The arguments to start with, before those of the program that is to run in `directory` (H13, H14).
+
+        `root` is the workspace: absolute, without links in it. Raises `WorkspaceError` for a workspace that cannot be
+        told apart from the rest of the machine.
+        """
+        if root == "/":
+            raise WorkspaceError("denied", "The root of the file system cannot be sandboxed: use another workspace")
+        hidden = sorted({os.path.realpath(path) for path in self.hidden} - {"/", root})
+        inside = [path for path in hidden if _is_below(path, root)]
+        argv = [self.path, *(_NO_NAMESPACES if self.strict else ()), *_NAMESPACES]
+        argv += [] if network else ["--unshare-net"]
+        argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+        # Root may write to what is in /proc of the whole machine, without any capability.
+        argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
+        argv += [word for path in _EMPTIED if _is_directory(path) for word in ("--tmpfs", path)]
+        argv += [word for path in hidden if path not in inside for word in _cover(path)]
+        # What is needed of a place that was just covered comes after it, and the workspace after all that is around it.
+        argv += _name_service() if network else ()
+        argv += ["--bind", root, root]
+        argv += [word for path in inside for word in _cover(path)]
+        return [*argv, "--chdir", directory, "--"]
+
+
+def find_sandbox(codex_binary: str | None = None, environ: Mapping[str, str] | None = None) -> Sandbox | None:
+    """A sandbox that was tried out and works here, None when there is none (H13).
+
+    bubblewrap is looked for on PATH, then among what came with the Codex CLI: `codex_binary`, or the one that a run
+    would take. `environ` is by default the process's own environment. Blocks for some milliseconds.
+    """
+    environ = os.environ if environ is None else environ
+    hidden = default_hidden(environ)
+    for path in _programs(codex_binary, environ):
+        for strict in (True, False):
+            sandbox = Sandbox(path, strict, hidden)
+            if _works(sandbox):
+                return sandbox
+    return None
+
+
+def _programs(codex_binary: str | None, environ: Mapping[str, str]) -> Iterator[str]:
+    found = shutil.which("bwrap", path=environ.get("PATH", os.defpath))
+    if found is not None:
+        yield str(Path(found).absolute())
+    try:
+        binary = find_binary(CodexConfig(binary=codex_binary), environ)
+    except SpawnError:
+        return
+    yield str(Path(os.path.realpath(binary.path)).parent.parent / "codex-resources" / "bwrap")
+
+
+def _works(sandbox: Sandbox) -> bool:
+    """Whether a program can be run as a command would be: that it is there says nothing of what the system allows."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = os.path.realpath(directory)
+        try:
+            trial = subprocess.run(
+                [*sandbox.argv(root, root, network=False), "/bin/sh", "-c", ": >trial"],
+                env={},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_TRIAL_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return trial.returncode == 0 and Path(root, "trial").exists()
+
+
+def _cover(path: str) -> list[str]:
+    if Path(path).is_dir():
+        return ["--tmpfs", path]
+    # As a device, for otherwise it could not even be opened: what reads a file that is empty goes on.
+    return ["--dev-bind", os.devnull, path] if Path(path).exists() else []
+
+
+def _name_service() -> list[str]:
+    """The file that tells where names are asked for is often a link into /run."""
+    path = os.path.realpath("/etc/resolv.conf")
+    covered = any(_is_below(path, os.path.realpath(place)) for place in _EMPTIED)
+    return ["--ro-bind-try", path, path] if covered else []
+
+
+def _is_directory(path: str) -> bool:
+    return os.path.realpath(path) == path and Path(path).is_dir()
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path.startswith(f"{directory}/")

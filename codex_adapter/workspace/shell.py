@@ -1,0 +1,78 @@
+"""What is executed for a command: the shell's arguments, and an environment with nothing of the adapter's own (H12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from codex_adapter.runtime.marks import MARK_VARIABLE
+from codex_adapter.workspace.errors import WorkspaceError
+
+__all__ = ["ShellCall", "shell_call"]
+
+_SHELL: Final = "/bin/sh"
+_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_FIXED: Final = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
+_INHERITED: Final = ("HOME", MARK_VARIABLE)
+_OURS: Final = "CODEX_ADAPTER_"
+_CARRIER: Final = f"{_OURS}ENV_"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_LONGEST: Final = 131_071
+"""Bytes of one argument or variable that the system passes on, without the byte that ends it."""
+
+
+class ShellCall(msgspec.Struct, frozen=True):
+    """The arguments of `/bin/sh` and the environment to start it with."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+
+
+def shell_call(
+    command: str, env: Mapping[str, str], *, environ: Mapping[str, str], directory: str, announced: bool = False
+) -> ShellCall:
+    """How `command` is executed in `directory` with the variables `env`; `environ` is the adapter's environment (H12).
+
+    With `announced`, descriptor 0 is the writing end of a pipe, and a byte there says that the shell has started; the
+    command finds /dev/null there. Raises `WorkspaceError`, which never names a value.
+    """
+    _check(command, env)
+    base = {"PATH": environ.get("PATH") or _PATH, **_FIXED, "PWD": directory}
+    base |= {name: environ[name] for name in _INHERITED if name in environ}
+    # Whatever holds the command starts with this environment too, outside of any sandbox: a variable that makes the
+    # dynamic linker load a library must reach nothing but the command. So all travel under names that mean nothing.
+    carried = {f"{_CARRIER}{number}": value for number, value in enumerate(env.values())}
+    prelude = ["echo >&0", "exec </dev/null"] if announced else []
+    if env:
+        assignments = (f'{name}="${carrier}"' for name, carrier in zip(env, carried, strict=True))
+        prelude += [f"export {' '.join(assignments)}", f"unset {' '.join(carried)}"]
+    # `--`, since a command may begin with `-`.
+    if not prelude:
+        return ShellCall((_SHELL, "-c", "--", command), base)
+    prelude.append(f'exec {_SHELL} -c -- "$1"')
+    return ShellCall((_SHELL, "-c", "\n".join(prelude), "sh", command), base | carried)
+
+
+def _check(command: str, env: Mapping[str, str]) -> None:
+    _check_text(command, "command")
+    for name, value in env.items():
+        if not _NAME.fullmatch(name):
+            raise WorkspaceError("bad_name", "Name of a variable is none: use letters, digits and _, no digit first")
+        if name.startswith(_OURS):
+            raise WorkspaceError("bad_name", f"Variables that begin with {_OURS} are reserved: use another name")
+        # As long as the longer of the two names under which it travels.
+        _check_text(value, f"value of {name}", spare=max(len(name), len(_CARRIER) + len(str(len(env)))) + 1)
+
+
+def _check_text(text: str, what: str, *, spare: int = 0) -> None:
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        raise WorkspaceError("bad_name", f"The {what} has a character that is none: use whole characters") from None
+    if b"\0" in encoded:
+        raise WorkspaceError("bad_name", f"The {what} has a NUL character: leave it out")
+    if len(encoded) + spare > _LONGEST:
+        raise WorkspaceError("too_large", f"The {what} is longer than {_LONGEST} bytes: put it into a file")

@@ -1,0 +1,222 @@
+"""Walking a tree that others change meanwhile: from one descriptor to the next, and never out (H1)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, NamedTuple
+
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.names import DEEPEST
+
+__all__ = ["DIRECTORY", "LOOK", "Place", "Tree"]
+
+MOST_LINKS: Final = 40
+MOST_TRIES: Final = 40
+LOOK: Final = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+"""Opens what is there without touching it, where the system can; needs no permission to read."""
+DIRECTORY: Final = LOOK | os.O_DIRECTORY
+
+
+class Place(NamedTuple):
+    """Where a file is, or would be: a name in an open directory, and what bore that name a moment ago."""
+
+    parent: int
+    name: bytes
+    status: os.stat_result | None
+
+
+class Tree:
+    """A root directory; its descriptor is all that is ever believed of it (H1).
+
+    Raises WorkspaceError when the root cannot be opened as a directory.
+    """
+
+    def __init__(self, root: str, *, mounts: bool) -> None:
+        self.root = -1
+        try:
+            self.root = os.open(root, os.O_DIRECTORY | (LOOK & ~os.O_NOFOLLOW))
+            self._mount = None if mounts else _mount(self.root)
+        except OSError as error:
+            self.close()
+            raise WorkspaceError.of(error) from None
+
+    def close(self) -> None:
+        """Whatever is asked afterwards fails with `gone`; closing again does nothing."""
+        root, self.root = self.root, -1
+        if root >= 0:
+            os.close(root)
+
+    def check_mount(self, descriptor: int) -> None:
+        """Raises WorkspaceError `outside` for what is on another mount than the root (H3)."""
+        if self._mount is not None and _mount(descriptor) != self._mount:
+            raise WorkspaceError("outside", "Path leads to another file system than the workspace's")
+
+    @contextmanager
+    def place(self, names: Sequence[str], *, make: bool = False, follow: bool = True) -> Iterator[Place]:
+        """Where the file of these names is, after all links (without `follow`: the last one left alone) (H1).
+
+        With `make`, missing directories are made (H5), and removed again if the body raises (H4).
+        Raises WorkspaceError.
+        """
+        with _walk(self, make=make) as walk:
+            place = walk.run(names, _FOLLOWED if follow else _LEFT)
+            if place is None:
+                raise WorkspaceError("is_directory", "Path is a directory: name a file")
+            yield place
+
+    @contextmanager
+    def directory(self, names: Sequence[str]) -> Iterator[int]:
+        """The descriptor of a directory, valid in the body (H1). Raises WorkspaceError."""
+        with _walk(self, make=False) as walk:
+            walk.run(names, _ENTERED)
+            yield walk.here
+
+    def missing(self, what: str) -> WorkspaceError:
+        """The error for what is not there, or for a root that is not there any more (H6)."""
+        with suppress(OSError):
+            if os.fstat(self.root).st_nlink:
+                return WorkspaceError("not_found", f"{what} not found")
+        return WorkspaceError("gone", "The workspace is gone")
+
+
+_ENTERED, _FOLLOWED, _LEFT = "entered", "followed", "left"
+"""What is done with the last name: walked into, looked at behind links, looked at."""
+
+
+class _Walk:
+    """One way through the tree: the descriptors from the root down to here."""
+
+    def __init__(self, tree: Tree, *, make: bool) -> None:
+        self._tree = tree
+        self._make = make
+        self._below: list[int] = []
+        self._made: list[tuple[int, bytes]] = []
+        self._links = 0
+
+    @property
+    def here(self) -> int:
+        return self._below[-1] if self._below else self._tree.root
+
+    def run(self, names: Sequence[str], last: str) -> Place | None:
+        """None when the way ends in a directory."""
+        try:
+            return self._run(names, last)
+        except FileNotFoundError:
+            raise self._tree.missing("Directory" if last == _ENTERED else "File") from None
+        except OSError as error:
+            raise WorkspaceError.of(error) from None
+
+    def _run(self, names: Sequence[str], last: str) -> Place | None:
+        ahead = [name.encode() for name in reversed(names)]
+        while ahead:
+            name = ahead.pop()
+            if name in (b"", b"."):
+                continue
+            if name == b"..":
+                self._leave()
+            elif ahead or last == _ENTERED:
+                ahead += self._enter(name)
+            else:
+                status = self._status(name)
+                if status is None or last == _LEFT or not stat.S_ISLNK(status.st_mode):
+                    return Place(self.here, name, status)
+                ahead += self._target(name)
+        return None
+
+    def close(self) -> None:
+        for descriptor in [*self._below, *(parent for parent, _ in self._made)]:
+            os.close(descriptor)
+
+    def unmake(self) -> None:
+        """Removes the directories that were made, as far as nobody has put anything there."""
+        for parent, name in reversed(self._made):
+            with suppress(OSError):
+                os.rmdir(name, dir_fd=parent)
+
+    def _leave(self) -> None:
+        if not self._below:
+            raise WorkspaceError("outside", "Path leads out of the workspace")
+        os.close(self._below.pop())
+
+    def _enter(self, name: bytes) -> list[bytes]:
+        """Goes down; for a link, what is ahead instead."""
+        for _ in range(MOST_TRIES):
+            try:
+                descriptor = os.open(name, DIRECTORY, dir_fd=self.here)
+            except OSError as error:
+                if error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
+                    return self._target(name)
+                if error.errno != errno.ENOENT or not self._make:
+                    raise
+                self._mkdir(name)
+            else:
+                self._below.append(descriptor)
+                self._tree.check_mount(descriptor)
+                if len(self._below) > DEEPEST:
+                    raise WorkspaceError("bad_name", f"Path leads more than {DEEPEST} directories deep")
+                return []
+        raise WorkspaceError("not_found", "A directory of the path is removed again and again by somebody else")
+
+    def _mkdir(self, name: bytes) -> None:
+        parent = os.dup(self.here)
+        try:
+            os.mkdir(name, 0o777, dir_fd=parent)
+        except OSError as error:
+            os.close(parent)
+            if error.errno != errno.EEXIST:
+                raise
+        else:
+            self._made.append((parent, name))
+
+    def _status(self, name: bytes) -> os.stat_result | None:
+        try:
+            return os.stat(name, dir_fd=self.here, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def _target(self, name: bytes) -> list[bytes]:
+        """The names that a link consists of, the first one last."""
+        self._links += 1
+        if self._links > MOST_LINKS:
+            raise WorkspaceError("too_many_links", "Path leads through too many symbolic links")
+        try:
+            target = os.readlink(name, dir_fd=self.here)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                raise WorkspaceError("not_a_directory", "Part of the path is no directory") from None
+            raise
+        if target.startswith(b"/"):
+            raise WorkspaceError("outside", "Path leads out of the workspace by an absolute link")
+        return target.split(b"/")[::-1]
+
+
+@contextmanager
+def _walk(tree: Tree, *, make: bool) -> Iterator[_Walk]:
+    walk = _Walk(tree, make=make)
+    try:
+        yield walk
+    except BaseException:
+        walk.unmake()
+        raise
+    finally:
+        walk.close()
+
+
+def _mount(descriptor: int) -> bytes:
+    """What tells mounts apart: the mount's own number, or the device's where the system does not tell that one.
+
+    The file system is not asked if it can be helped: one that is mounted to be hostile may never answer.
+    """
+    with suppress(FileNotFoundError, PermissionError):
+        information = os.open(b"/proc/self/fdinfo/%d" % descriptor, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _, told, rest = os.read(information, 4096).partition(b"mnt_id:")
+        finally:
+            os.close(information)
+        if told:
+            return rest.partition(b"\n")[0]
+    return b"device %d" % os.fstat(descriptor).st_dev

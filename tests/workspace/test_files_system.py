@@ -1,0 +1,98 @@
+"""What the system under a workspace may be like: limits of a process, odd file systems, other C libraries."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import resource
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from codex_adapter.workspace import Workspace, WorkspaceError, placing
+
+from .outside import LIMIT, outside_tree, snapshot
+
+
+def unsupported(*_: object) -> int:
+    """A `renameat2` of a kernel, or of a file system, that does not know it."""
+    ctypes.set_errno(errno.ENOSYS)
+    return -1
+
+
+@pytest.fixture(params=["absent", "unsupported"])
+def _without_renameat2(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = SimpleNamespace() if request.param == "absent" else SimpleNamespace(renameat2=unsupported)
+    monkeypatch.setattr(placing, "_LIBC", library)
+
+
+@pytest.mark.rule("H4")
+@pytest.mark.usefixtures("_without_renameat2")
+@pytest.mark.fault(
+    "workspace", "the system cannot rename without replacing", "new files are put in place by a hard link"
+)
+def test_new_files_are_made_without_replacing_where_rename_cannot(tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        (tmp_path / "theirs").write_bytes(b"theirs")
+        yield b"ours"
+
+    with Workspace(tmp_path) as workspace:
+        assert workspace.write("a", [b"ours"], overwrite=False, limit=LIMIT) == 4
+        assert workspace.read("a", limit=LIMIT) == b"ours"
+        with pytest.raises(WorkspaceError) as caught:
+            workspace.write("theirs", pieces(), overwrite=False, limit=LIMIT)
+    assert caught.value.code == "exists"
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"ours", "theirs": b"theirs"}
+
+
+@pytest.mark.rule("H1", "H4")
+@pytest.mark.fault(
+    "workspace", "a link to outside has the name of the temporary file", "an error, the link not followed"
+)
+def test_a_guessed_temporary_name_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "token_hex", lambda length: "0" * 2 * length)
+    outside, root = outside_tree(tmp_path / "outside"), tmp_path / "root"
+    root.mkdir()
+    guessed = f".codex-adapter-{hashlib.sha256(b'a').hexdigest()[:16]}-{'0' * 16}"
+    (root / guessed).symlink_to(outside / "secret.txt")
+    before = snapshot(outside)
+    with Workspace(root) as workspace, pytest.raises(WorkspaceError):
+        workspace.write("a", [b"from the agent"], overwrite=True, limit=LIMIT)
+    assert snapshot(outside) == before
+    assert not (root / "a").exists()
+
+
+@pytest.mark.rule("H4", "H6")
+@pytest.mark.fault(
+    "workspace", "a file grows over the process's limit of a file's size", "too large, nothing left behind"
+)
+def test_a_file_over_the_limit_of_the_process_is_too_large(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
+    try:
+        with Workspace(tmp_path) as workspace, pytest.raises(WorkspaceError) as caught:
+            workspace.write("a", [bytes(4000)] * 3, overwrite=False, limit=LIMIT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (caught.value.code, caught.value.system) == ("too_large", False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.rule("H7")
+@pytest.mark.fault("workspace", "a file holds more than it says", "read to its end, but not over the limit")
+def test_a_file_that_is_larger_than_it_says_is_read_to_its_end_or_limit() -> None:
+    status = Path("/proc/self/limits")
+    if not status.is_file() or status.stat().st_size:
+        pytest.skip("the system has no such files")
+    with Workspace(status.parent) as workspace:
+        assert workspace.read("limits", limit=LIMIT).startswith(b"Limit ")
+        for call in (workspace.read, workspace.digest):
+            with pytest.raises(WorkspaceError) as caught:
+                call("limits", limit=100)
+            assert caught.value.code == "too_large"
+        size = len(workspace.read("limits", limit=LIMIT))
+        assert len(workspace.read("limits", limit=size)) == size

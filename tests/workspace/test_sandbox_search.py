@@ -1,0 +1,74 @@
+"""Finding a sandbox: where it is looked for, and that only one that works is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
+
+pytestmark = pytest.mark.rule("H13")
+
+
+def program(directory: Path, script: str, name: str = "bwrap") -> str:
+    """A shell script as a program."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def codex_with(tmp_path: Path, script: str) -> str:
+    """A Codex CLI that brings a bubblewrap; the path of the CLI."""
+    program(tmp_path / "vendor" / "codex-resources", script)
+    return program(tmp_path / "vendor" / "bin", "exit 0", "codex")
+
+
+def test_the_one_on_path_comes_first(sandbox: Sandbox, tmp_path: Path) -> None:
+    own = program(tmp_path / "path", f'exec {sandbox.path} "$@"')
+    found = find_sandbox(codex_with(tmp_path, f'exec {sandbox.path} "$@"'), {"PATH": str(tmp_path / "path")})
+    assert found is not None
+    assert (found.path, found.strict, found.hidden) == (own, sandbox.strict, ())
+
+
+def test_the_one_beside_the_codex_binary_comes_next(sandbox: Sandbox, tmp_path: Path) -> None:
+    program(tmp_path / "path", "exit 1")
+    codex = Path(codex_with(tmp_path, f'exec {sandbox.path} "$@"'))
+    link = tmp_path / "codex"
+    link.symlink_to(codex)
+    found = find_sandbox(str(link), {"PATH": str(tmp_path / "path"), "HOME": "/home/u"})
+    assert found is not None
+    assert found.path == str(codex.parent.parent / "codex-resources" / "bwrap")
+    assert "/home/u/.ssh" in found.hidden
+
+
+def test_one_that_cannot_bar_namespaces_is_told_from_one_that_can(sandbox: Sandbox, tmp_path: Path) -> None:
+    old = f'for word; do [ "$word" = --disable-userns ] && exit 1; done; exec {sandbox.path} "$@"'
+    found = find_sandbox("/no/such/codex", {"PATH": str(Path(program(tmp_path, old)).parent)})
+    assert found is not None
+    assert not found.strict
+    assert found.level != sandbox.level or not sandbox.strict
+
+
+@pytest.mark.parametrize("script", ["exit 1", "exit 0", "kill -KILL $$", "exec sleep 0"])
+@pytest.mark.fault(
+    "workspace", "there is a bubblewrap, and the system does not let it work", "there is no sandbox, and nobody says so"
+)
+def test_one_that_does_not_work_is_none(tmp_path: Path, script: str) -> None:
+    program(tmp_path / "path", script)
+    assert find_sandbox(codex_with(tmp_path, script), {"PATH": str(tmp_path / "path")}) is None
+
+
+@pytest.mark.parametrize("codex", ["/no/such/codex", "/bin/sh"])
+def test_where_none_is_there_is_none(tmp_path: Path, codex: str) -> None:
+    assert find_sandbox(codex, {"PATH": str(tmp_path)}) is None
+
+
+def test_the_one_of_the_installed_wheel_is_found() -> None:
+    pytest.importorskip("codex_cli_bin")
+    found = find_sandbox(environ={"PATH": "/nowhere"})
+    if found is None:
+        pytest.skip("the system does not let it work")
+    assert Path(found.path).parts[-3:] == ("codex_cli_bin", "codex-resources", "bwrap")
