@@ -1,0 +1,165 @@
+"""Whether a command meets a rule of words: `git push` is met by `git -C x push`, `rm -r` by `/bin/rm -fr x`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Literal
+
+from codex_adapter.protocols.operations.shell.text import Word
+from codex_adapter.protocols.operations.shell.words import Command
+
+__all__ = ["Match", "is_allowed", "match"]
+
+Match = Literal["yes", "maybe", "no"]
+"""Whether a rule is met; `maybe` where it hangs on words that are not known before the run."""
+
+CLUSTER = re.compile(r"-[A-Za-z]{2,3}")
+"""Options of one letter each, as in `rm -rf`; or, with luck, the one option of a program that writes them so."""
+MOST_READINGS = 16
+"""Places where the first operand may be; where there are more, it is not known."""
+SYSTEM_DIRECTORIES = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin")
+VALUED = {
+    "git": {"-C", "--git-dir", "--work-tree", "--namespace"},
+    "npm": {"--prefix", "-C", "-w", "--workspace", "--registry", "--loglevel"},
+    "pnpm": {"-C", "--dir", "-F", "--filter"},
+    "yarn": {"--cwd"},
+    "cargo": {"-C", "--config", "--color", "-Z"},
+    "docker": {"-H", "--host", "--context", "--config", "-l", "--log-level"},
+    "kubectl": {"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "-s"},
+    "make": {"-C", "-f", "-I", "-j"},
+    "uv": {"--directory", "--project"},
+}
+"""Options between a program's name and its subcommand whose value is the next word."""
+FLAGS = {
+    "git": {"-p", "-P", "--paginate", "--no-pager", "--bare", "--no-replace-objects", "--literal-pathspecs"},
+    "npm": {"-g", "--global", "-s", "--silent", "--no-audit", "--no-fund", "-y", "--yes"},
+    "cargo": {"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"},
+}
+"""Options there that have no value."""
+
+
+def match(rule: str, command: Command) -> Match:
+    """Whether a command meets a rule that is to hold it back (A4)."""
+    name, *wanted = rule.split()
+    if not _is_named(name, command):
+        return "no"
+    arguments = command.words[1:]
+    leading = [word for word in wanted if not _stands_anywhere(word)]
+    results = [_anywhere(word, arguments) for word in wanted if _stands_anywhere(word)]
+    return _all([_leads(leading, command.program, arguments), *results])
+
+
+def is_allowed(rule: str, command: Command) -> bool:
+    """Whether a command certainly is what a rule allows: without a path of its own, without options in between (A4)."""
+    name, *wanted = rule.split()
+    first = command.words[0]
+    directory, _, program = (first.text or "").rpartition("/")
+    if first.text != name and (program != name or directory not in SYSTEM_DIRECTORIES):
+        return False
+    arguments = list(command.words[1:])
+    while arguments and wanted and not wanted[0].startswith("-") and arguments[0].prefix.startswith("-"):
+        option = arguments.pop(0).text
+        if option in VALUED.get(name, ()) and arguments and arguments[0].stays_one:
+            arguments.pop(0)
+        elif option not in FLAGS.get(name, ()):
+            return False
+    return len(arguments) >= len(wanted) and all(
+        word.text is not None and fnmatchcase(word.text, pattern)
+        for word, pattern in zip(arguments, wanted, strict=False)
+    )
+
+
+def _is_named(name: str, command: Command) -> bool:
+    return fnmatchcase(command.words[0].text or "" if "/" in name else command.program, name)
+
+
+def _stands_anywhere(word: str) -> bool:
+    """Options, and words with a pattern, a path or a value, are looked for among all arguments."""
+    return word.startswith("-") or any(character in word for character in "*?=/")
+
+
+def _all(results: Sequence[Match]) -> Match:
+    return "no" if "no" in results else "maybe" if "maybe" in results else "yes"
+
+
+def _any(results: Collection[Match]) -> Match:
+    return "yes" if "yes" in results else "maybe" if "maybe" in results else "no"
+
+
+def _anywhere(wanted: str, arguments: Sequence[Word]) -> Match:
+    if CLUSTER.fullmatch(wanted):
+        letters = _all([_anywhere(f"-{letter}", arguments) for letter in wanted[1:]])
+        return _any([letters, "yes" if any(word.text == wanted for word in arguments) else "no"])
+    is_option = wanted.startswith("-")
+    if wanted == "--":
+        return "yes" if any(word.text == wanted for word in arguments) else "no"
+    maybe = False
+    for word in arguments:
+        if word.text == "--" and is_option:
+            break
+        if word.text is None:
+            maybe = maybe or (word.may_be_an_option if is_option else _may_fit(wanted, word))
+        elif _is_option(wanted, word.text) if is_option else fnmatchcase(word.text, wanted):
+            return "yes"
+    return "maybe" if maybe else "no"
+
+
+def _is_option(wanted: str, given: str) -> bool:
+    if len(wanted) == 2:
+        return given.startswith("-") and not given.startswith("--") and wanted[1] in given[1:]
+    name = given.partition("=")[0]
+    abbreviates = len(name) > 3 and name.startswith("--") and wanted.startswith(name)
+    return abbreviates or wanted in (name, given)
+
+
+def _may_fit(pattern: str, word: Word) -> bool:
+    literal = re.split(r"[*?\[]", pattern)[0]
+    return word.splits or word.prefix.startswith(literal) or literal.startswith(word.prefix)
+
+
+def _leads(wanted: Sequence[str], program: str, arguments: Sequence[Word]) -> Match:
+    """Whether the operands begin with the words wanted, in any reading of the options before and between them."""
+    if not wanted:
+        return "yes"
+    starts = list(islice(_operands(program, arguments), MOST_READINGS + 1))
+    if len(starts) > MOST_READINGS:
+        return "maybe"
+    return _any({_leads_after(wanted, program, arguments, start) for start in starts})
+
+
+def _leads_after(wanted: Sequence[str], program: str, arguments: Sequence[Word], start: int) -> Match:
+    word, rest = arguments[start], arguments[start + 1 :]
+    if word.text is None:
+        return "maybe" if not word.stays_one or word.may_be(wanted[0]) else "no"
+    return _leads(wanted[1:], program, rest) if word.text == wanted[0] else "no"
+
+
+def _operands(program: str, arguments: Sequence[Word]) -> Iterator[int]:
+    """Where the first operand may be: of an option that is not known here, the next word may be the value or not."""
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        if not word.may_be_an_option:
+            yield index
+            return
+        if word.text is None:
+            yield index  # it may be an operand as well
+        elif word.text in VALUED.get(program, ()):
+            index += 1
+            if index < len(arguments) and not arguments[index].stays_one:
+                yield index
+        elif _may_have_value(program, word.text) and index + 2 < len(arguments) and _is_operand(arguments[index + 1]):
+            yield index + 1
+            index += 1
+        index += 1
+
+
+def _may_have_value(program: str, option: str) -> bool:
+    return option not in FLAGS.get(program, ()) and "=" not in option and option != "--"
+
+
+def _is_operand(word: Word) -> bool:
+    return not word.may_be_an_option

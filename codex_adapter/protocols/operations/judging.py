@@ -1,0 +1,97 @@
+"""What a policy says of one operation: done, done once a person approves, or not done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias, assert_never
+
+import msgspec
+
+from codex_adapter.protocols.operations.findings import Finding, of_path, of_variable
+from codex_adapter.protocols.operations.operations import (
+    CreateFileOperation,
+    DeleteFileOperation,
+    EditFileOperation,
+    MessageOperation,
+    Operation,
+    ReadFileOperation,
+    ShellOperation,
+)
+from codex_adapter.protocols.operations.policy import Policy
+from codex_adapter.protocols.operations.shell_judging import of_command
+
+__all__ = ["Allowed", "Denied", "NeedsApproval", "Verdict", "judge"]
+
+
+class Allowed(msgspec.Struct, frozen=True, tag="allowed"):
+    """The operation is done."""
+
+
+class NeedsApproval(msgspec.Struct, frozen=True, tag="needs_approval"):
+    """The operation waits for a person; `rule` is the policy's key, `shell.approve`."""
+
+    reason: str
+    rule: str
+
+
+class Denied(msgspec.Struct, frozen=True, tag="denied"):
+    """The operation is not done; `suggestion` is what the agent can do instead, where the policy knows of something."""
+
+    reason: str
+    rule: str
+    suggestion: str | None = None
+
+
+Verdict: TypeAlias = Allowed | NeedsApproval | Denied
+
+
+def judge(policy: Policy, operation: Operation) -> Verdict:
+    """The strictest that any key of the policy says of an operation: denied, else to be approved, else allowed (A2).
+
+    Looks at the operation alone: no file is read and nothing is run.
+    """
+    found = list(_findings(policy, operation))
+    for finding in found:
+        if finding.action == "deny":
+            return Denied(finding.reason, finding.rule, finding.suggestion)
+    for finding in found:
+        if finding.action == "approve":
+            return NeedsApproval(finding.reason, finding.rule)
+    return Allowed()
+
+
+def _findings(policy: Policy, operation: Operation) -> Iterator[Finding]:
+    lists = policy.operations
+    if operation.type in lists.deny:
+        yield Finding("deny", f"Operations of the type '{operation.type}' are blocked", "operations.deny")
+    elif operation.type not in (*lists.allow, *lists.approve):
+        yield Finding("deny", f"Operations of the type '{operation.type}' are not allowed", "operations.allow")
+    elif operation.type in lists.approve:
+        yield Finding("approve", f"Operations of the type '{operation.type}' require approval", "operations.approve")
+    match operation:
+        case MessageOperation():
+            pass
+        case ReadFileOperation():
+            yield from of_path("read", policy.files.read, operation.path)
+        case CreateFileOperation() | EditFileOperation():
+            yield from of_path("write", policy.files.write, operation.path)
+        case DeleteFileOperation():
+            yield from of_path("delete", policy.files.delete, operation.path)
+        case ShellOperation():
+            yield from _of_shell(policy, operation)
+        case _:
+            assert_never(operation)
+
+
+def _of_shell(policy: Policy, operation: ShellOperation) -> Iterator[Finding]:
+    most = policy.shell.max_timeout
+    if operation.timeout > most:
+        yield Finding(
+            "deny",
+            f"A timeout of more than {most} milliseconds is not allowed",
+            "shell.max_timeout",
+            f"Ask for at most {most} milliseconds, or do the work in smaller steps",
+        )
+    for name in operation.env:
+        yield from of_variable(policy.variables, name)
+    yield from of_command(policy, operation.command, operation.cwd)

@@ -1,0 +1,209 @@
+"""Policies: which operations may be done, which need a person's approval, and within which limits."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from codex_adapter.protocols.operations.operations import MOST_FILE_BYTES, OperationType
+
+__all__ = [
+    "PRESETS",
+    "Action",
+    "FileRules",
+    "FilesPolicy",
+    "LimitsPolicy",
+    "NetworkPolicy",
+    "OperationsPolicy",
+    "Policy",
+    "PolicyError",
+    "SandboxPolicy",
+    "ShellPolicy",
+    "ShellRule",
+    "VariablesPolicy",
+    "load_policy",
+]
+
+PRESETS: Final = ("restrictive", "standard", "permissive")
+"""The policies that come with the package."""
+LARGEST_FILE: Final = 1024 * 1024
+"""Bytes of a policy file."""
+
+Action = Literal["allow", "approve", "deny"]
+Words = Annotated[str, Meta(pattern=r"\S")]
+Globs = tuple[Words, ...]
+
+
+class PolicyError(ValueError):
+    """A policy that is not one; the message names the section and the key and no value (A1)."""
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all sections have: unknown keys are refused."""
+
+
+class OperationsPolicy(_Section, frozen=True, kw_only=True):
+    """`[operations]`: types of operations; what is in no list is denied (A2)."""
+
+    allow: tuple[OperationType, ...]
+    approve: tuple[OperationType, ...]
+    deny: tuple[OperationType, ...]
+
+
+class ShellRule(_Section, frozen=True, kw_only=True):
+    """The words of a command, with what people and agents are told when it meets one (A4)."""
+
+    words: Words
+    reason: Words | None = None
+    suggestion: Words | None = None
+
+
+class ShellPolicy(_Section, frozen=True, kw_only=True):
+    """`[shell]`: commands by their words, `max_timeout` in milliseconds, `keep` in bytes of each output."""
+
+    allow: tuple[Words, ...]
+    approve: tuple[ShellRule, ...]
+    deny: tuple[ShellRule, ...]
+    default: Action
+    """What happens to a command that is in no list."""
+    unclear: Action
+    """What happens to a text that cannot be understood for certain."""
+    max_timeout: Annotated[int, Meta(ge=1_000, le=3_600_000)]
+    keep: Annotated[int, Meta(ge=1_024, le=16 * 1024 * 1024)]
+
+
+class FileRules(_Section, frozen=True, kw_only=True):
+    """Patterns of paths for one kind of access: `*` within a name, `**` over directories; the rest is allowed (A5)."""
+
+    approve: Globs
+    deny: Globs
+
+
+class FilesPolicy(_Section, frozen=True, kw_only=True):
+    """`[files]`: paths by kind of access, and what the workspace takes for a file of its own."""
+
+    read: FileRules
+    write: FileRules
+    delete: FileRules
+    hard_links: bool
+    """Whether files with other names, which may be outside, are read and written."""
+    mounts: bool
+    """Whether directories are entered on which something else is mounted."""
+
+
+class VariablesPolicy(_Section, frozen=True, kw_only=True):
+    """`[variables]`: patterns of the names of variables that a command may not set just so (A6)."""
+
+    approve: Globs
+    deny: Globs
+
+
+class LimitsPolicy(_Section, frozen=True, kw_only=True):
+    """`[limits]`: operations in a message, bytes of a file that is read or written."""
+
+    operations: Annotated[int, Meta(ge=1, le=10_000)]
+    file_bytes: Annotated[int, Meta(ge=1, le=MOST_FILE_BYTES)]
+
+
+class NetworkPolicy(_Section, frozen=True, kw_only=True):
+    """`[network]`: whether commands reach the network."""
+
+    allow: bool
+
+
+class SandboxPolicy(_Section, frozen=True, kw_only=True):
+    """`[sandbox]`: whether commands run only in a sandbox, and the paths that they do not see in it; `~` is home."""
+
+    require: bool
+    hidden: tuple[Words, ...]
+
+
+class Policy(_Section, frozen=True, kw_only=True):
+    """One whole policy."""
+
+    operations: OperationsPolicy
+    shell: ShellPolicy
+    files: FilesPolicy
+    variables: VariablesPolicy
+    limits: LimitsPolicy
+    network: NetworkPolicy
+    sandbox: SandboxPolicy
+
+
+def load_policy(source: str | os.PathLike[str]) -> Policy:
+    """The policy of a preset's name, or of a TOML file, which overrides a preset key by key (A1).
+
+    Raises PolicyError for a file that cannot be read, is no TOML, or has an unknown key or a wrong value.
+    """
+    if isinstance(source, str) and source in PRESETS:
+        return _policy(_preset(source))
+    given = _parsed(_content(Path(source)))
+    base = given.pop("extends", "standard")
+    if base not in PRESETS:
+        raise PolicyError(f"the policy's key 'extends' is none of {', '.join(PRESETS)}")
+    return _policy(_overridden(_preset(base), given))
+
+
+def _preset(name: str) -> dict[str, Any]:
+    return _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError):
+        presets = ", ".join(PRESETS)
+        raise PolicyError(f"the policy is neither one of {presets} nor a file that can be read") from None
+    if len(content) > LARGEST_FILE:
+        raise PolicyError(f"the policy's file has more than {LARGEST_FILE} bytes")
+    return content
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise PolicyError("the policy's file is not UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        line = re.search(r"\(at line (\d+)", str(error))  # the rest of the message may quote the file
+        raise PolicyError(f"the policy's file is no TOML{f' in line {line[1]}' if line else ''}") from None
+
+
+def _overridden(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The base with what is given put over it: tables key by key, everything else whole."""
+    merged = dict(base)
+    for key, value in given.items():
+        below = merged.get(key)
+        merged[key] = _overridden(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _policy(tables: dict[str, Any]) -> Policy:
+    shell = tables.get("shell")
+    if isinstance(shell, dict):
+        tables = {**tables, "shell": {**shell, **{name: _rules(shell.get(name)) for name in ("approve", "deny")}}}
+    try:
+        return msgspec.convert(tables, Policy)
+    except msgspec.ValidationError as error:
+        raise PolicyError(_complaint(str(error))) from None
+
+
+def _rules(given: object) -> object:
+    """Rules as tables: a text is short for one with nothing but words."""
+    return [{"words": rule} if isinstance(rule, str) else rule for rule in given] if isinstance(given, list) else given
+
+
+def _complaint(error: str) -> str:
+    where = re.search(r" - at `\$\.?(.*?)`$", error)
+    key = where[1] if where else ""
+    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at |$)", error)
+    if unknown:
+        return f"the policy has no key '{'.'.join(filter(None, (key, unknown[1])))}'"
+    return f"the policy's key '{key}' has a wrong type or value"

@@ -1,0 +1,29 @@
+"""Where the text of a here-document begins and ends."""
+
+from __future__ import annotations
+
+from codex_adapter.protocols.operations.shell.text import HereDocument, UnclearError
+
+__all__ = ["document_text"]
+
+
+def document_text(document: HereDocument, text: str, position: int) -> tuple[str, int]:
+    """The text of the here-document that begins at `position`, and where the next line begins.
+
+    Raises UnclearError where a line continuation makes it doubtful which line is the last.
+    """
+    lines: list[str] = []
+    continued = False
+    while position < len(text):
+        line, newline, _ = text[position:].partition("\n")
+        position += len(line) + len(newline)
+        if document.strips_tabs:
+            line = line.lstrip("\t")
+        if line == document.delimiter and not continued:
+            break
+        continues = not document.quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        if (continued and line == document.delimiter) or (continues and document.delimiter.startswith(line[:-1])):
+            raise UnclearError("it is doubtful where a here-document ends")
+        continued = continues
+        lines.append(line + newline)
+    return "".join(lines), position

@@ -1,0 +1,59 @@
+"""A word while it is read: what is literal, what an expansion or a pattern fills in, and what may become several."""
+
+from __future__ import annotations
+
+import re
+
+from codex_adapter.protocols.operations.shell.text import Word
+
+__all__ = ["Pieces"]
+
+UNKNOWN = "\0"
+"""Stands for an unknown part; no text of a shell has it."""
+
+
+class Pieces:
+    """Collects the parts of one word. What is written without quotes may be a pattern; what is quoted is as it is."""
+
+    def __init__(self) -> None:
+        self.literal: list[str] = []
+        self.bare: list[str] = []
+        self.splits = False
+
+    def quote(self, text: str) -> None:
+        """Adds text that is as it is."""
+        self.literal.extend(text)
+        self.bare.extend("x" * len(text))
+
+    def write(self, character: str) -> None:
+        """Adds a character without quotes."""
+        self.literal.append(character)
+        self.bare.append(character)
+
+    def expand(self, *, splits: bool) -> None:
+        """Adds what is not known before the run."""
+        self.literal.append(UNKNOWN)
+        self.bare.append("x")
+        self.splits = self.splits or splits
+
+    def word(self, raw: str = "") -> Word:
+        """The word that they make."""
+        bare = "".join(self.bare)
+        patterns = [place for place, character in enumerate(bare) if character in "*?"]
+        brackets = range(bare.find("["), bare.rfind("]") + 1) if "[" in bare else range(0)
+        for place in (*patterns, *brackets):
+            self.literal[place] = UNKNOWN
+        first, last = bare.find("{"), bare.rfind("}")
+        inside = bare[first:last] if first >= 0 else ""
+        if "," in inside or ".." in inside:  # dash takes braces as they are, other shells make several words
+            self._forget(first, last)
+            self.splits = True
+        if bare.startswith("~"):
+            self._forget(0, len(bare.partition("/")[0]) - 1)
+        parts = [None if part == UNKNOWN else part for part in re.split(f"({UNKNOWN})+", "".join(self.literal)) if part]
+        return Word(tuple(parts), self.splits, globs=bool(patterns or brackets), raw=raw)
+
+    def _forget(self, first: int, last: int) -> None:
+        """Makes an unknown part of what stands between two places, if there is something."""
+        if 0 <= first <= last:
+            self.literal[first : last + 1] = [UNKNOWN] * (last + 1 - first)

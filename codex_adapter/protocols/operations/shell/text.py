@@ -1,0 +1,105 @@
+"""What reading a shell text yields: words after quote removal, commands, redirections, and the doubt about them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["HereDocument", "Redirection", "SimpleCommand", "UnclearError", "Word", "known"]
+
+
+class UnclearError(Exception):
+    """The text cannot be understood for certain; the message says why, in plain words and without quoting it."""
+
+
+class Word(NamedTuple):
+    """One word; a part of None stands for what an expansion or a pattern puts there in the run."""
+
+    parts: tuple[str | None, ...]
+    splits: bool = False
+    """The run may make several words of it, or none, of whatever text."""
+    globs: bool = False
+    """The run may make several words of it, each of this form: the names of files."""
+    raw: str = ""
+    """The word as it was written, for what only an unquoted word can be: a keyword, an assignment."""
+
+    @property
+    def text(self) -> str | None:
+        """The word, where it is known before the run."""
+        return None if self.splits or None in self.parts else "".join(part for part in self.parts if part)
+
+    @property
+    def stays_one(self) -> bool:
+        """Whether it surely is one word in the run."""
+        return not (self.splits or self.globs)
+
+    @property
+    def prefix(self) -> str:
+        """The known text that the word surely begins with."""
+        return self.parts[0] or "" if self.parts else ""
+
+    @property
+    def program(self) -> str | None:
+        """The name of the program that the word calls: what follows the last slash, where that is known."""
+        if not self.stays_one or not self.parts:
+            return None
+        last = self.parts[-1]
+        if last is None or (len(self.parts) > 1 and "/" not in last):
+            return None
+        return last.rpartition("/")[2] or last
+
+    def may_be(self, wanted: str) -> bool:
+        """Whether the run may make `wanted` of it."""
+        shape = "".join(".*" if part is None else re.escape(part) for part in self.parts)
+        return self.splits or re.fullmatch(shape, wanted, re.DOTALL) is not None
+
+    @property
+    def may_be_an_option(self) -> bool:
+        """Whether it is a word that begins with a hyphen, or the run may make one of it."""
+        return self.splits or self.prefix.startswith("-") or (self.parts[:1] == (None,) or self.parts[:2] == ("", None))
+
+
+@dataclass
+class HereDocument:
+    """A here-document; its text comes after the line, so that it is not there at first."""
+
+    delimiter: str
+    quoted: bool
+    strips_tabs: bool
+    body: Word | None = None
+
+
+class Redirection(NamedTuple):
+    """One redirection: of a file by its name, or the text of a here-document."""
+
+    operator: str
+    target: Word
+    descriptor: int
+    document: HereDocument | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether the file is written."""
+        return ">" in self.operator
+
+    @property
+    def names_a_file(self) -> bool:
+        """Whether the target is a file: not a descriptor, and not the end of a here-document."""
+        if self.document is not None:
+            return False
+        duplicates = self.operator.endswith("&") and self.target.text is not None
+        return not (duplicates and re.fullmatch(r"\d+-?|-", self.target.text or ""))
+
+
+class SimpleCommand(NamedTuple):
+    """A command without its control flow: variables set in front, words, redirections."""
+
+    assigned: tuple[str, ...]
+    words: tuple[Word, ...]
+    redirections: tuple[Redirection, ...]
+
+
+def known(text: str) -> Word:
+    """A word that is known."""
+    return Word((text,), raw=text)
