@@ -1,0 +1,61 @@
+"""What the log says of messages, operations, outcomes and decisions; of contents and outputs only their sizes (A9)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from codex_adapter.protocols.operations.state_file import in_our_words
+from codex_adapter.protocols.operations.text_pieces import Text
+from codex_adapter.protocols.operations.wire import Operation, OperationEvent
+
+__all__ = ["AuditKind", "AuditRecord", "audit_data", "read_audit"]
+
+AuditKind: TypeAlias = Literal["message", "refused", "begun", "event", "decision", "stopped", "ended"]
+_LARGE: Final = frozenset({"content", "stdout", "stderr"})
+
+
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One entry of the log."""
+
+    time: str
+    run_id: str
+    position: int | None = None
+    kind: AuditKind
+    data: Raw
+
+
+def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
+    """An operation or an event as the log has it."""
+    members: dict[str, Any] = {"type": told.__struct_config__.tag}
+    for field, name in zip(told.__struct_fields__, told.__struct_encode_fields__, strict=True):
+        value = getattr(told, field)
+        match value:
+            case msgspec.UnsetType():
+                continue
+            case Text():
+                members[f"{name}Bytes"] = sum(map(len, value.pieces()))
+            case str() if name in _LARGE:
+                members[f"{name}Bytes"] = len(value.encode())
+            case [*edits]:
+                members[name] = len(edits)
+            case dict() if name == "env":
+                members[name] = sorted(value)
+            case _:
+                members[name] = value
+    return members
+
+
+def read_audit(path: Path) -> Iterator[AuditRecord]:
+    """The log in a state's file, from its beginning, also while a runtime has it. Raises `StateError` (A9)."""
+    with in_our_words(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        for time, run_id, position, kind, data in database.execute(
+            "SELECT time, run_id, position, kind, data FROM audit ORDER BY id"
+        ):
+            yield AuditRecord(time=time, run_id=run_id, position=position, kind=kind, data=Raw(data))

@@ -1,0 +1,74 @@
+"""Commands of operations, run in the workspace and told of as events (O8, O13)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+from msgspec import UNSET
+
+from codex_adapter.protocols.operations.outcomes import Outcomes
+from codex_adapter.protocols.operations.policy import Policy
+from codex_adapter.protocols.operations.wire import LeftOut, OperationEvent, ShellOperation
+from codex_adapter.workspace import CommandResult, Containment, Sandbox, Workspace, WorkspaceError, run_command
+
+__all__ = ["Commands"]
+
+_STOPPED: Final = "The runtime was asked to stop; the command was killed"
+
+
+class Commands:
+    """Runs one command after another, in `sandbox` where there is one."""
+
+    def __init__(self, workspace: Workspace, policy: Policy, sandbox: Sandbox | None, outcomes: Outcomes) -> None:
+        self._workspace = workspace
+        self._policy = policy
+        self._sandbox = sandbox
+        self._outcomes = outcomes
+        self._containment = Containment()
+        self._under_way = trio.CancelScope()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Kill the command under way, and start none that is about to be."""
+        self._stopped = True
+        self._under_way.cancel()
+
+    async def run(self, operation: ShellOperation, operation_id: str | None) -> OperationEvent:
+        """Run one and tell what came of it. Raises `WorkspaceError` for failures of the machine."""
+        result: CommandResult | None = None
+        with trio.CancelScope() as self._under_way:
+            if self._stopped:
+                self._under_way.cancel()
+            try:
+                result = await run_command(
+                    self._workspace,
+                    operation.command,
+                    cwd=operation.cwd,
+                    env=operation.env,
+                    timeout=operation.timeout / 1000,
+                    sandbox=self._sandbox,
+                    network=self._policy.network.allow,
+                    keep=self._policy.shell.keep,
+                    containment=self._containment,
+                )
+            except WorkspaceError as error:
+                if error.system:
+                    raise
+                return self._outcomes.failed(operation, operation_id, error.text)
+        if result is None:
+            return self._outcomes.failed(operation, operation_id, _STOPPED)
+        return self._outcomes.done(operation, operation_id, **self._told(result))
+
+    def _told(self, result: CommandResult) -> dict[str, object]:
+        left_out = LeftOut(stdout=result.stdout.left_out or UNSET, stderr=result.stderr.left_out or UNSET)
+        return {
+            "success": result.exit_code == 0,
+            "exit_code": result.exit_code,
+            "stdout": result.stdout.text(),
+            "stderr": result.stderr.text(),
+            "left_out": left_out if left_out != LeftOut() else UNSET,
+            "duration_ms": result.duration_ms,
+            "timed_out": result.timed_out or UNSET,
+            "sandbox": "none" if self._sandbox is None else "bubblewrap",
+        }

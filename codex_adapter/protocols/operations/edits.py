@@ -1,0 +1,31 @@
+"""Edits of a file's content: each replaces the first place where its old text stands (O8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codex_adapter.protocols.operations.wire import FileEdit
+
+__all__ = ["EditFailed", "apply_edits"]
+
+
+class EditFailed(Exception):
+    """An edit's old text is not in the file; the message says which edit, and nothing of its text."""
+
+
+def apply_edits(content: bytes, edits: Sequence[FileEdit]) -> bytes:
+    """The content after all edits, one after the other (O8).
+
+    Bytes are compared, so the rest of the file need not be text; an empty old text stands at the beginning of every
+    file. Raises `EditFailed`.
+    """
+    for number, edit in enumerate(edits):
+        old = edit.old_content.encode()
+        if old not in content:
+            raise EditFailed(
+                f"edits[{number}].oldContent is not in the file"
+                + (" after the edits before it" if number else "")
+                + "; read the file and quote it exactly. Nothing was changed."
+            )
+        content = content.replace(old, edit.new_content.encode(), 1)
+    return content

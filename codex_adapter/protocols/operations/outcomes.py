@@ -1,0 +1,115 @@
+"""The event that an operation comes to, stamped with its time and with the operation's id (O7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+
+from msgspec import UNSET
+
+from codex_adapter.protocols.operations.encoding import timestamp
+from codex_adapter.protocols.operations.wire import (
+    ApprovalDetails,
+    ApprovalRequiredEvent,
+    Category,
+    CreateFileEvent,
+    DeleteFileEvent,
+    EditFileEvent,
+    ErrorEvent,
+    MessageEvent,
+    MessageOperation,
+    Operation,
+    OperationEvent,
+    PolicyDeniedEvent,
+    ReadFileEvent,
+    ShellEvent,
+    ShellOperation,
+)
+
+__all__ = ["Clock", "Outcomes", "utc_now"]
+
+Clock: TypeAlias = Callable[[], datetime]
+_EVENTS: Final[dict[str, type[Any]]] = {
+    "createFile": CreateFileEvent,
+    "readFile": ReadFileEvent,
+    "editFile": EditFileEvent,
+    "deleteFile": DeleteFileEvent,
+    "shell": ShellEvent,
+}
+
+
+def utc_now() -> datetime:
+    """The system's clock."""
+    return datetime.now(UTC)
+
+
+class Outcomes:
+    """Makes events, with the time of a clock, to the millisecond."""
+
+    def __init__(self, clock: Clock = utc_now) -> None:
+        self._clock = clock
+
+    def now(self) -> str:
+        """The time as it stands in events."""
+        return timestamp(self._clock())
+
+    def done(self, operation: Operation, operation_id: str | None, **members: Any) -> OperationEvent:
+        """What is said of an operation that succeeded, or of a command that ran."""
+        return self._event(operation, operation_id, **{"success": True, **members})
+
+    def failed(self, operation: Operation, operation_id: str | None, error: str) -> OperationEvent:
+        """What is said of an operation that did not; a message cannot fail."""
+        return self._event(operation, operation_id, success=False, error=error)
+
+    def denied(
+        self, operation: Operation, operation_id: str | None, reason: str, suggestion: str | None = None
+    ) -> PolicyDeniedEvent:
+        """What is said where a policy or a person forbids it."""
+        return PolicyDeniedEvent(
+            operation_type=operation.type,
+            reason=reason,
+            suggestion=UNSET if suggestion is None else suggestion,
+            **self._stamp(operation_id),
+        )
+
+    def waits(self, operation: Operation, operation_id: str, reason: str, policy: str) -> ApprovalRequiredEvent:
+        """What is said where a person is to decide."""
+        return ApprovalRequiredEvent(
+            timestamp=self.now(),
+            operation_id=operation_id,
+            operation_type=operation.type,
+            reason=reason,
+            details=ApprovalDetails(policy=policy, **_subject(operation)),
+        )
+
+    def error(
+        self, category: Category, message: str, operation_id: str | None = None, details: dict[str, Any] | None = None
+    ) -> ErrorEvent:
+        """What is said where there is no operation, or no machine to carry it out."""
+        return ErrorEvent(
+            category=category,
+            message=message,
+            details=UNSET if details is None else details,
+            **self._stamp(operation_id),
+        )
+
+    def _event(self, operation: Operation, operation_id: str | None, **members: Any) -> OperationEvent:
+        stamp = self._stamp(operation_id)
+        if isinstance(operation, MessageOperation):
+            return MessageEvent(**stamp)
+        event: OperationEvent = _EVENTS[operation.type](**_subject(operation), **members, **stamp)
+        return event
+
+    def _stamp(self, operation_id: str | None) -> dict[str, Any]:
+        return {"timestamp": self.now(), "operation_id": UNSET if operation_id is None else operation_id}
+
+
+def _subject(operation: Operation) -> dict[str, str]:
+    """What an operation is about, as events name it."""
+    match operation:
+        case MessageOperation():
+            return {}
+        case ShellOperation(command=command):
+            return {"command": command}
+    return {"path": operation.path}

@@ -1,0 +1,86 @@
+"""A runtime on a directory of its own, spoken to in its own language."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.policy import Policy, load_policy
+from codex_adapter.protocols.operations.runtime import Answer, Runtime
+
+__all__ = ["Message", "Workbench", "bare", "shell"]
+
+Message: TypeAlias = dict[str, Any]
+_VARYING = ("timestamp", "durationMs", "sandbox")
+
+
+def shell(command: str, **members: Any) -> Message:
+    """An operation that runs a command."""
+    return {"type": "shell", "command": command, **members}
+
+
+def bare(events: list[Message]) -> list[Message]:
+    """Events without what differs from one time to the next."""
+    return [{name: value for name, value in event.items() if name not in _VARYING} for event in events]
+
+
+class Workbench:
+    """A workspace with a state file beside it, for one runtime after another."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "workspace"
+        self.root.mkdir()
+        self.state = directory / "state.db"
+        self.policy: Policy = load_policy("standard")
+
+    @asynccontextmanager
+    async def open(self, *, kept: bool = True) -> AsyncIterator[Conversation]:
+        """A life of the runtime."""
+        with open_runtime(self.root, self.policy, state=self.state if kept else None) as runtime:
+            yield Conversation(runtime)
+
+    def write(self, path: str, text: str) -> None:
+        """A file that is there."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def text(self, path: str) -> str:
+        """What a file has."""
+        return (self.root / path).read_text()
+
+
+class Conversation:
+    """What is said to a runtime, each answer delivered."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    async def send(self, *operations: object) -> Message:
+        """The answer to a message of these operations."""
+        return await self.say({"protocolVersion": "1.0", "operations": list(operations)})
+
+    async def decide(self, operation_id: str, decision: str = "approved", **members: str) -> Message:
+        """The answer to a decision."""
+        return await self.say({"approval": {"operationId": operation_id, "decision": decision, **members}})
+
+    async def say(self, message: object) -> Message:
+        """The answer to anything."""
+        return await self.taken(await self.runtime.take(json.dumps(message).encode()))
+
+    async def unfinished(self) -> list[Message]:
+        """What an earlier life left."""
+        return [await self.taken(answer) for answer in await self.runtime.unfinished()]
+
+    async def taken(self, answer: Answer) -> Message:
+        """An answer, delivered."""
+        assert answer.line.endswith(b"\n")
+        assert answer.line.count(b"\n") == 1
+        message: Message = json.loads(answer.line)
+        assert (message["protocolVersion"], message["runId"]) == ("1.0", answer.run_id)
+        assert message["status"] == answer.status
+        await self.runtime.delivered(answer)
+        return message
