@@ -31,6 +31,7 @@ commands:
   replay      recorded output of the agent as runs
   view        the records of a run, as text or as a page
   serve       many runs at once, for a supervisor: JSON-RPC on stdin and stdout
+  operations  files and commands of an agent, in a workspace, by a policy
   demo        a real run that needs neither account nor network
   doctor      what is installed, and whether it fits
   schema      the JSON Schema of every record and of the request
@@ -45,7 +46,7 @@ examples:
   git diff | codex-adapter run --sandbox read-only
   codex-adapter replay recorded.jsonl
 """
-_COMMANDS: Final = ("run", "replay", "serve", "view", "demo", "doctor", "schema")
+_COMMANDS: Final = ("run", "replay", "serve", "operations", "view", "demo", "doctor", "schema")
 _USAGE_STATUS: Final = 2
 
 
@@ -75,7 +76,7 @@ def _main(words: list[str], *, program: bool) -> int:
 
         raise HelpRequested(f"codex-adapter {installed_version('codex-adapter')}\n")
     if words[0] not in _COMMANDS:
-        raise UsageError("the first argument must be a command: run, replay, serve, view, demo, doctor or schema")
+        raise UsageError(f"the first argument must be a command: {', '.join(_COMMANDS[:-1])} or {_COMMANDS[-1]}")
     from codex_adapter.cli.commands import carry_out  # noqa: PLC0415 - loads an event loop
 
     return carry_out(words[0], words[1:], program=program)

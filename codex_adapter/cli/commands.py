@@ -49,6 +49,8 @@ def _command(name: str) -> Command:
             from codex_adapter.cli.view import COMMAND  # noqa: PLC0415
         case "serve":
             from codex_adapter.cli.serve import COMMAND  # noqa: PLC0415
+        case "operations":
+            from codex_adapter.cli.operations import COMMAND  # noqa: PLC0415
         case "demo":
             from codex_adapter.cli.demo import COMMAND  # noqa: PLC0415
         case "doctor":

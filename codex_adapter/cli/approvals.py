@@ -1,0 +1,134 @@
+"""Asks the person at the terminal whether an operation may be carried out (O14).
+
+What is shown comes from an agent that may want to be misunderstood: nothing of it reaches the terminal but as text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import termios
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Final
+
+import trio
+
+from codex_adapter.protocols.operations.runtime import Preview, Runtime, Waiting
+from codex_adapter.protocols.operations.wire import Approval, ShellOperation
+
+__all__ = ["NoTerminal", "Person", "at_the_terminal"]
+
+_MOST_LINES: Final = 200
+_LONGEST_LINE: Final = 500
+_QUESTION: Final = b"Carry it out? y for yes, n for no, or no and a reason: "
+
+
+class NoTerminal(Exception):
+    """There is no terminal at which somebody could be asked."""
+
+
+@contextmanager
+def at_the_terminal(runtime: Runtime) -> Iterator[Person]:
+    """The person at the terminal of this process, whatever standard input and output are. Raises `NoTerminal`."""
+    try:
+        fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        raise NoTerminal from None
+    try:
+        yield Person(fd, runtime)
+    finally:
+        os.close(fd)
+
+
+class Person:
+    """Whoever sits at the terminal `fd`."""
+
+    def __init__(self, fd: int, runtime: Runtime) -> None:
+        self._fd = fd
+        self._runtime = runtime
+
+    async def decide(self, waiting: Waiting) -> Approval | None:
+        """What they say of an operation; None when they are gone. As `Decide`."""
+        preview = await self._runtime.preview(waiting)
+        try:
+            await self._write("".join(f"{_harmless(line)}\n" for line in _shown(waiting, preview)).encode())
+            # What was typed before the question was seen is no answer to it.
+            with suppress(termios.error):
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+            while True:
+                await self._write(_QUESTION)
+                answer = await self._read_line()
+                if answer is None:
+                    return None
+                word, _, reason = answer.strip().partition(" ")
+                if word.lower() in ("y", "yes") and not reason:
+                    return Approval(operation_id=waiting.operation_id, decision="approved", run_id=waiting.run_id)
+                if word.lower() in ("n", "no"):
+                    return Approval(
+                        operation_id=waiting.operation_id,
+                        decision="denied",
+                        reason=reason.strip(),
+                        run_id=waiting.run_id,
+                    )
+        except OSError:
+            return None
+
+    async def _write(self, data: bytes) -> None:
+        while data:
+            await trio.lowlevel.wait_writable(self._fd)
+            with suppress(BlockingIOError):
+                data = data[os.write(self._fd, data) :]
+
+    async def _read_line(self) -> str | None:
+        line = b""
+        while not line.endswith(b"\n"):
+            await trio.lowlevel.wait_readable(self._fd)
+            with suppress(BlockingIOError):
+                data = os.read(self._fd, 4096)
+                if not data:
+                    return None
+                line += data
+        return line.decode(errors="replace")
+
+
+def _shown(waiting: Waiting, preview: Preview | None) -> Iterator[str]:
+    """What a person must know of an operation to decide on it."""
+    operation = waiting.operation
+    yield ""
+    yield f"An agent asks: {operation.type}, {waiting.reason} ({waiting.policy})"
+    if isinstance(operation, ShellOperation):
+        yield from (f"  $ {line}" for line in operation.command.split("\n"))
+        if operation.cwd:
+            yield f"  in {operation.cwd}"
+        yield from (f"  with {name}={value}" for name, value in operation.env.items())
+    elif preview is None:
+        yield f"  {getattr(operation, 'path', '')}"
+    else:
+        yield from _bounded(f"  {line}" for line in _difference(preview))
+
+
+def _difference(preview: Preview) -> Iterable[str]:
+    path, before, after = preview
+    if (before is not None and b"\0" in before) or (after is not None and b"\0" in after):
+        yield f"{path}: no text, {len(before or b'')} bytes before, {len(after or b'')} bytes after"
+        return
+    old, new = ((text or b"").decode(errors="replace").splitlines() for text in (before, after))
+    names = [path if text is not None else "no file" for text in (before, after)]
+    yield from difflib.unified_diff(old, new, names[0], names[1], lineterm="")
+
+
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    rest = iter(lines)
+    yield from islice(rest, _MOST_LINES)
+    left = sum(1 for _ in rest)
+    if left:
+        yield f"  ... {left} lines more"
+
+
+def _harmless(line: str) -> str:
+    """A line that only shows: what would move the cursor, turn the text round or hide in it is spelt out."""
+    left = len(line) - _LONGEST_LINE
+    cut = line if left <= 0 else f"{line[:_LONGEST_LINE]} ... {left} characters more"
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in cut)

@@ -1,0 +1,116 @@
+"""`codex-adapter operations`: operations of an agent, carried out in a workspace (C11)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from codex_adapter.cli.approvals import NoTerminal, at_the_terminal
+from codex_adapter.cli.arguments import Command, Once, Parser, one_of
+from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
+from codex_adapter.cli.operations_agent import add_agent_options, check_agent_options, work_with_agent
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.wires import StandardWires
+from codex_adapter.protocols.operations.audit import read_audit
+from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.policy import PRESETS, PolicyError, load_policy
+from codex_adapter.protocols.operations.runtime import Runtime
+from codex_adapter.protocols.operations.serve import Decide, Server
+from codex_adapter.protocols.operations.state_file import StateError
+from codex_adapter.records import encode_lines
+from codex_adapter.workspace import WorkspaceError
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Carries out operations of an agent in a workspace: files and commands, each answered by an event. One message or one
+decision a line on standard input, one events message a line on standard output, until standard input ends. With
+--agent the Codex CLI works on --task, and whatever it changes or runs is an operation: standard input has decisions
+alone, standard output a record a line of all that happens.
+
+exit status: 0 at the end of standard input, or when the agent is done; 2 for a wrong command line; 75 when nobody
+decided on what waits; 124 after the last of --turns; 125 when the state could not be kept or standard output not be
+written; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP; as for run when the agent's run failed.
+"""
+_EXAMPLES = """\
+  codex-adapter operations --workspace ~/src/project < messages.jsonl
+  codex-adapter operations --workspace . --policy restrictive --state ~/.local/state/project.db
+  codex-adapter operations --workspace . --approve ask < messages.jsonl
+  codex-adapter operations --workspace . --agent codex --task 'Fix the failing test'
+  codex-adapter operations --audit --state ~/.local/state/project.db
+"""
+_STANDARD: Final = "standard"
+
+
+def _parser() -> Parser:
+    parser = Parser("operations", "--workspace DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    add = parser.add_argument
+    add("--workspace", action=Once, metavar="DIR", help="the directory to work in; nothing reaches out of it")
+    presets = ", ".join(PRESETS)
+    add("--policy", action=Once, metavar="FILE|PRESET", help=f"what may be done: {presets} (default: {_STANDARD})")
+    add("--state", action=Once, metavar="FILE", help="keep what waits, and the log; go on with it after a restart")
+    add("--approve", action=Once, type=one_of("ask"), metavar="ask", help="ask the person at the terminal")
+    add("--audit", action="store_true", help="show the log of --state, and carry out nothing")
+    add_agent_options(parser)
+    return parser
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    check_agent_options(options)
+    try:
+        if options.audit:
+            return await _show_log(options, output)
+        with _opened(options) as runtime, _person(options, runtime) as decide:
+            if options.agent is not None:
+                return await work_with_agent(options, runtime, output, stop, decide)
+            server = Server(runtime, StandardWires(output), decide)
+            with stop.governing(server):
+                await server.serve()
+    except StateError as error:
+        complain(f"--state: {error}")
+        return FAILURE_STATUS
+    return stop.exit_status or 0
+
+
+@contextmanager
+def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
+    if options.workspace is None:
+        raise UsageError("--workspace is missing; give the directory to work in")
+    with ExitStack() as opened:
+        try:
+            policy = load_policy(options.policy or _STANDARD)
+            runtime = opened.enter_context(open_runtime(options.workspace, policy, state=options.state))
+        except PolicyError as error:
+            raise UsageError(f"--policy: {error}") from None
+        except WorkspaceError as error:
+            raise UsageError(f"--workspace: {error.text}") from None
+        yield runtime
+
+
+@contextmanager
+def _person(options: argparse.Namespace, runtime: Runtime) -> Iterator[Decide | None]:
+    if options.approve is None:
+        yield None
+        return
+    with ExitStack() as opened:
+        try:
+            person = opened.enter_context(at_the_terminal(runtime))
+        except NoTerminal:
+            raise UsageError("--approve: there is no terminal to ask at; send decisions instead") from None
+        yield person.decide
+
+
+async def _show_log(options: argparse.Namespace, output: Output) -> int:
+    if options.state is None:
+        raise UsageError("--state is missing; give the file whose log is to be shown")
+    for record in read_audit(Path(options.state)):
+        if not await output.write(encode_lines((record,))):
+            break
+    return 0
+
+
+COMMAND = Command(_parser, _perform)
