@@ -1,0 +1,57 @@
+"""Events and their messages as JSON, each on one line, whole or piece by piece (O3, O4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+
+import msgspec
+from msgspec import UNSET
+
+from codex_adapter.protocols.operations.wire import PROTOCOL_VERSION, OperationEvent, ReadFileEvent, Status
+from codex_adapter.records import encode_lines
+
+__all__ = ["encode_events_message", "event_pieces", "events_message_pieces", "timestamp"]
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment, which must have a time zone, as events say it: UTC, milliseconds, `Z` (O4)."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def encode_events_message(
+    run_id: str, status: Status, events: Iterable[OperationEvent | bytes | Iterator[bytes]]
+) -> bytes:
+    """The runtime's answer as one line, with its newline; events may be JSON already, also in pieces (O4)."""
+    line = BytesIO()  # to join a list of the pieces would be to have all of them twice
+    line.writelines(events_message_pieces(run_id, status, events))
+    return line.getvalue()
+
+
+def events_message_pieces(
+    run_id: str, status: Status, events: Iterable[OperationEvent | bytes | Iterator[bytes]]
+) -> Iterator[bytes]:
+    """The same in pieces; the next event is asked for when the one before it is out (O3)."""
+    head = {"protocolVersion": PROTOCOL_VERSION, "runId": run_id, "status": status}
+    yield encode_lines([head])[:-2] + b',"events":['
+    for place, event in enumerate(events):
+        if place:
+            yield b","
+        if isinstance(event, bytes):
+            yield event
+        elif isinstance(event, Iterator):
+            yield from event
+        else:
+            yield from event_pieces(event)
+    yield b"]}\n"
+
+
+def event_pieces(event: OperationEvent) -> Iterator[bytes]:
+    """One event in pieces, of which the content of a file is never whole (O3)."""
+    if isinstance(event, ReadFileEvent) and event.content is not UNSET:
+        yield encode_lines([msgspec.structs.replace(event, content=UNSET)])[:-2] + b',"content":'
+        yield from event.content.json_pieces()
+        yield b"}"
+    else:
+        yield encode_lines([event])[:-1]

@@ -1,0 +1,135 @@
+"""The six operations as types: their names, members and limits on the wire (O2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal, TypeAlias, cast, get_args
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from codex_adapter.protocols.operations.text_pieces import Encoding, Text, from_base64
+
+__all__ = [
+    "MOST_FILE_BYTES",
+    "MOST_PATH_CHARACTERS",
+    "OPERATIONS",
+    "CreateFileOperation",
+    "DeleteFileOperation",
+    "EditFileOperation",
+    "FileEdit",
+    "MessageOperation",
+    "Operation",
+    "OperationType",
+    "ReadFileOperation",
+    "ShellOperation",
+]
+
+MOST_FILE_BYTES: Final = 10 * 1024 * 1024
+MOST_PATH_CHARACTERS: Final = 255
+
+OperationType = Literal["message", "createFile", "readFile", "editFile", "deleteFile", "shell"]
+
+_PATH_WORDS: Final = "a string of at most 255 characters, a path below the workspace's root, no '..' in it"
+Id = Annotated[str, Meta(description="a string; events name it as operationId")]
+Path = Annotated[str, Meta(max_length=MOST_PATH_CHARACTERS, description=_PATH_WORDS)]
+Directory = Annotated[str, Meta(max_length=MOST_PATH_CHARACTERS, description=f"{_PATH_WORDS}; without it the root")]
+FileEncoding = Annotated[Encoding, Meta(description='"utf-8" or "base64"; without it "utf-8"')]
+Said = Annotated[str, Meta(max_length=100_000, description="a string of at most 100000 characters")]
+Content = Annotated[Text, Meta(description="a string, the file's content, at most 10 MiB once decoded")]
+Overwrite = Annotated[
+    bool, Meta(description="true or false, whether a file that is there is replaced; without it false")
+]
+OldContent = Annotated[str, Meta(description="a string that is in the file; the first such place is replaced")]
+NewContent = Annotated[str, Meta(description="a string")]
+ShellCommand = Annotated[str, Meta(max_length=4_096, description="a string of at most 4096 characters")]
+Timeout = Annotated[
+    int,
+    Meta(ge=1_000, le=3_600_000, description="a whole number of milliseconds, 1000 to 3600000; without it 30000"),
+]
+Env = Annotated[dict[str, str], Meta(description="an object whose values are strings, environment variables to add")]
+
+
+class FileEdit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One text to be put in place of another."""
+
+    old_content: OldContent
+    new_content: NewContent
+
+
+Edits = Annotated[
+    list[FileEdit],
+    Meta(description="a list of objects with the strings oldContent and newContent, made one after the other"),
+]
+
+
+class _Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"):
+    """What all operations have."""
+
+    @property
+    def type(self) -> OperationType:
+        """Its name on the wire."""
+        return cast(OperationType, self.__struct_config__.tag)
+
+    id: Id | UnsetType = UNSET
+
+
+class MessageOperation(_Operation, frozen=True, kw_only=True, tag="message"):
+    """Something said to the user; nothing is done."""
+
+    content: Said
+
+
+class CreateFileOperation(_Operation, frozen=True, kw_only=True, tag="createFile"):
+    """A file to be written."""
+
+    path: Path
+    content: Content
+    encoding: FileEncoding = "utf-8"
+    overwrite: Overwrite = False
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of the file, of which never more than a piece is decoded (O3)."""
+        return from_base64(self.content.pieces()) if self.encoding == "base64" else self.content.pieces()
+
+
+class ReadFileOperation(_Operation, frozen=True, kw_only=True, tag="readFile"):
+    """A file whose content is asked for."""
+
+    path: Path
+    encoding: FileEncoding = "utf-8"
+
+
+class EditFileOperation(_Operation, frozen=True, kw_only=True, tag="editFile"):
+    """Edits of a file, made one after the other, all of them or none."""
+
+    path: Path
+    edits: Edits
+
+
+class DeleteFileOperation(_Operation, frozen=True, kw_only=True, tag="deleteFile"):
+    """A file to be removed."""
+
+    path: Path
+
+
+class ShellOperation(_Operation, frozen=True, kw_only=True, tag="shell"):
+    """A command for the shell; `timeout` in milliseconds, `cwd` below the root, which is \"\"."""
+
+    command: ShellCommand
+    cwd: Directory = ""
+    timeout: Timeout = 30_000
+    env: Env = {}
+
+
+Operation: TypeAlias = (
+    MessageOperation
+    | CreateFileOperation
+    | ReadFileOperation
+    | EditFileOperation
+    | DeleteFileOperation
+    | ShellOperation
+)
+
+OPERATIONS: Final[dict[str, type[Operation]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Operation)}
+"""The operations by their names on the wire."""

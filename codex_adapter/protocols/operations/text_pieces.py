@@ -1,0 +1,168 @@
+"""Text that may be as large as a file, taken apart and put together piece by piece (O3).
+
+A file of ten megabytes is never there as one decoded string, which has four bytes for each character as soon as one of
+them is an emoji.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Raw
+from typing_extensions import override
+
+from codex_adapter.records import encode_lines
+
+__all__ = ["PIECE", "Encoding", "Text", "check_utf8", "from_base64"]
+
+PIECE: Final = 256 * 1024
+"""About how many bytes a piece has."""
+
+Encoding = Literal["utf-8", "base64"]
+"""How the bytes of a file stand in a JSON string."""
+
+_PAIR: Final = rb"\\u[dD][89abAB]..\\u[dD][c-fC-F].."
+_ESCAPE: Final = re.compile(rb"%b|\\u....|\\." % _PAIR, re.DOTALL)
+_SECOND_HALF: Final = re.compile(rb"\\u[dD][c-fC-F]")
+_string = msgspec.json.Decoder(str)
+
+
+class Text:
+    """A string of a message, made of its pieces whenever it is asked for."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, pieces: Callable[[], Iterator[bytes]]) -> None:
+        self._pieces = pieces
+
+    @classmethod
+    def of(cls, text: str) -> Text:
+        """A text that is there."""
+        return cls(partial(_encoded, memoryview(text.encode()), PIECE))
+
+    @classmethod
+    def of_json(cls, given: Raw, *, size: int = PIECE) -> Text:
+        """The text of a JSON string, which stays as it is. Its pieces raise ValueError where it is not Unicode."""
+        return cls(partial(_unescaped, given, size))
+
+    @classmethod
+    def of_file(cls, data: bytes, encoding: Encoding, *, size: int = PIECE) -> Text:
+        """A file's bytes, which are not copied. Raises UnicodeDecodeError when they are no UTF-8 and ought to be."""
+        if encoding == "base64":
+            return cls(partial(_as_base64, memoryview(data), size))
+        check_utf8(data)
+        return cls(partial(_encoded, memoryview(data), size))
+
+    def pieces(self) -> Iterator[bytes]:
+        """The text in UTF-8, cut between characters."""
+        return self._pieces()
+
+    def json_pieces(self) -> Iterator[bytes]:
+        """The text as a JSON string that is on one line for every reader."""
+        yield b'"'
+        for piece in self.pieces():
+            yield encode_lines([piece.decode()])[1:-2]
+        yield b'"'
+
+    def text(self) -> str:
+        """The text as one string."""
+        return b"".join(self.pieces()).decode()
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return self.text() == other.text() if isinstance(other, Text) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @override
+    def __repr__(self) -> str:
+        return "Text(...)"
+
+
+def from_base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes that base64 in pieces stands for: the standard alphabet, padded, nothing else in it.
+
+    Raises binascii.Error, a ValueError, where it is anything else.
+    """
+    rest = b""
+    ended = False
+    for piece in pieces:
+        given = rest + piece
+        whole = len(given) // 4 * 4
+        rest = given[whole:]
+        if ended and given:
+            raise binascii.Error("text after the padding")
+        ended = given[:whole].endswith(b"=")
+        yield _decoded(given[:whole])
+    if rest:
+        raise binascii.Error("no multiple of four characters")
+
+
+def check_utf8(data: bytes | bytearray | Raw) -> None:
+    """Raises UnicodeDecodeError when it is no UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(data)
+    for start in range(0, len(view), PIECE):
+        decoder.decode(view[start : start + PIECE])
+    decoder.decode(b"", final=True)
+
+
+def _decoded(given: bytes) -> bytes:
+    data = binascii.a2b_base64(given, strict_mode=True)
+    if given.endswith(b"=") and not given.endswith(base64.b64encode(data[-1:] if given[-2:] == b"==" else data[-2:])):
+        raise binascii.Error("bits that stand for nothing")
+    return data
+
+
+def _unescaped(given: Raw, size: int) -> Iterator[bytes]:
+    text = memoryview(given)[1:-1]
+    start = 0
+    while start < len(text):
+        end = _end_of_piece(text, start, start + size)
+        yield _string.decode(b'"%b"' % bytes(text[start:end])).encode()
+        start = end
+
+
+def _encoded(text: memoryview, size: int) -> Iterator[bytes]:
+    start = 0
+    while start < len(text):
+        end = _between_characters(text, start + size)
+        yield bytes(text[start:end])
+        start = end
+
+
+def _as_base64(data: memoryview, size: int) -> Iterator[bytes]:
+    step = size // 3 * 3
+    for start in range(0, len(data), step):
+        yield base64.b64encode(data[start : start + step])
+
+
+def _end_of_piece(text: memoryview, start: int, end: int) -> int:
+    """The last place up to `end` that is neither in a character nor in an escape, nor between the two of a pair."""
+    end = _between_characters(text, end)
+    piece = bytes(text[start:end])
+    last = piece.rfind(b"\\", max(0, len(piece) - 6))
+    backslashes = last + 1 - len(piece[: last + 1].rstrip(b"\\"))
+    if end == len(text) or backslashes % 2 == 0:  # an even number are backslashes themselves, and escape nothing
+        return end
+    at = start + last
+    if _SECOND_HALF.match(text, at) and re.match(_PAIR, text[max(start, at - 6) :], re.DOTALL):
+        at -= 6
+    escape = _ESCAPE.match(text, at)
+    return at if escape is None or escape.end() > end else end
+
+
+def _between_characters(text: memoryview, end: int) -> int:
+    if end >= len(text):
+        return len(text)
+    for place in range(end, end - 3, -1):
+        if text[place] & 0xC0 != 0x80:
+            return place
+    return end - 3

@@ -1,0 +1,150 @@
+"""Operations out of JSON: the rules of their members, and what is wrong where one is broken (O2, O3)."""
+
+from __future__ import annotations
+
+from typing import Final, Generic, Literal, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from codex_adapter.protocols.operations.fields import FieldError, read_struct
+from codex_adapter.protocols.operations.json_text import HALF_OF_A_PAIR, NotJSON, members, string, to_json
+from codex_adapter.protocols.operations.operations import (
+    MOST_FILE_BYTES,
+    MOST_PATH_CHARACTERS,
+    OPERATIONS,
+    CreateFileOperation,
+    MessageOperation,
+    Operation,
+    OperationType,
+    ShellOperation,
+)
+
+__all__ = [
+    "Invalid",
+    "InvalidOperationError",
+    "Valid",
+    "as_json",
+    "parse_operation",
+    "read_operation",
+    "validate_operation",
+]
+
+_T = TypeVar("_T")
+_TYPES: Final = f"must be one of {', '.join(OPERATIONS)}"
+_NAMES: Final = ("type", *dict.fromkeys(name for kind in OPERATIONS.values() for name in kind.__struct_encode_fields__))
+_NONE: Final = Raw(b"null")
+_BASE64: Final = "must be base64 of the standard alphabet with its padding and nothing else, as encoding says"
+_TOO_LARGE: Final = f"must be at most {MOST_FILE_BYTES} bytes (10 MiB) once decoded; make a large file with shell"
+
+
+class InvalidOperationError(ValueError):
+    """What was given is no operation; the message names the member and its rule, and never quotes (O3)."""
+
+
+class Valid(msgspec.Struct, Generic[_T], frozen=True):
+    """What was given is right, and this is it."""
+
+    data: _T
+    success: Literal[True] = True
+
+
+class Invalid(msgspec.Struct, frozen=True, kw_only=True):
+    """What was given is wrong: `error` names the member and its rule, and never quotes (O3).
+
+    Of an operation that is wrong, `id` and `operation_type` are there as far as they are right.
+    """
+
+    error: str
+    id: str | UnsetType = UNSET
+    operation_type: OperationType | UnsetType = UNSET
+    success: Literal[False] = False
+
+
+def validate_operation(given: object) -> Valid[Operation] | Invalid:
+    """An operation as JSON text, or decoded: whether it is one, and the operation or what is wrong (O3)."""
+    try:
+        operation = read_operation(as_json(given))
+    except NotJSON as error:
+        return Invalid(error=f"an operation {error}")
+    return operation if isinstance(operation, Invalid) else Valid(operation)
+
+
+def parse_operation(given: object) -> Operation:
+    """An operation out of JSON text, or decoded. Raises InvalidOperationError (O3)."""
+    result = validate_operation(given)
+    if isinstance(result, Invalid):
+        raise InvalidOperationError(result.error)
+    return result.data
+
+
+def read_operation(given: bytes | Raw) -> Operation | Invalid:
+    """An operation out of its JSON, of which a file's content stays a view; it has been looked through (O2, O3)."""
+    try:
+        parts = members(given, _NAMES)
+        if parts is None:
+            return Invalid(error=f"an operation must be an object; its type {_TYPES}")
+    except NotJSON as error:
+        return Invalid(error=f"an operation {error}")
+    given_id = string(parts.get("id", _NONE))
+    id_ = UNSET if given_id is None else given_id
+    kind = OPERATIONS.get(string(parts.get("type", _NONE)) or "")
+    if kind is None:
+        return Invalid(error=f"type: {_TYPES}" if "type" in parts else f"type: is missing; it {_TYPES}", id=id_)
+    try:
+        operation = read_struct(kind, parts)
+        _check(operation)
+    except FieldError as error:
+        return Invalid(error=str(error), id=id_, operation_type=cast(OperationType, kind.__struct_config__.tag))
+    return operation
+
+
+def as_json(given: object) -> bytes | Raw:
+    """What was given, as JSON text: text as it is, anything else as the JSON of it. Raises NotJSON."""
+    if isinstance(given, bytes | Raw):
+        return given
+    if isinstance(given, str):
+        try:
+            return given.encode()
+        except UnicodeEncodeError:
+            raise NotJSON("must be JSON in UTF-8") from None
+    return to_json(given)
+
+
+def _check(operation: Operation) -> None:
+    """The rules that no type says. Raises FieldError."""
+    if isinstance(operation, CreateFileOperation):
+        _check_path("path", operation.path)
+        _check_content(operation)
+    elif isinstance(operation, ShellOperation):
+        _check_path("cwd", operation.cwd)
+    elif not isinstance(operation, MessageOperation):
+        _check_path("path", operation.path)
+
+
+def _check_path(name: str, path: str) -> None:
+    if path.startswith("/"):
+        raise FieldError(name, "must not start with '/'; give a path below the workspace's root")
+    if ".." in path:
+        raise FieldError(name, "must not contain '..'; give a path below the workspace's root")
+    if "\0" in path:
+        raise FieldError(name, "must not contain the character NUL; leave it out")
+    if len(path.encode("utf-16-le")) > 2 * MOST_PATH_CHARACTERS:
+        raise FieldError(name, f"must be at most {MOST_PATH_CHARACTERS} characters, as UTF-16 counts them; shorten it")
+
+
+def _check_content(operation: CreateFileOperation) -> None:
+    size = 0
+    try:
+        for piece in operation.pieces():
+            size += len(piece)
+            if size > MOST_FILE_BYTES:
+                break
+    except UnicodeDecodeError:
+        raise FieldError("content", "must be UTF-8") from None
+    except msgspec.DecodeError:  # of JSON, all that is no Unicode
+        raise FieldError("content", HALF_OF_A_PAIR) from None
+    except ValueError:
+        raise FieldError("content", _BASE64) from None
+    if size > MOST_FILE_BYTES:
+        raise FieldError("content", _TOO_LARGE)
