@@ -5,7 +5,6 @@ What is shown comes from an agent that may want to be misunderstood: nothing of 
 
 from __future__ import annotations
 
-import difflib
 import os
 import termios
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from typing import Final
 
 import trio
 
+from codex_adapter.cli.differences import difference
 from codex_adapter.protocols.operations.runtime import Preview, Runtime, Waiting
 from codex_adapter.protocols.operations.wire import Approval, ShellOperation
 
@@ -94,7 +94,7 @@ class Person:
 
 
 def _shown(waiting: Waiting, preview: Preview | None) -> Iterator[str]:
-    """What a person must know of an operation to decide on it."""
+    """What a person must know of an operation to decide on it; of a command every character."""
     operation = waiting.operation
     yield ""
     yield f"An agent asks: {operation.type}, {waiting.reason} ({waiting.policy})"
@@ -102,26 +102,33 @@ def _shown(waiting: Waiting, preview: Preview | None) -> Iterator[str]:
         yield from (f"  $ {line}" for line in operation.command.split("\n"))
         if operation.cwd:
             yield f"  in {operation.cwd}"
-        yield from (f"  with {name}={value}" for name, value in operation.env.items())
+        yield from _bounded(f"  with {name}={value}" for name, value in operation.env.items())
     elif preview is None:
         yield f"  {getattr(operation, 'path', '')}"
     else:
+        now = preview.unseen or _size(preview.before)
+        yield f"  {preview.path}: now {now}, then {_size(preview.after)}"
         yield from _bounded(f"  {line}" for line in _difference(preview))
 
 
+def _size(content: bytes | None) -> str:
+    return "no file" if content is None else f"{len(content)} bytes"
+
+
 def _difference(preview: Preview) -> Iterable[str]:
-    path, before, after = preview
+    path, before, after, _ = preview
     if (before is not None and b"\0" in before) or (after is not None and b"\0" in after):
-        yield f"{path}: no text, {len(before or b'')} bytes before, {len(after or b'')} bytes after"
-        return
+        return ["no text"]
     old, new = ((text or b"").decode(errors="replace").splitlines() for text in (before, after))
     names = [path if text is not None else "no file" for text in (before, after)]
-    yield from difflib.unified_diff(old, new, names[0], names[1], lineterm="")
+    return difference(old, new, *names)
 
 
 def _bounded(lines: Iterable[str]) -> Iterator[str]:
     rest = iter(lines)
-    yield from islice(rest, _MOST_LINES)
+    for line in islice(rest, _MOST_LINES):
+        left = len(line) - _LONGEST_LINE
+        yield line if left <= 0 else f"{line[:_LONGEST_LINE]} ... {left} characters more"
     left = sum(1 for _ in rest)
     if left:
         yield f"  ... {left} lines more"
@@ -129,6 +136,4 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
 
 def _harmless(line: str) -> str:
     """A line that only shows: what would move the cursor, turn the text round or hide in it is spelt out."""
-    left = len(line) - _LONGEST_LINE
-    cut = line if left <= 0 else f"{line[:_LONGEST_LINE]} ... {left} characters more"
-    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in cut)
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in line)

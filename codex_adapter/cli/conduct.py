@@ -25,7 +25,7 @@ from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import View
 from codex_adapter.records import in_pieces
 
-__all__ = ["Opening", "conduct"]
+__all__ = ["Opening", "conduct", "exit_status", "explain"]
 
 _MUCH_TEXT: Final = 1024 * 1024
 
@@ -53,8 +53,8 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
             complain_of_defect(error)
             outcome = BackendError("other")
     await output.write(view.completion(outcome))
-    _explain(outcome)
-    return _exit_status(outcome, stop)
+    explain(outcome)
+    return exit_status(outcome, stop)
 
 
 async def _forward(run: RunHandle, view: View, output: Output) -> None:
@@ -79,7 +79,8 @@ async def _next_batch(run: RunHandle, patience: float | None) -> Sequence[Event]
     return ()
 
 
-def _explain(outcome: Completion | AdapterError) -> None:
+def explain(outcome: Completion | AdapterError) -> None:
+    """Say on standard error what a person can do about an outcome, where there is anything (E1)."""
     if isinstance(outcome, BackendError):
         if outcome.advice is not None:
             complain(in_our_words(outcome.advice))
@@ -87,7 +88,8 @@ def _explain(outcome: Completion | AdapterError) -> None:
         complain(in_our_words(str(outcome)))
 
 
-def _exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:
+def exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:
+    """The exit status of a run that came to this (E1)."""
     match outcome:
         case Completion(status=status):
             number = status.signal_number

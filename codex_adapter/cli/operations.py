@@ -49,7 +49,7 @@ _STANDARD: Final = "standard"
 def _parser() -> Parser:
     parser = Parser("operations", "--workspace DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("--workspace", action=Once, metavar="DIR", help="the directory to work in; nothing reaches out of it")
+    add("--workspace", action=Once, metavar="DIR", help="the directory to work in; no file operation leaves it")
     presets = ", ".join(PRESETS)
     add("--policy", action=Once, metavar="FILE|PRESET", help=f"what may be done: {presets} (default: {_STANDARD})")
     add("--state", action=Once, metavar="FILE", help="keep what waits, and the log; go on with it after a restart")
@@ -78,12 +78,14 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 @contextmanager
 def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
-    if options.workspace is None:
+    if not options.workspace:
         raise UsageError("--workspace is missing; give the directory to work in")
     with ExitStack() as opened:
         try:
-            policy = load_policy(options.policy or _STANDARD)
-            runtime = opened.enter_context(open_runtime(options.workspace, policy, state=options.state))
+            policy = load_policy(_STANDARD if options.policy is None else options.policy)
+            runtime = opened.enter_context(
+                open_runtime(options.workspace, policy, state=options.state, codex=options.codex)
+            )
         except PolicyError as error:
             raise UsageError(f"--policy: {error}") from None
         except WorkspaceError as error:

@@ -10,6 +10,8 @@ import trio
 
 from codex_adapter import LineFramer, OversizeLine
 from codex_adapter.protocols.operations.runtime import Answer, Runtime, Waiting
+from codex_adapter.protocols.operations.state_file import StateError
+from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.wire import Approval
 
 __all__ = ["MAX_LINE_BYTES", "Decide", "Server", "Wires"]
@@ -53,12 +55,19 @@ class Server:
 
     async def serve(self) -> None:
         """Go on with what was left, then answer line by line, to the end. Raises `StateError`."""
+        failure: StateError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
-            for answer in await self._runtime.unfinished():
-                await self._deliver(answer)
-            await self._read()
+            try:
+                for answer in await self._runtime.unfinished():
+                    await self._deliver(answer)
+                await self._read()
+            except StateError as error:
+                failure = error
             nursery.cancel_scope.cancel()
+        # Outside of the nursery, which would wrap it.
+        if failure is not None:
+            raise failure
 
     async def _read(self) -> None:
         framer = LineFramer(MAX_LINE_BYTES)

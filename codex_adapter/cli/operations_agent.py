@@ -1,0 +1,125 @@
+"""`codex-adapter operations --agent`: the Codex CLI works on a task by operations (C11)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import signal
+from typing import Any, Final
+
+from codex_adapter import CodexBackend, RunRequest
+from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
+from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
+from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
+from codex_adapter.cli.conduct import exit_status, explain
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.wires import StandardWires
+from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
+from codex_adapter.protocols.operations.agent_decisions import AskedPerson, DecisionLines
+from codex_adapter.protocols.operations.agent_records import Ended
+from codex_adapter.protocols.operations.runtime import Runtime
+from codex_adapter.protocols.operations.serve import Decide
+
+__all__ = ["add_agent_options", "check_agent_options", "work_with_agent"]
+
+_AGENT: Final = "codex"
+_MODEL: Final = "agent_api.config.model.v1"
+_STDIN: Final = 0
+_READ_SIZE: Final = 65_536
+_LIMIT_PASSED: Final = 124
+_UNDECIDED: Final = 75
+"""EX_TEMPFAIL of sysexits.h: whoever decides later can have it go on."""
+_NOBODY_READS: Final = 128 + signal.SIGPIPE
+
+
+def add_agent_options(parser: Parser) -> None:
+    """Add the options of an agent's work."""
+    _add_options(parser.add_argument_group("an agent, in place of messages on standard input"))
+
+
+def check_agent_options(options: argparse.Namespace) -> None:
+    """Raises `UsageError` where options say how an agent is to work, and there is none, or no task (E5)."""
+    if options.agent is None:
+        for name in _names():
+            if getattr(options, name) is not None:
+                raise UsageError(f"--{name.replace('_', '-')} is for an agent; give --agent {_AGENT} with it")
+    elif options.audit:
+        raise UsageError("--agent and --audit are two things; leave out one of them")
+    elif not (options.task or "").strip():
+        raise UsageError("--task is missing; say what the agent is to do")
+
+
+async def work_with_agent(
+    options: argparse.Namespace, runtime: Runtime, output: Output, stop: StopSignals, decide: Decide | None = None
+) -> int:
+    """Have the agent work, and give the exit status (O17).
+
+    `decide` asks the person at the terminal; without it decisions are read from standard input. Raises `UsageError` and
+    `StateError`.
+    """
+    wires = StandardWires(output)
+    work = AgentWork(
+        runtime,
+        CodexBackend(read_config(options)).open_run,
+        RunRequest(
+            prompt=options.task,
+            working_dir=options.workspace,
+            timeout=options.timeout,
+            env=read_environment(options.env or ()),
+            extensions={} if options.model is None else {_MODEL: options.model},
+        ),
+        wires,
+        decisions=AskedPerson(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
+        turns=options.turns or MOST_TURNS,
+    )
+    with stop.governing(work):
+        ended = await work.run()
+    if ended.error is not None:
+        complain(ended.error)
+    return _exit_status(ended, stop)
+
+
+def _received() -> bytes | None:
+    """What has come to standard input; None when nothing has, and it is not at its end."""
+    try:
+        return os.read(_STDIN, _READ_SIZE) if select.select([_STDIN], [], [], 0)[0] else None
+    except (OSError, ValueError):
+        return None
+
+
+def _add_options(parser: Any) -> None:
+    add = parser.add_argument
+    add("--agent", action=Once, type=one_of(_AGENT), metavar=_AGENT, help="have the Codex CLI work on a task")
+    add("--task", action=Once, metavar="TEXT", help="what it is to do")
+    add("--turns", action=Once, type=whole_number, metavar="N", help=f"end after so many (default: {MOST_TURNS})")
+    add_backend_options(parser)
+
+
+def _names() -> list[str]:
+    """The attributes of our options."""
+    parser = argparse.ArgumentParser(add_help=False)
+    _add_options(parser)
+    return list(vars(parser.parse_args([])))
+
+
+def _exit_status(ended: Ended, stop: StopSignals) -> int:
+    match ended.reason:
+        case "completed":
+            return 0
+        case "turn_limit":
+            return _LIMIT_PASSED
+        case "awaiting_approval":
+            return _UNDECIDED
+        case "stopped":
+            return stop.exit_status or _NOBODY_READS
+    return _status_of_failure(ended, stop)
+
+
+def _status_of_failure(ended: Ended, stop: StopSignals) -> int:
+    """That of the agent's run where it failed, as `run` has it (E1)."""
+    if ended.outcome is None:
+        return FAILURE_STATUS
+    explain(ended.outcome)
+    return exit_status(ended.outcome, stop) or FAILURE_STATUS

@@ -1,0 +1,71 @@
+"""What an agent's run comes to as operations: its last message, whole, and what that says (O15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from codex_adapter import Event
+from codex_adapter.protocols.operations.messages import validate_operations_message
+from codex_adapter.protocols.operations.strict_schema import without_nulls
+from codex_adapter.protocols.operations.validation import Invalid, Valid
+from codex_adapter.protocols.operations.wire import MessageOperation
+
+__all__ = ["AgentAnswer", "LastMessage", "read_agent_answer"]
+
+
+class AgentAnswer(NamedTuple):
+    """An operations message on one line; `last` when it has nothing but words for the user."""
+
+    message: bytes
+    last: bool
+
+
+class LastMessage:
+    """The text of an agent's last message, put together from events: a completion has the beginning of a long one."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    @property
+    def text(self) -> str | None:
+        """The text; None while there was no message."""
+        return "".join(self._parts) if self._parts else None
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Look at the next events of the run."""
+        for event in events:
+            if getattr(event.data, "item_type", None) == "agent_message" and _is_whole(event):
+                if getattr(event.data, "part", 1) == 1:
+                    self._parts = []
+                self._parts.append(event.text or "")
+
+
+def read_agent_answer(text: str) -> AgentAnswer | Invalid:
+    """An agent's last message as operations, nulls standing for absent members; or what is wrong with it.
+
+    Whatever else a runtime can be sent, as a decision on an operation that waits, is wrong: an agent has no say in it.
+    """
+    if not text:
+        return Invalid(error="a message is missing, or too long to be read; send one, with less in it")
+    message = without_nulls(text.encode())
+    found = validate_operations_message(message)
+    if isinstance(found, Invalid):
+        return found
+    last = all(isinstance(read, Valid) and isinstance(read.data, MessageOperation) for read in found.data)
+    return AgentAnswer(_on_one_line(message), last)
+
+
+def _on_one_line(message: bytes) -> bytes:
+    try:
+        return msgspec.json.format(message, indent=-1)
+    except msgspec.DecodeError:
+        # Half of a surrogate pair is in it, and it was written anew without a line end for that.
+        return message
+
+
+def _is_whole(event: Event) -> bool:
+    """Whether its text, or the parts of it together, are a message that is complete, and no piece of a growing one."""
+    return getattr(event.data, "phase", None) == "complete"
