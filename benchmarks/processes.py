@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Memory", "children_seconds", "descriptors", "guards", "thread_seconds"]
+__all__ = ["Memory", "children_seconds", "descriptors", "guards", "most_memory", "thread_seconds"]
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -36,6 +36,12 @@ def children_seconds() -> float:
     """CPU seconds of the children that this process has waited for, and of theirs."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def most_memory(pid: int) -> int:
+    """The most KiB that a process has ever had resident."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
 
 
 def thread_seconds(pid: int) -> float:

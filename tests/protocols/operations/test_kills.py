@@ -1,0 +1,30 @@
+"""The runtime of operations killed at random instants: see `kills.py`, of which this plays some rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from .kills import Failure, play_all, summary
+
+pytestmark = pytest.mark.rule("O7", "O9", "O11", "O12", "A8", "A9")
+
+_SEED = 500
+
+
+@pytest.mark.fault(
+    "workspace",
+    "the command `operations` is killed at random instants, again and again",
+    "each operation has one event, no command runs twice, files and log are what the events say, nothing lives on",
+)
+def test_whenever_it_is_killed_nothing_is_lost_nothing_is_done_twice_and_nothing_is_left() -> None:
+    _held(range(_SEED, _SEED + 8))
+
+
+@pytest.mark.nightly
+def test_whenever_it_is_killed_in_two_hundred_rounds() -> None:
+    _held(range(_SEED, _SEED + 200))
+
+
+def _held(seeds: range) -> None:
+    results = list(play_all(seeds, jobs=2))
+    assert [result for result in results if isinstance(result, Failure)] == [], summary(results)
