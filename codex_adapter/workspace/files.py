@@ -65,6 +65,16 @@ class Workspace:
                 return None
             raise
 
+    def has(self, path: str) -> bool:
+        """Whether there is anything of that name, be it a link that leads nowhere (H1)."""
+        try:
+            with self._tree.place(file_components(path), follow=False) as place:
+                return place.status is not None
+        except WorkspaceError as error:
+            if error.code == "not_found":
+                return False
+            raise
+
     def write(self, path: str, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
         """Makes a file, with the directories to it, and gives its size (H4, H5, H7).
 

@@ -404,3 +404,20 @@ def test_what_permissions_forbid_is_denied_and_what_they_allow_is_done(root: Pat
     finally:
         os.seteuid(0)
     assert [(error.code, error.system) for error in errors] == [("denied", False)] * len(calls)
+
+
+@pytest.mark.rule("H1")
+def test_a_name_is_there_whatever_bears_it(workspace: Workspace, root: Path) -> None:
+    (root / "d").mkdir()
+    (root / "file").write_text(".")
+    (root / "nowhere").symlink_to("gone")
+    (root / "out").symlink_to("/")
+    assert [name for name in ("d", "file", "nowhere", "out", "no", "d/no", "no/no") if workspace.has(name)] == [
+        "d",
+        "file",
+        "nowhere",
+        "out",
+    ]
+    with pytest.raises(WorkspaceError) as refused:
+        workspace.has("out/etc")
+    assert refused.value.code == "outside"

@@ -34,11 +34,12 @@ _UNKNOWN: Final = "The runtime was killed while this was under way, and the file
 
 
 class Preview(NamedTuple):
-    """A file's content before and after a change; None for no file."""
+    """A file's content before and after a change; None for no file, or `unseen`, why it cannot be read."""
 
     path: str
     before: bytes | None
     after: bytes | None
+    unseen: str = ""
 
 
 class Files:
@@ -69,16 +70,18 @@ class Files:
 
     def preview(self, operation: Operation) -> Preview | None:
         """What a change would make of a file as it is now; None for what is no change, or would fail (O14)."""
+        if not isinstance(operation, CreateFileOperation | EditFileOperation | DeleteFileOperation):
+            return None
+        before, unseen = self._seen(operation.path)
         match operation:
             case CreateFileOperation(path=path):
-                return Preview(path, self._content(path), b"".join(operation.pieces()))
+                return Preview(path, before, b"".join(operation.pieces()), unseen)
             case EditFileOperation(path=path, edits=edits):
-                before = self._content(path)
                 with suppress(EditFailed):
                     return None if before is None else Preview(path, before, apply_edits(before, edits))
+                return None
             case DeleteFileOperation(path=path):
-                return Preview(path, self._content(path), None)
-        return None
+                return Preview(path, before, None, unseen)
 
     def intent(self, operation: Operation) -> Intent | None:
         """What a change starts from and leads to; None for what is no change (O12)."""
@@ -120,15 +123,18 @@ class Files:
                 return {"content": Text.of_file(data, encoding), "encoding": encoding, "size": len(data)}
         return {}
 
-    def _content(self, path: str) -> bytes | None:
+    def _seen(self, path: str) -> tuple[bytes | None, str]:
+        """A file's content as far as there is one, and why it cannot be seen."""
         try:
-            return self._workspace.read(path, limit=self._limit)
-        except WorkspaceError:
-            return None
+            return self._workspace.read(path, limit=self._limit), ""
+        except WorkspaceError as error:
+            return None, "" if error.code == "not_found" else error.text
 
     def _digest(self, path: str) -> bytes | None:
         try:
-            return self._workspace.digest(path, limit=self._limit)
+            digest = self._workspace.digest(path, limit=self._limit)
+            # A link that leads nowhere is something, too.
+            return _SOMETHING if digest is None and self._workspace.has(path) else digest
         except WorkspaceError as error:
             if error.system:
                 raise

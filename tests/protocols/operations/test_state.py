@@ -11,9 +11,13 @@ import pytest
 from msgspec import Raw
 
 from codex_adapter.protocols.operations.audit import read_audit
+from codex_adapter.protocols.operations.files import Files
 from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.outcomes import Outcomes
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Intent, Store
+from codex_adapter.protocols.operations.validation import parse_operation
+from codex_adapter.workspace import Workspace
 
 from .workbench import Message, Workbench, bare, shell
 
@@ -30,7 +34,7 @@ def digest(text: str | None) -> bytes | None:
     return None if text is None else hashlib.sha256(text.encode()).digest()
 
 
-def leave(bench: Workbench, *operations: Message, was: str | None = None, becomes: str | None = None) -> str:
+def leave(bench: Workbench, *operations: Message, intent: Intent | None = None) -> str:
     """A state as a kill leaves it when the first of these operations was under way."""
     run_id = "run_left"
     with Store(bench.state, str(bench.root)) as store:
@@ -38,11 +42,6 @@ def leave(bench: Workbench, *operations: Message, was: str | None = None, become
             batch = store.add(run_id, [Raw(json.dumps(operation).encode()) for operation in operations])
         step = store.next_step(batch)
         assert step is not None
-        intent = (
-            Intent(digest(was), digest(becomes))
-            if operations[0]["type"] in ("createFile", "editFile", "deleteFile")
-            else None
-        )
         with store.change():
             store.begin(step, intent)
     return run_id
@@ -81,7 +80,7 @@ async def test_a_file_operation_that_was_cut_short_is_found_done_or_done(
     told: Message,
     after: str | None,
 ) -> None:
-    run_id = leave(bench, operation, ON, was=was, becomes=becomes)
+    run_id = leave(bench, operation, ON, intent=Intent(digest(was), digest(becomes)))
     if now is not None:
         bench.write("f", now)
     async with bench.open() as talk:
@@ -95,7 +94,7 @@ async def test_a_file_operation_that_was_cut_short_is_found_done_or_done(
 
 @pytest.mark.rule("O12")
 @pytest.mark.fault(
-    "workspace", "the runtime is killed while a command runs", "the command is never started again, its event says so"
+    "workspace", "the runtime is killed in the middle of a command", "it is never started again, its event says so"
 )
 async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbench) -> None:
     leave(bench, shell("echo twice >> f", id="s"), ON)
@@ -109,6 +108,21 @@ async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbenc
     )
     assert went_on["stdout"] == "on\n"
     assert not (bench.root / "f").exists()
+
+
+@pytest.mark.rule("O12")
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_link_that_leads_nowhere_is_deleted_once(bench: Workbench, *, there: bool) -> None:
+    (bench.root / "f").symlink_to("nowhere")
+    with Workspace(bench.root) as workspace:
+        intent = Files(workspace, 1000, Outcomes()).intent(parse_operation(DELETE))
+    leave(bench, DELETE, intent=intent)
+    if not there:
+        (bench.root / "f").unlink()
+    async with bench.open() as talk:
+        [answer] = await talk.unfinished()
+    assert answer["events"][0]["success"]
+    assert not (bench.root / "f").is_symlink()
 
 
 @pytest.mark.rule("O12")
@@ -170,7 +184,7 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
 @pytest.mark.parametrize(
     "content", [b"no database, and longer than the head of one" * 100, b"SQLite format 3\0" + b"\xff" * 4096]
 )
-async def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, content: bytes) -> None:
+def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, content: bytes) -> None:
     bench.state.write_bytes(content)
     with pytest.raises(StateError, match="no state of ours"), open_runtime(bench.root, bench.policy, state=bench.state):
         pass
@@ -178,7 +192,7 @@ async def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workb
 
 
 @pytest.mark.rule("O9")
-async def test_a_state_where_no_file_can_be_is_refused(bench: Workbench, tmp_path: Path) -> None:
+def test_a_state_where_no_file_can_be_is_refused(bench: Workbench, tmp_path: Path) -> None:
     for place in (tmp_path / "missing" / "s.db", tmp_path):
         with pytest.raises(StateError, match="cannot be made"), open_runtime(bench.root, bench.policy, state=place):
             pass
