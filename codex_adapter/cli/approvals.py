@@ -106,8 +106,8 @@ def _shown(waiting: Waiting, preview: Preview | None) -> Iterator[str]:
     elif preview is None:
         yield f"  {getattr(operation, 'path', '')}"
     else:
-        now = preview.unseen or _size(preview.before)
-        yield f"  {preview.path}: now {now}, then {_size(preview.after)}"
+        now = f"not shown ({preview.unseen})" if preview.unseen else f"now {_size(preview.before)}"
+        yield f"  {preview.path}: {now}, then {_size(preview.after)}"
         yield from _bounded(f"  {line}" for line in _difference(preview))
 
 

@@ -157,7 +157,9 @@ def test_settings_of_the_cli_that_an_operation_makes_are_never_obeyed(stage: Sta
     create = {"type": "createFile", "path": ".codex/config.toml", "content": content}
     trusted = f'[projects."{stage.workspace}"]\ntrust_level = "trusted"\n'
     with stage.model(script(written(create), fallback=answer(written(DONE))), config=trusted):
-        done = work(stage)
+        policy = stage.root / "policy.toml"
+        policy.write_text("files.write.deny = []")  # the presets' own rules would not let it be made
+        done = work(stage, options=("--policy", str(policy)))
     assert (done.status, done.records[-1]["reason"], done.records[-1]["turns"]) == (125, "failed", 1)
     assert done.stderr.startswith(b"codex-adapter: the workspace's .codex has changed")
     assert not (stage.root / "escaped").exists()

@@ -11,13 +11,13 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.protocols.operations.state_file import in_our_words
+from codex_adapter.protocols.operations.state_file import StateError, in_our_words
 from codex_adapter.protocols.operations.text_pieces import Text
 from codex_adapter.protocols.operations.wire import Operation, OperationEvent
 
 __all__ = ["AuditKind", "AuditRecord", "audit_data", "read_audit"]
 
-AuditKind: TypeAlias = Literal["message", "refused", "begun", "event", "decision", "stopped", "ended"]
+AuditKind: TypeAlias = Literal["message", "refused", "begun", "event", "decision", "ended"]
 _LARGE: Final = frozenset({"content", "stdout", "stderr"})
 
 
@@ -54,6 +54,8 @@ def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
 
 def read_audit(path: Path) -> Iterator[AuditRecord]:
     """The log in a state's file, from its beginning, also while a runtime has it. Raises `StateError` (A9)."""
+    if not path.is_file():
+        raise StateError("there is no such state; give the file that a runtime was given")
     with in_our_words(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         for time, run_id, position, kind, data in database.execute(
             "SELECT time, run_id, position, kind, data FROM audit ORDER BY id"

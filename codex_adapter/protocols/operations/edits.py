@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from codex_adapter.protocols.operations.wire import FileEdit
 
 __all__ = ["EditFailed", "apply_edits"]
 
+_MOST_BYTES: Final = 2 * 1024**3
+"""Read and written anew for the edits of one operation, which nobody can stop: a second."""
+
 
 class EditFailed(Exception):
-    """An edit's old text is not in the file; the message says which edit, and nothing of its text."""
+    """An edit's old text is not in the file, or it is too much; the message says where, and nothing of the text."""
 
 
 def apply_edits(content: bytes, edits: Sequence[FileEdit]) -> bytes:
@@ -19,7 +23,11 @@ def apply_edits(content: bytes, edits: Sequence[FileEdit]) -> bytes:
     Bytes are compared, so the rest of the file need not be text; an empty old text stands at the beginning of every
     file. Raises `EditFailed`.
     """
+    worked = 0
     for number, edit in enumerate(edits):
+        worked += len(content)
+        if worked > _MOST_BYTES:
+            raise EditFailed("edits: are too many for a file of this size; send fewer. Nothing was changed.")
         old = edit.old_content.encode()
         if old not in content:
             raise EditFailed(

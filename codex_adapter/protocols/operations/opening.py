@@ -35,7 +35,7 @@ def open_runtime(
     """
     path = None if state is None else os.path.realpath(state)
     with Workspace(root, hard_links=policy.files.hard_links, mounts=policy.files.mounts) as workspace:
-        if path is not None and path.startswith(f"{os.path.realpath(workspace.root)}/"):
+        if path is not None and Path(path).is_relative_to(os.path.realpath(workspace.root)):
             raise StateError("the state must not be inside of the workspace, where an agent can write; move it out")
         sandbox = _sandbox(policy, codex, () if path is None else (path, f"{path}-wal", f"{path}-shm"))
         with Store(None if path is None else Path(path), workspace.root) as store:

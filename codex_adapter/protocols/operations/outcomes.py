@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from codex_adapter.protocols.operations.encoding import timestamp
 from codex_adapter.protocols.operations.wire import (
@@ -17,6 +18,7 @@ from codex_adapter.protocols.operations.wire import (
     DeleteFileEvent,
     EditFileEvent,
     ErrorEvent,
+    LeftOut,
     MessageEvent,
     MessageOperation,
     Operation,
@@ -27,7 +29,7 @@ from codex_adapter.protocols.operations.wire import (
     ShellOperation,
 )
 
-__all__ = ["Clock", "Outcomes", "utc_now"]
+__all__ = ["Clock", "Outcomes", "utc_now", "without_outputs"]
 
 Clock: TypeAlias = Callable[[], datetime]
 _EVENTS: Final[dict[str, type[Any]]] = {
@@ -113,3 +115,13 @@ def _subject(operation: Operation) -> dict[str, str]:
         case ShellOperation(command=command):
             return {"command": command}
     return {"path": operation.path}
+
+
+def without_outputs(event: ShellEvent) -> ShellEvent:
+    """The event of a command, all that it printed counted as left out (O10)."""
+    before = event.left_out or LeftOut()
+    left_out = {
+        name: (getattr(before, name) or 0) + len(text.encode()) or UNSET
+        for name, text in (("stdout", event.stdout or ""), ("stderr", event.stderr or ""))
+    }
+    return replace(event, stdout="", stderr="", left_out=LeftOut(**left_out))

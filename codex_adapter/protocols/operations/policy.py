@@ -38,6 +38,8 @@ LARGEST_FILE: Final = 1024 * 1024
 Action = Literal["allow", "approve", "deny"]
 Words = Annotated[str, Meta(pattern=r"\S")]
 Globs = tuple[Words, ...]
+Place = Annotated[str, Meta(pattern=r"^(/|~(/|$))")]
+"""An absolute path, or one below the home directory: a relative one would hide something else than was meant."""
 
 
 class PolicyError(ValueError):
@@ -121,7 +123,7 @@ class SandboxPolicy(_Section, frozen=True, kw_only=True):
     """`[sandbox]`: whether commands run only in a sandbox, and the paths that they do not see in it; `~` is home."""
 
     require: bool
-    hidden: tuple[Words, ...]
+    hidden: tuple[Place, ...]
 
 
 class Policy(_Section, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from codex_adapter.protocols.operations.commands import Commands
 from codex_adapter.protocols.operations.encoding import encode_events_message
 from codex_adapter.protocols.operations.files import Files, Preview
+from codex_adapter.protocols.operations.findings import printable
 from codex_adapter.protocols.operations.messages import InvalidMessageError, read_message
 from codex_adapter.protocols.operations.outcomes import Clock, Outcomes, utc_now
 from codex_adapter.protocols.operations.policy import Policy
@@ -89,7 +90,8 @@ class Runtime:
         try:
             message = read_message(line)
         except InvalidMessageError as error:
-            return await self.refuse(str(error))
+            waiting = self.waiting()
+            return await self.refuse(str(error), None if waiting is None else waiting.run_id)
         match message:
             case OperationsMessage():
                 return await self._begin(message)
@@ -146,7 +148,8 @@ class Runtime:
         waiting = self.waiting()
         if waiting is not None:
             return await self.refuse(
-                f"operation {waiting.operation_id} waits to be approved or denied; decide on it first", waiting.run_id
+                f"operation {printable(waiting.operation_id)} waits to be approved or denied; decide on it first",
+                waiting.run_id,
             )
         if len(message.operations) > self._limits.operations:
             return await self.refuse(f"operations: must be at most {self._limits.operations}; send fewer at once")

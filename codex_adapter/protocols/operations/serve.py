@@ -11,7 +11,6 @@ import trio
 from codex_adapter import LineFramer, OversizeLine
 from codex_adapter.protocols.operations.runtime import Answer, Runtime, Waiting
 from codex_adapter.protocols.operations.state_file import StateError
-from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.wire import Approval
 
 __all__ = ["MAX_LINE_BYTES", "Decide", "Server", "Wires"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
-__all__ = ["StateError", "in_our_words", "locked"]
+__all__ = ["NO_STATE", "StateError", "in_our_words", "locked", "require_in_place"]
+
+NO_STATE: Final = "the state's file is no state of ours, or damaged; give another one"
 
 
 class StateError(Exception):
@@ -17,8 +21,8 @@ class StateError(Exception):
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Have a file, which is made when it is missing, for ourselves. Raises `StateError`.
+def locked(path: Path) -> Iterator[int]:
+    """Have a file, which is made when it is missing, for ourselves, and its descriptor. Raises `StateError`.
 
     SQLite's own locks are of another kind, which end when any descriptor of the file is closed: this one stays open for
     longer than the database.
@@ -32,9 +36,24 @@ def locked(path: Path) -> Iterator[None]:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise StateError("another runtime has this state; wait for its end, or give another file") from None
-        yield
+        status = os.fstat(fd)
+        if stat.S_ISREG(status.st_mode) and not status.st_size:
+            # Whoever made it, with whatever umask: what will be in it is for its owner alone.
+            try:
+                os.fchmod(fd, 0o600)
+            except OSError:
+                raise StateError("the state's file belongs to another user; give another one") from None
+        yield fd
     finally:
         os.close(fd)
+
+
+def require_in_place(path: Path, fd: int) -> None:
+    """See that a file is still the one that was opened: what goes into any other is lost. Raises `StateError`."""
+    with suppress(OSError):
+        if os.path.samestat(path.stat(), os.fstat(fd)):
+            return
+    raise StateError("the state's file was moved, removed or replaced; nothing more is carried out without it")
 
 
 @contextmanager
@@ -45,4 +64,4 @@ def in_our_words() -> Iterator[None]:
     except sqlite3.OperationalError:
         raise StateError("the state cannot be read or written; look at its disk and its permissions") from None
     except sqlite3.DatabaseError:
-        raise StateError("the state's file is no state of ours, or damaged; give another one") from None
+        raise StateError(NO_STATE) from None

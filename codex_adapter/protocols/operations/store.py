@@ -6,6 +6,7 @@ file it is the same in a database that goes with the process.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -15,7 +16,13 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from codex_adapter.protocols.operations.audit import AuditRecord
-from codex_adapter.protocols.operations.state_file import StateError, in_our_words, locked
+from codex_adapter.protocols.operations.state_file import (
+    NO_STATE,
+    StateError,
+    in_our_words,
+    locked,
+    require_in_place,
+)
 from codex_adapter.protocols.operations.text_pieces import PIECE
 from codex_adapter.protocols.operations.wire import Status
 
@@ -38,6 +45,8 @@ CREATE TABLE audit(
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, run_id TEXT NOT NULL, position INTEGER, kind TEXT NOT NULL,
     data BLOB NOT NULL)
 """
+
+_TABLES: Final = frozenset(re.findall(r"CREATE TABLE (\w+)", _SCHEMA))
 
 
 class Batch(NamedTuple):
@@ -76,18 +85,21 @@ class Store:
 
     def __init__(self, path: Path | None, workspace: str) -> None:
         with ExitStack() as undo, in_our_words():
-            if path is not None:
-                undo.enter_context(locked(path))
+            self._file = None if path is None else (path, undo.enter_context(locked(path)))
             # With no name SQLite takes a file of its own, which nobody else can open, for what gets large.
             database = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False, timeout=5)
             undo.enter_context(closing(database))
-            database.execute(f"PRAGMA journal_mode={'WAL' if path else 'DELETE'}")
-            database.execute(f"PRAGMA synchronous={'FULL' if path else 'OFF'}")
-            database.execute("PRAGMA foreign_keys=ON")
             self._database = database
             self.kept = path is not None
             """Whether it outlives the process."""
-            self._make(workspace)
+            tables = {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type='table'")}
+            if tables:
+                self._require_ours(tables, workspace)
+            database.execute(f"PRAGMA journal_mode={'WAL' if path else 'DELETE'}")
+            database.execute(f"PRAGMA synchronous={'FULL' if path else 'OFF'}")
+            database.execute("PRAGMA foreign_keys=ON")
+            if not tables:
+                self._make(workspace)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -100,6 +112,8 @@ class Store:
     def change(self) -> Iterator[None]:
         """One transaction."""
         with in_our_words():
+            if self._file is not None:
+                require_in_place(*self._file)
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -214,13 +228,18 @@ class Store:
                 yield piece
 
     def _make(self, workspace: str) -> None:
-        """Make the tables in a new file; see that an old one is ours and of this workspace."""
-        if not next(self._rows("SELECT count(*) FROM sqlite_master"))[0]:
-            with self.change():
-                for statement in _SCHEMA.split(";"):
-                    self._database.execute(statement)
-                self._database.execute("INSERT INTO about VALUES (?, ?)", (_VERSION, workspace))
-        version, root = next(self._rows("SELECT version, workspace FROM about"))
+        """Make the tables in a new file."""
+        with self.change():
+            for statement in _SCHEMA.split(";"):
+                self._database.execute(statement)
+            self._database.execute("INSERT INTO about VALUES (?, ?)", (_VERSION, workspace))
+
+    def _require_ours(self, tables: set[str], workspace: str) -> None:
+        """See, before anything is changed, that a file is a state of ours and of this workspace."""
+        row = next(self._rows("SELECT version, workspace FROM about"), None) if tables >= _TABLES else None
+        if row is None:
+            raise StateError(NO_STATE)
+        version, root = row
         if version != _VERSION:
             raise StateError("the state was written by another release; finish it there, or give another file")
         if root != workspace:

@@ -17,7 +17,7 @@ from codex_adapter.protocols.operations.audit import AuditKind, AuditRecord, aud
 from codex_adapter.protocols.operations.encoding import event_pieces
 from codex_adapter.protocols.operations.files import Change, Files, Quiet
 from codex_adapter.protocols.operations.judging import Denied, NeedsApproval, judge
-from codex_adapter.protocols.operations.outcomes import Outcomes
+from codex_adapter.protocols.operations.outcomes import Outcomes, without_outputs
 from codex_adapter.protocols.operations.policy import Policy
 from codex_adapter.protocols.operations.steps import Command, Outcome, Ready, Resting, Waits, name_of
 from codex_adapter.protocols.operations.store import Batch, Intent, Step, Store
@@ -26,6 +26,9 @@ from codex_adapter.protocols.operations.wire import (
     Approval,
     Operation,
     OperationEvent,
+    ReadFileEvent,
+    ReadFileOperation,
+    ShellEvent,
     ShellOperation,
     Status,
 )
@@ -34,6 +37,8 @@ from codex_adapter.workspace import WorkspaceError
 
 __all__ = ["Walk", "new_id"]
 
+_MOST_TOLD: Final = 32 * 1024 * 1024
+_TOLD_ENOUGH: Final = "The answer is full of what was read before: read this file in a message of its own"
 _KILLED: Final = "The runtime was killed while this command ran; what it did is unknown. Look before you repeat it"
 
 
@@ -54,6 +59,7 @@ class Walk:
         self._policy = policy
         self._outcomes = outcomes
         self._at_hand: tuple[Batch, Sequence[Raw]] | None = None
+        self._bytes_told = 0
         self.stopping = threading.Event()
 
     def begin(self, run_id: str, operations: Sequence[Raw]) -> Batch:
@@ -62,6 +68,7 @@ class Walk:
             self._log(run_id, "message", {"operations": len(operations)})
             batch = self._store.add(run_id, operations)
         self._at_hand = batch, operations
+        self._bytes_told = 0
         return batch
 
     def go_on(self, batch: Batch) -> Command | Resting:
@@ -77,13 +84,17 @@ class Walk:
 
     def decide(self, batch: Batch, step: Step, approval: Approval) -> Command | Resting:
         """Go on with what waited, by a person's decision (A8)."""
+        self._bytes_told = 0
         operation = self._read(batch, step)
         found = self._ready(batch, step, operation) if approval.decision == "approved" else None
         with self._store.change():
             self._store.decide(batch, step, approval.decision)
             told = {"operationId": step.operation_id, "decision": approval.decision}
             self._log(batch.run_id, "decision", told | ({"reason": approval.reason} if approval.reason else {}), step)
-            self._store.begin(step, found.intent if isinstance(found, Ready) else None)
+            if isinstance(found, Ready):
+                self._begin(batch, found)
+            else:
+                self._store.begin(step, None)
             if found is None:
                 # A kill behind the decision would leave what looks as if it had been approved, and begun.
                 reason = approval.reason or "Denied by the user"
@@ -93,7 +104,12 @@ class Walk:
 
     def settle(self, batch: Batch, outcome: Outcome) -> Command | Resting:
         """Go on behind a command that has run."""
-        return self._advance(batch, outcome)
+        event = outcome.event
+        if isinstance(event, ShellEvent):
+            if self._bytes_told >= _MOST_TOLD:
+                event = without_outputs(event)
+            self._bytes_told += len(event.stdout or "") + len(event.stderr or "")
+        return self._advance(batch, outcome._replace(event=event))
 
     def halted(self, batch: Batch, step: Step, operation: Operation, error: WorkspaceError) -> Outcome:
         """What a failure of the machine comes to (O8)."""
@@ -139,7 +155,7 @@ class Walk:
                 if isinstance(following, Waits):
                     return self._wait(batch, following)
                 if isinstance(following, Ready):
-                    self._store.begin(upcoming, following.intent)
+                    self._begin(batch, following)
             found = following
 
     def _judge(self, batch: Batch, step: Step) -> Ready | Waits | Outcome:
@@ -163,6 +179,13 @@ class Walk:
         except WorkspaceError as error:
             return self.halted(batch, step, operation, error)
 
+    def _begin(self, batch: Batch, ready: Ready) -> None:
+        """Record that an operation is carried out next; when we are killed, the log may have no more of a command."""
+        step, operation, intent = ready
+        self._store.begin(step, intent)
+        if isinstance(operation, ShellOperation):
+            self._log(batch.run_id, "begun", {"operation": audit_data(operation)}, step)
+
     def _on_files(
         self, batch: Batch, step: Step, operation: Change | Quiet, intent: Intent | None, *, killed: bool = False
     ) -> Outcome:
@@ -170,8 +193,12 @@ class Walk:
         try:
             if killed and intent is not None and isinstance(operation, Change):
                 event = self._files.after_a_kill(operation, intent, operation_id)
+            elif isinstance(operation, ReadFileOperation) and self._bytes_told >= _MOST_TOLD:
+                event = self._outcomes.failed(operation, operation_id, _TOLD_ENOUGH)
             else:
                 event = self._files.carry_out(operation, operation_id)
+                if isinstance(event, ReadFileEvent):
+                    self._bytes_told += event.size or 0
         except WorkspaceError as error:
             return self.halted(batch, step, operation, error)
         return Outcome(step, event, operation)

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from codex_adapter import CodexConfig, Completion, RunCancelled, RunRequest, open_run
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, AskedPerson, DecisionLines
 from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.policy import FileRules
 from codex_adapter.protocols.operations.runtime import Waiting
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.strict_schema import agent_schema
@@ -457,6 +459,8 @@ SETTINGS = "the workspace's .codex has changed, by which the agent would be run;
     ],
 )
 async def test_no_run_begins_by_settings_that_the_agent_has_made(stage: Stage, operation: dict[str, Any]) -> None:
+    policy = stage.bench.policy
+    stage.bench.policy = replace(policy, files=replace(policy.files, write=FileRules(approve=(), deny=())))
     stage.bench.write(".codex/there", ".")
     stage.bench.write("outside", ".")
     (stage.bench.root / ".codex" / "linked").symlink_to("../outside")

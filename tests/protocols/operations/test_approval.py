@@ -163,7 +163,9 @@ async def test_everything_is_in_the_log_but_for_contents(bench: Workbench) -> No
         log = list(read_audit(bench.state))  # also while the runtime has it
     assert [(record.kind, record.position) for record in log] == [
         ("message", None),
-        *(("event", position) for position in range(5)),
+        ("event", 0),
+        ("begun", 1),
+        *(("event", position) for position in range(1, 5)),
         ("refused", None),
         ("decision", 4),
         ("event", 4),

@@ -48,6 +48,8 @@ def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
         name = program if program in WRAPPERS else subcommand
         wrapped = WRAPPERS[name].unwrap(words[1:] if name == program else words[2:])
         found.assigned += wrapped.assigned
+        if name == "time":
+            found.writes += [value for option, value in wrapped.options.items() if option in ("o", "output")]
         if wrapped.words:
             found.commands.append(wrapped.words)
 
@@ -186,6 +188,20 @@ def _tee(words: Sequence[Word], found: Runs) -> None:
     found.writes += [word for word in words if word.text is None or not word.prefix.startswith("-")]
 
 
+def _uniq(words: Sequence[Word], found: Runs) -> None:
+    operands = [word for word in words if word.text is None or not word.prefix.startswith(("-", "+"))]
+    found.writes += operands[1:]
+
+
+def _npx(words: Sequence[Word], found: Runs) -> None:
+    for index, word in enumerate(words):
+        if word.text in ("-c", "--call"):
+            return found.text(words[index + 1] if words[index + 1 :] else ANYTHING)
+        if word.prefix.startswith("--call="):
+            return found.text(word._replace(parts=(word.prefix.removeprefix("--call="), *word.parts[1:])))
+    return None
+
+
 def _dd(words: Sequence[Word], found: Runs) -> None:
     for word in words:
         if word.prefix.startswith("of="):
@@ -193,6 +209,12 @@ def _dd(words: Sequence[Word], found: Runs) -> None:
         elif word.may_be("of=x"):
             raise UnclearError("a word that is not known before it runs may name the file that it writes")
 
+
+_NOT_KNOWN = (
+    "csh dbus-run-session fish gdb ld.so linux32 linux64 parallel perf "
+    "prlimit script setarch setpriv ssh-agent start-stop-daemon tcsh"
+).split()  # noqa: SIM905 - a page long with a word a line
+"""Programs that run others, by rules of their own."""
 
 SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     ".": _source,
@@ -202,19 +224,19 @@ SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     "eval": _eval,
     "export": _setting,
     "find": _find,
-    "fish": _unclear,
     "flock": _flock,
     "local": _setting,
-    "parallel": _unclear,
+    "npx": _npx,
     "read": _setting,
     "readonly": _setting,
     "runuser": _su,
-    "script": _unclear,
     "source": _source,
     "su": _su,
     "tee": _tee,
     "trap": _trap,
     "typeset": _setting,
+    "uniq": _uniq,
     "watch": _watch,
     "xargs": _xargs,
+    **dict.fromkeys(_NOT_KNOWN, _unclear),
 }

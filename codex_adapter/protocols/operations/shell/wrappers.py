@@ -145,6 +145,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "nice": Wrapper(valued="n", long_valued=_long("adjustment"), numbers=True),
     "nohup": Wrapper(),
     "pdm run": _PROJECT,
+    "pipx run": Wrapper(long_valued=_long("spec python pip-args index-url")),
+    "pnpm exec": Wrapper("r", "C", long=_long("recursive parallel"), long_valued=_long("dir filter")),
     "pipenv run": _PROJECT,
     "pkexec": Wrapper(long=_long("disable-internal-agent keep-cwd"), long_valued=_long("user")),
     "poetry run": _PROJECT,
@@ -158,7 +160,9 @@ WRAPPERS: dict[str, Wrapper] = {
         "v", "ks", long=_long("foreground preserve-status verbose"), long_valued=_long("kill-after signal"), operands=1
     ),
     "toybox": Wrapper(),
+    "uvx": Wrapper("q", "p", long=_long("quiet isolated"), long_valued=_long("from with python index-url")),
     "uv run": _PROJECT._replace(long_valued=_long("with extra group project directory python env-file package")),
+    "valgrind": Wrapper("qv", long=_long("leak-check track-origins show-leak-kinds error-exitcode tool log-file")),
     "watch": Wrapper(
         "bcdegprtwx",
         "n",
@@ -172,4 +176,5 @@ WRAPPERS: dict[str, Wrapper] = {
         long=_long("null no-run-if-empty interactive verbose exit open-tty replace max-lines eof show-limits"),
         long_valued=_long("arg-file delimiter max-args max-procs max-chars process-slot-var"),
     ),
+    "yarn exec": Wrapper(),
 }
