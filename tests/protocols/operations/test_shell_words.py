@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from codex_adapter.protocols.operations.shell.text import Word
 from codex_adapter.protocols.operations.shell.words import shell_words
+from codex_adapter.protocols.operations.shell.wrappers import NOT_KNOWN
 from tests.protocols.operations.everyday_commands import EVERYDAY
 
 pytestmark = pytest.mark.rule("A3")
@@ -208,3 +209,9 @@ def test_everyday_commands_are_clear() -> None:
 @given(st.text(max_size=60) | st.text("'\"`\\$(){}[];&|<>#\n \t!*?=~E0a", max_size=60))
 def test_any_text_is_read_to_an_end(text: str) -> None:
     assert shell_words(text) == shell_words(text)
+
+
+@pytest.mark.rule("A3")
+@pytest.mark.parametrize("program", NOT_KNOWN)
+def test_what_runs_others_by_rules_of_its_own_is_unclear(program: str) -> None:
+    assert shell_words(f"{program} --an-option rm -rf /").unclear

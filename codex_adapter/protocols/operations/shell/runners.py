@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word, known
-from codex_adapter.protocols.operations.shell.wrappers import SHELLS, WRAPPERS
+from codex_adapter.protocols.operations.shell.wrappers import NOT_KNOWN, SHELLS, WRAPPERS
 
 __all__ = ["Input", "Runs", "runs"]
 
@@ -210,12 +210,6 @@ def _dd(words: Sequence[Word], found: Runs) -> None:
             raise UnclearError("a word that is not known before it runs may name the file that it writes")
 
 
-_NOT_KNOWN = (
-    "csh dbus-run-session fish gdb ld.so linux32 linux64 parallel perf "
-    "prlimit script setarch setpriv ssh-agent start-stop-daemon tcsh"
-).split()  # noqa: SIM905 - a page long with a word a line
-"""Programs that run others, by rules of their own."""
-
 SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     ".": _source,
     "alias": _alias,
@@ -238,5 +232,5 @@ SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     "uniq": _uniq,
     "watch": _watch,
     "xargs": _xargs,
-    **dict.fromkeys(_NOT_KNOWN, _unclear),
+    **dict.fromkeys(NOT_KNOWN, _unclear),
 }

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word
 
-__all__ = ["SHELLS", "WRAPPERS", "Wrapped", "Wrapper"]
+__all__ = ["NOT_KNOWN", "SHELLS", "WRAPPERS", "Wrapped", "Wrapper"]
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"})
 ASSIGNMENT = re.compile(r"([^=]+)=")
@@ -115,6 +115,26 @@ def _long(names: str) -> frozenset[str]:
 
 _PROJECT = Wrapper(flags="nqv", valued="pC", long=_long("no-sync frozen locked quiet verbose isolated"))
 _PRIVILEGE = Wrapper("AbBeEHiKklnNPsSvVL", "acCDghpRrtTUu", sets_variables=True)
+
+NOT_KNOWN = (
+    "csh",
+    "dbus-run-session",
+    "fish",
+    "gdb",
+    "ld.so",
+    "linux32",
+    "linux64",
+    "parallel",
+    "perf",
+    "prlimit",
+    "script",
+    "setarch",
+    "setpriv",
+    "ssh-agent",
+    "start-stop-daemon",
+    "tcsh",
+)
+"""Programs that run others, by rules that are not known here."""
 
 WRAPPERS: dict[str, Wrapper] = {
     "builtin": Wrapper(),
