@@ -1,4 +1,4 @@
-"""`codex-adapter doctor`: what is installed, and whether a run could be started (C4, N3)."""
+"""`codex-adapter doctor`: what is installed, and whether a run could be started (C4, N3, H13)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 
 import msgspec
+import trio
 
 from codex_adapter import CodexConfig
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
@@ -20,6 +21,7 @@ from codex_adapter.cli.releases import release_lines
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
+from codex_adapter.workspace import Sandbox, find_sandbox
 
 __all__ = ["COMMAND"]
 
@@ -53,6 +55,7 @@ class _Report(msgspec.Struct, frozen=True):
     msgspec: str
     containment: str
     containment_levels: list[str]
+    sandbox: str
     binary: BinaryFacts | None
     login: dict[str, bool]
     findings: list[Finding]
@@ -106,7 +109,8 @@ async def _examine(config: CodexConfig) -> _Report:
     login = _login(environ)
     findings = [*installed.findings, _home_finding(environ), _login_finding(login)]
     levels = await levels_given(environ)
-    findings.append(_containment_finding(levels))
+    sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, environ)
+    findings += [_containment_finding(levels), _sandbox_finding(sandbox)]
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
         ok=all(finding.state != "failed" for finding in findings),
@@ -116,6 +120,7 @@ async def _examine(config: CodexConfig) -> _Report:
         msgspec=versions["msgspec"],
         containment=levels[0] if levels else "none",
         containment_levels=levels,
+        sandbox="none" if sandbox is None else sandbox.level,
         binary=installed.binary,
         login=login,
         findings=findings,
@@ -162,6 +167,13 @@ def _containment_finding(levels: list[str]) -> Finding:
         return Finding("containment", "ok", found)
     advice = "What outlives a killed adapter is not ended here; a Linux where processes can be read in /proc has more."
     return Finding("containment", "warning", found, advice)
+
+
+def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
+    if sandbox is not None:
+        return Finding("sandbox", "ok", sandbox.level)
+    advice = "Install bubblewrap, or let it make namespaces: without it, commands of `operations` can do what you can."
+    return Finding("sandbox", "warning", "none that works", advice)
 
 
 def _text(report: _Report) -> bytes:

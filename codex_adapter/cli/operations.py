@@ -89,7 +89,9 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
         except PolicyError as error:
             raise UsageError(f"--policy: {error}") from None
         except WorkspaceError as error:
-            raise UsageError(f"--workspace: {error.text}") from None
+            missing = error.code == "not_found"
+            told = "there is no such directory; make it first" if missing else error.text
+            raise UsageError(f"--workspace: {told}") from None
         yield runtime
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.core.validation import CONTAINMENT_LEVELS
+from codex_adapter.workspace import find_sandbox
 
 from .command import ADAPTER, Cli
 
@@ -137,6 +138,18 @@ def test_it_does_not_tell_a_level_that_cannot_be_had(cli: Cli) -> None:
     report = json.loads(done.stdout)
     assert report["containment_levels"] == ["guard", "process_group"]
     assert report["containment"] == "guard"
+
+
+@pytest.mark.rule("C4", "H13")
+def test_it_tells_whether_there_is_a_sandbox_for_commands(cli: Cli) -> None:
+    _, report = examine(cli, "--codex", cli.agent())
+    found = find_sandbox(cli.agent(), cli.env)
+    assert report["sandbox"] == ("none" if found is None else found.level)
+    # A PATH without bubblewrap, and a CLI that brings none.
+    cli.env["PATH"] = str(cli.directory)
+    _, report = examine(cli, "--codex", cli.agent())
+    assert (report["sandbox"], finding(report, "sandbox")["state"]) == ("none", "warning")
+    assert "bubblewrap" in finding(report, "sandbox")["advice"]
 
 
 def test_the_text_says_the_same(cli: Cli) -> None:

@@ -64,7 +64,7 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         ([SECRET], "run, replay, serve, operations, view, demo, doctor or schema"),
         (["--format", "jsonl", "run"], "run, replay, serve, operations, view, demo, doctor or schema"),
         (["operations"], "--workspace is missing; give the directory to work in"),
-        (["operations", "--workspace", SECRET], "--workspace: "),
+        (["operations", "--workspace", SECRET], "--workspace: there is no such directory"),
         (["operations", "--workspace", ".", "--policy", SECRET], "--policy: the policy is neither one of restrictive"),
         (["operations", "--workspace", ".", "--policy", "broken.json"], "--policy: the policy's file is no TOML"),
         (["operations", "--workspace", ".", "--approve", SECRET], "--approve: must be ask"),
