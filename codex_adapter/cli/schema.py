@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from codex_adapter import Completion, Event, RunRequest, events
-from codex_adapter.cli.arguments import Command, Parser
+from codex_adapter.cli.arguments import Command, Parser, one_of
 from codex_adapter.cli.daemon_schema import message_definitions
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.events import Facet
+from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.records import ErrorBody, FailedRecord
 
 __all__ = ["COMMAND", "json_schema"]
@@ -23,11 +24,13 @@ __all__ = ["COMMAND", "json_schema"]
 _DESCRIPTION = """\
 One JSON Schema (2020-12) with a definition for each record that `run` and `replay` write, and for the request that
 `run --request` reads: a line of output fits the whole schema. `FromSupervisor` and `ToSupervisor` in its `$defs` are
-the messages of `serve`.
+the messages of `serve`. `schema operations` and `schema events` are the messages of `operations` (draft-07), by
+themselves.
 """
 _EXAMPLES = """\
   codex-adapter schema > codex-adapter.schema.json
   codex-adapter schema | jq '."$defs".RunRequest'
+  codex-adapter schema operations > operations.schema.json
 """
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -99,6 +102,8 @@ _RECORDS: Mapping[str, type[msgspec.Struct]] = {
     "FailedRecord": FailedRecord,
 }
 
+_OF_OPERATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {"operations": operations_schema, "events": events_schema}
+
 
 def json_schema() -> dict[str, Any]:
     """The schema of a line of output, with the request's beside it in `$defs` (C5)."""
@@ -148,11 +153,15 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def _parser() -> Parser:
-    return Parser("schema", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    parser = Parser("schema", "[OPTIONS] [operations|events]", _DESCRIPTION, _EXAMPLES)
+    words = one_of(*_OF_OPERATIONS)
+    parser.add_argument("of", nargs="?", type=words, metavar="operations|events", help="of which (default: of runs)")
+    return parser
 
 
-async def _perform(_options: argparse.Namespace, output: Output, _stop: StopSignals) -> int:
-    await output.write(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2) + b"\n")
+async def _perform(options: argparse.Namespace, output: Output, _stop: StopSignals) -> int:
+    made = _OF_OPERATIONS.get(options.of, json_schema)()
+    await output.write(msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from codex_adapter import (
 )
 from codex_adapter.cli.schema import json_schema
 from codex_adapter.core.extensions import CAPABILITIES, read_extensions
+from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.records import encode_completion, encode_events
 
 from .command import Cli
@@ -155,3 +157,13 @@ def test_what_is_no_request_does_not_fit(request_: dict[str, Any]) -> None:
 
 def test_descriptions_have_no_ids_of_rules() -> None:
     assert not [name for name, schema in SCHEMA["$defs"].items() if schema["description"].rstrip(".").endswith(")")]
+
+
+@pytest.mark.rule("O6")
+@pytest.mark.parametrize(("of", "schema"), [("operations", operations_schema), ("events", events_schema)])
+def test_the_messages_of_operations_have_schemas_of_their_own(
+    cli: Cli, of: str, schema: Callable[[], dict[str, Any]]
+) -> None:
+    done = cli.run("schema", of)
+    assert (done.status, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == schema()
