@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from ..rounds import Broken
 from .kills_batches import Batch
-from .kills_model import Broken, Model, check
+from .kills_model import Model, check
 from .workbench import Message
 
 __all__ = ["Ledger"]

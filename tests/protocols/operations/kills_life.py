@@ -13,7 +13,8 @@ from typing import NamedTuple
 from ...cli.command import ADAPTER, SOON, Cli
 from ...kill_matrix.limits import TOGETHER, available, not_held
 from ...runtime.survivors import Survivors
-from .kills_model import Broken, check
+from ..rounds import Broken
+from .kills_model import check
 
 __all__ = ["Instant", "Killed", "Life", "Place"]
 
@@ -99,8 +100,7 @@ class Life:
 
     def abandon(self) -> None:
         """Leave nothing."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._disarm()
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
@@ -115,6 +115,12 @@ class Life:
             return
         self._timer = Timer(self._instant.seconds, self._kill, (self._instant.also,))
         self._timer.start()
+
+    def _disarm(self) -> None:
+        """Kill nothing from now on; what has begun of that is over then."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
 
     def _kill(self, also: str) -> None:
         self._killed = True
@@ -132,8 +138,7 @@ class Life:
 
     def _bury(self) -> None:
         """See that it has ended as it should, and that nothing of its commands is left."""
-        if self._timer is not None and not self._killed:
-            self._timer.cancel()
+        self._disarm()
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
                 self._process.stdin.close()

@@ -7,16 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
+from ..rounds import Broken
 from .kills_batches import TRACE, Planned
 from .workbench import Message
 
-__all__ = ["Broken", "Model", "check"]
+__all__ = ["Model", "check"]
 
 _UNKNOWN: Final = "what it did is unknown"
-
-
-class Broken(Exception):
-    """What went wrong."""
 
 
 def check(holds: bool, said: object) -> None:

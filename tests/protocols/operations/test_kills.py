@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .kills import Failure, play_all, summary
+from ..rounds import Failure, play_all
+from .kills import summary
+from .kills_round import Round, play
 
 pytestmark = pytest.mark.rule("O7", "O9", "O11", "O12", "A8", "A9")
 
@@ -26,5 +28,5 @@ def test_whenever_it_is_killed_in_two_hundred_rounds() -> None:
 
 
 def _held(seeds: range) -> None:
-    results = list(play_all(seeds, jobs=2))
+    results = list(play_all(map(Round.of, seeds), play, jobs=2))
     assert [result for result in results if isinstance(result, Failure)] == [], summary(results)

@@ -16,22 +16,19 @@ from typing import Any, NamedTuple
 from ...cli.command import ADAPTER
 from ...kill_matrix.limits import available, not_held
 from ...runtime.survivors import Living
+from ..rounds import Broken
 from .kept import Kept, look_at_journal
 from .kill_ways import FINITE, TEMPERS, WAYS, Way
 from .messages import encode, run
 from .workshop import Workshop
 
-__all__ = ["Broken", "Result", "Round", "play"]
+__all__ = ["Result", "Round", "play"]
 
 PATIENCE = 30.0
 """Seconds until what must end in order is given up; an agent that hears nothing takes five of them (K4)."""
 GONE_WITHIN = 2.0
 """Seconds after which nothing is left of a daemon that was killed (N2)."""
 PROGRAM = Path(__file__).with_name("killed_supervisor.py")
-
-
-class Broken(Exception):
-    """What went wrong."""
 
 
 class Round(NamedTuple):

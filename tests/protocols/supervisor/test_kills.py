@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .kill_round import Result, Round
-from .kills import Failure, play_all, summary
+from ..rounds import Failure, play_all
+from .kill_round import Result, Round, play
+from .kills import summary
 
 pytestmark = pytest.mark.rule("J4", "J10", "J12", "J13", "J14", "N2")
 
@@ -55,6 +56,6 @@ def _round(steps: tuple[str, ...]) -> int:
 
 
 def _held(*seeds: int) -> None:
-    results = list(play_all(seeds, jobs=2))
+    results = list(play_all(map(Round.of, seeds), play, jobs=2))
     assert [result for result in results if isinstance(result, Failure)] == [], summary(results)
     assert sum(result.kept.heard for result in results if isinstance(result, Result)) > 0
