@@ -127,7 +127,7 @@ class AgentWork:
         answers = [answer]
         await self._deliver(answer)
         while (waiting := self._runtime.waiting()) is not None and (given := await self._ask(waiting)) is not None:
-            answer = await self._decided(given, waiting)
+            answer = await self._decided(given)
             await self._deliver(answer)
             # What was no decision on what waits is nothing that the agent did.
             if answer.batch is not None:
@@ -141,13 +141,13 @@ class AgentWork:
                 given = await self._decisions.next(waiting)
         return given
 
-    async def _decided(self, given: Given, waiting: Waiting) -> Answer:
+    async def _decided(self, given: Given) -> Answer:
         match given:
             case Approval():
                 return await self._runtime.decide(given)
             case OversizeLine():
                 reason = f"a decision must have at most {MAX_DECISION_BYTES} bytes"
-                return await self._runtime.refuse(reason, waiting.run_id)
+                return await self._runtime.refuse(reason)
         return await self._runtime.take(given)
 
     async def _deliver(self, answer: Answer) -> None:

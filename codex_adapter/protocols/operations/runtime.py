@@ -90,36 +90,36 @@ class Runtime:
         try:
             message = read_message(line)
         except InvalidMessageError as error:
-            waiting = self.waiting()
-            return await self.refuse(str(error), None if waiting is None else waiting.run_id)
+            return await self.refuse(str(error))
         match message:
             case OperationsMessage():
                 return await self._begin(message)
             case Approval():
                 return await self.decide(message)
-        waiting = self.waiting()
-        if waiting is None:
+        found = self._waiting()
+        if found is None:
             return await self.refuse("no operation waits for a decision")
         if message.decision is None:
-            return await self.refuse('content: must be "approved" or "denied"', waiting.run_id)
-        return await self.decide(Approval(operation_id=waiting.operation_id, decision=message.decision))
+            return await self.refuse('content: must be "approved" or "denied"')
+        return await self.decide(Approval(operation_id=found[1].operation_id or "", decision=message.decision))
 
     async def decide(self, approval: Approval) -> Answer:
         """Carry out a decision on what waits, to where it rests (A8)."""
         found = self._waiting()
         if found is None or found[1].operation_id != approval.operation_id:
-            return await self.refuse(self._why_not(approval), found[0].run_id if found else None)
+            return await self.refuse(self._why_not(approval))
         batch, step = found
         if approval.run_id not in (UNSET, batch.run_id):
-            return await self.refuse("runId: is not that of the operation that waits", batch.run_id)
+            return await self.refuse("runId: is not that of the operation that waits")
         return await self._answer(
             await self._until_it_rests(batch, await _in_a_thread(self._walk.decide, batch, step, approval))
         )
 
-    async def refuse(self, reason: str, run_id: str | None = None) -> Answer:
-        """What was not taken up at all; with the id of the batch that waits, which goes on waiting."""
-        status: Status = "error" if run_id is None else "awaiting_approval"
-        run_id = run_id or new_id("run")
+    async def refuse(self, reason: str) -> Answer:
+        """What was not taken up at all; with the id of the batch that waits, if one does: it goes on waiting."""
+        found = self._waiting()
+        status: Status = "error" if found is None else "awaiting_approval"
+        run_id = new_id("run") if found is None else found[0].run_id
         await _in_a_thread(self._walk.refuse, run_id, reason)
         event = self._outcomes.error("validation", reason)
         return Answer(run_id, status, encode_events_message(run_id, status, [event]))
@@ -145,12 +145,10 @@ class Runtime:
             await _in_a_thread(self._forget, answer.batch)
 
     async def _begin(self, message: OperationsMessage) -> Answer:
-        waiting = self.waiting()
-        if waiting is not None:
-            return await self.refuse(
-                f"operation {printable(waiting.operation_id)} waits to be approved or denied; decide on it first",
-                waiting.run_id,
-            )
+        found = self._waiting()
+        if found is not None:
+            named = printable(found[1].operation_id or "")
+            return await self.refuse(f"operation {named} waits to be approved or denied; decide on it first")
         if len(message.operations) > self._limits.operations:
             return await self.refuse(f"operations: must be at most {self._limits.operations}; send fewer at once")
         batch = await _in_a_thread(self._walk.begin, new_id("run"), message.operations)

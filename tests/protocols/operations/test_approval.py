@@ -176,3 +176,11 @@ async def test_everything_is_in_the_log_but_for_contents(bench: Workbench) -> No
     assert all(word in text for word in ('"path":"f"', '"command":"cat f"', '"contentBytes":15', '"stdoutBytes":15'))
     assert all(word in text for word in ('"reason":"No."', '"env":["TOKEN"]', '"command":"rm -rf temp"'))
     assert len({record.run_id for record in log}) == 1
+
+
+@pytest.mark.rule("A7")
+async def test_whatever_is_refused_while_an_operation_waits_says_that_it_waits(bench: Workbench) -> None:
+    async with bench.open() as talk:
+        paused = await talk.send(REMOVE)
+        for refused in (await talk.say("no message"), await talk.taken(await talk.runtime.refuse("too long"))):
+            assert (refused["runId"], refused["status"]) == (paused["runId"], "awaiting_approval")
