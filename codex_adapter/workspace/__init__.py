@@ -7,6 +7,7 @@ from codex_adapter.workspace.capture import Captured
 from codex_adapter.workspace.commands import CommandResult, run_command
 from codex_adapter.workspace.errors import Code, WorkspaceError
 from codex_adapter.workspace.files import Workspace
+from codex_adapter.workspace.fingerprints import fingerprint
 from codex_adapter.workspace.listing import Entry, Listing
 from codex_adapter.workspace.names import components
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
@@ -23,5 +24,6 @@ __all__ = [
     "WorkspaceError",
     "components",
     "find_sandbox",
+    "fingerprint",
     "run_command",
 ]

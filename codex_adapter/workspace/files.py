@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -121,9 +121,12 @@ class Workspace:
             if error.code != "not_found":
                 raise
 
-    def entries(self, *, limit: int) -> Listing:
-        """The files that can be read, sorted by path, of at most `limit` names that are looked at (H7)."""
-        return listing(self._tree, limit=limit, hard_links=self._hard_links)
+    def entries(self, *, limit: int, without: Collection[str] = ()) -> Listing:
+        """The files that can be read, sorted by path, of at most `limit` names that are looked at (H7).
+
+        Directories of the names `without` are passed over, wherever they are, and count as one name each.
+        """
+        return listing(self._tree, limit=limit, hard_links=self._hard_links, without=without)
 
     @contextmanager
     def directory(self, path: str = "") -> Iterator[int]:

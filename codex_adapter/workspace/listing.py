@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from codex_adapter.workspace.errors import WorkspaceError
@@ -35,22 +35,23 @@ class Listing(NamedTuple):
     """Whether all names were looked at."""
 
 
-def listing(tree: Tree, *, limit: int, hard_links: bool) -> Listing:
-    """What is below the root; `limit` names are looked at, and links not at all (H1, H3, H7).
+def listing(tree: Tree, *, limit: int, hard_links: bool, without: Collection[str] = ()) -> Listing:
+    """What is below the root; `limit` names are looked at, and links and directories `without` not at all (H1, H3, H7).
 
     Raises WorkspaceError for the root alone.
     """
-    search = _Search(tree, limit, hard_links=hard_links)
+    search = _Search(tree, limit, hard_links=hard_links, without=frozenset(f"{name}/".encode() for name in without))
     files = tuple(search.below(tree.root, b"", DEEPEST))
     return Listing(files, search.skipped, search.left >= 0)
 
 
 class _Search:
-    def __init__(self, tree: Tree, limit: int, *, hard_links: bool) -> None:
+    def __init__(self, tree: Tree, limit: int, *, hard_links: bool, without: frozenset[bytes]) -> None:
         self.left = limit
         self.skipped = 0
         self._tree = tree
         self._hard_links = hard_links
+        self._without = without
 
     def below(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
         """Depth first; a directory sorts as its name with the slash that its files' paths have there."""
@@ -58,6 +59,8 @@ class _Search:
             self.left -= 1
             if self.left < 0:
                 return
+            if name in self._without:
+                continue
             try:
                 yield from self._looked_at(parent, path, name, depth)
             except FileNotFoundError:

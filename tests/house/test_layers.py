@@ -30,17 +30,18 @@ LAYERS = {
     "events": Layer(frozenset({"errors"}), DATA),
     "request": Layer(frozenset(), DATA),
     "records": Layer(VOCABULARY, DATA),
+    "last_message": Layer(VOCABULARY, DATA),
     "core": Layer(VOCABULARY | {"core"}, DATA),
     "recording": Layer(VOCABULARY | {"core"}, DATA),
     "runtime": Layer(RUNTIME, DATA | {"trio"}),
     "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
-    "protocols": Layer(frozenset({PUBLIC, "records", "workspace", "protocols"}), DATA | {"trio"}),
+    "protocols": Layer(frozenset({PUBLIC, "records", "last_message", "workspace", "protocols"}), DATA | {"trio", "inotify_simple"}),
     "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
     "cli": Layer(
-        RUNTIME | {PUBLIC, "recording", "records", "testing", "workspace", "protocols", "cli"}, DATA | {"trio", "rich"}
+        RUNTIME | {PUBLIC, "recording", "records", "testing", "workspace", "protocols", "cli"}, DATA | {"trio", "rich", "pyperclip"}
     ),
 }
 NOTHING = Layer(frozenset(), frozenset())

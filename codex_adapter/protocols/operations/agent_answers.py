@@ -1,19 +1,17 @@
-"""What an agent's run comes to as operations: its last message, whole, and what that says (O15)."""
+"""What an agent's last message says as operations (O15)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from codex_adapter import Event
 from codex_adapter.protocols.operations.messages import validate_operations_message
 from codex_adapter.protocols.operations.strict_schema import without_nulls
 from codex_adapter.protocols.operations.validation import Invalid, Valid
 from codex_adapter.protocols.operations.wire import MessageOperation
 
-__all__ = ["AgentAnswer", "LastMessage", "read_agent_answer"]
+__all__ = ["AgentAnswer", "read_agent_answer"]
 
 
 class AgentAnswer(NamedTuple):
@@ -21,26 +19,6 @@ class AgentAnswer(NamedTuple):
 
     message: bytes
     last: bool
-
-
-class LastMessage:
-    """The text of an agent's last message, put together from events: a completion has the beginning of a long one."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-
-    @property
-    def text(self) -> str | None:
-        """The text; None while there was no message."""
-        return "".join(self._parts) if self._parts else None
-
-    def take(self, events: Sequence[Event]) -> None:
-        """Look at the next events of the run."""
-        for event in events:
-            if getattr(event.data, "item_type", None) == "agent_message" and _is_whole(event):
-                if getattr(event.data, "part", 1) == 1:
-                    self._parts = []
-                self._parts.append(event.text or "")
 
 
 def read_agent_answer(text: str) -> AgentAnswer | Invalid:
@@ -64,8 +42,3 @@ def _on_one_line(message: bytes) -> bytes:
     except msgspec.DecodeError:
         # Half of a surrogate pair is in it, and it was written anew without a line end for that.
         return message
-
-
-def _is_whole(event: Event) -> bool:
-    """Whether its text, or the parts of it together, are a message that is complete, and no piece of a growing one."""
-    return getattr(event.data, "phase", None) == "complete"

@@ -10,7 +10,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, RunCancelled, RunHandle, RunRequest
-from codex_adapter.protocols.operations.agent_answers import LastMessage
+from codex_adapter.last_message import LastMessage
 from codex_adapter.protocols.operations.agent_records import Records
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.records import in_pieces

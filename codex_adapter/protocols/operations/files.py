@@ -20,7 +20,7 @@ from codex_adapter.protocols.operations.wire import (
     OperationEvent,
     ReadFileOperation,
 )
-from codex_adapter.workspace import Workspace, WorkspaceError
+from codex_adapter.workspace import Workspace, WorkspaceError, fingerprint
 
 __all__ = ["Change", "Files", "Preview", "Quiet"]
 
@@ -28,8 +28,6 @@ Change: TypeAlias = CreateFileOperation | EditFileOperation | DeleteFileOperatio
 """What changes a file."""
 Quiet: TypeAlias = MessageOperation | ReadFileOperation
 """What changes nothing."""
-_SOMETHING: Final = b"?"
-"""In the place of a digest: there is something of which none can be taken."""
 _UNKNOWN: Final = "The runtime was killed while this was under way, and the file is not as it was; look at it first"
 
 
@@ -131,14 +129,7 @@ class Files:
             return None, "" if error.code == "not_found" else error.text
 
     def _digest(self, path: str) -> bytes | None:
-        try:
-            digest = self._workspace.digest(path, limit=self._limit)
-            # A link that leads nowhere is something, too.
-            return _SOMETHING if digest is None and self._workspace.has(path) else digest
-        except WorkspaceError as error:
-            if error.system:
-                raise
-            return _SOMETHING
+        return fingerprint(self._workspace, path, limit=self._limit)
 
 
 def _made(operation: Change) -> dict[str, object]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from codex_adapter import Event, OversizeLine
 from codex_adapter.events import TextPart
-from codex_adapter.protocols.operations.agent_answers import AgentAnswer, LastMessage, read_agent_answer
+from codex_adapter.last_message import LastMessage
+from codex_adapter.protocols.operations.agent_answers import AgentAnswer, read_agent_answer
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, DecisionLines
 from codex_adapter.protocols.operations.agent_prompts import MOST_CHARACTERS, events_prompt, first_prompt
 from codex_adapter.protocols.operations.encoding import encode_events_message

@@ -1,0 +1,212 @@
+"""Whoever of ours answers an outbox: a run of the agent, or a command of the user's own (I17)."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import trio
+from msgspec.structs import replace
+
+from codex_adapter import AdapterError, Completion, RunCancelled, RunHandle, RunRequest
+from codex_adapter.last_message import LastMessage
+from codex_adapter.protocols.mailbox.places import MailboxError
+from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
+from codex_adapter.records import encode_completion, encode_events, in_pieces
+from codex_adapter.workspace import Workspace, WorkspaceError, run_command
+
+__all__ = ["AgentAnswers", "AnswerFailed", "Answerer", "CommandAnswers", "OpenRun"]
+
+OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandle]]
+"""Opens a run of the agent, as `CodexBackend.open_run` does."""
+
+_MUCH_TEXT: Final = 1024 * 1024
+_HELD: Final = {"agent_api.exec.non_interactive": True, "backend.codex.exec.sandbox_mode": "read-only"}
+"""Whatever it changes or runs is a command of its answer."""
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_OURS: Final = "CODEX_ADAPTER_"
+_LAST_WORDS: Final = 1000
+
+
+class AnswerFailed(Exception):
+    """There is no answer; the text says why, `outcome` how the agent's run ended where it was one."""
+
+    def __init__(self, message: str, outcome: Completion | AdapterError | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class Answerer(Protocol):
+    """Answers one outbox after another."""
+
+    kind: Literal["codex", "command"]
+
+    async def answer(self, outbox: Path, journal: Path) -> bytes:
+        """The answer to an outbox. Raises `AnswerFailed`, and `MailboxError` where `journal` cannot be written."""
+
+    def cancel(self) -> None:
+        """End what is under way in order."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+
+class AgentAnswers:
+    """Runs of the agent, each as `request` says, with an outbox as its prompt."""
+
+    kind: Literal["codex", "command"] = "codex"
+
+    def __init__(self, open_run: OpenRun, request: RunRequest) -> None:
+        self._open_run = open_run
+        self._request = request
+        self._run: RunHandle | None = None
+        self._scope = trio.CancelScope()
+
+    def cancel(self) -> None:
+        """End the run under way in order."""
+        if self._run is None:
+            self._scope.cancel()
+        else:
+            self._run.cancel()
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._run is None:
+            self._scope.cancel()
+        else:
+            self._run.kill()
+
+    async def answer(self, outbox: Path, journal: Path) -> bytes:
+        """As `Answerer.answer`."""
+        request = replace(
+            self._request,
+            prompt=outbox.read_text(encoding="utf-8"),
+            working_dir=str(outbox.parent),
+            extensions={**self._request.extensions, **_HELD},
+        )
+        message = LastMessage()
+        outcome: Completion | AdapterError = RunCancelled("cancelled")
+        with _Journal(journal) as records, trio.CancelScope() as self._scope:
+            try:
+                async with self._open_run(request) as run:
+                    try:
+                        self._run = run
+                        await _forward(run, message, records)
+                        outcome = await run.wait_completed()
+                    finally:
+                        self._run = None
+            except AdapterError as error:
+                outcome = error
+            records.end(outcome)
+        if not isinstance(outcome, Completion):
+            raise AnswerFailed(str(outcome), outcome)
+        text = message.text or outcome.final_text
+        if not outcome.status.success or outcome.turn != "completed" or not text:
+            raise AnswerFailed("the agent's run ended without an answer", outcome)
+        return text.encode()
+
+
+async def _forward(run: RunHandle, message: LastMessage, records: _Journal) -> None:
+    while True:
+        try:
+            batch = await run.events.receive_batch()
+        except trio.EndOfChannel:
+            return
+        message.take(batch)
+        for events in in_pieces(batch, _MUCH_TEXT):
+            records.write(encode_events(events), next_seq=events[-1].seq + 1)
+
+
+class _Journal:
+    """The records of a run, behind those of earlier ones of this outbox. Raises `MailboxError`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._next_seq = 0
+
+    def __enter__(self) -> _Journal:
+        try:
+            self._file = self._path.open("a+b", buffering=0)
+            self._file.truncate(_whole_size(self._path.read_bytes()))
+        except OSError as error:
+            raise _unwritten(error) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write(self, lines: bytes, *, next_seq: int) -> None:
+        self._next_seq = next_seq
+        self._append(lines)
+
+    def end(self, outcome: Completion | AdapterError) -> None:
+        self._append(encode_completion(self._next_seq, outcome))
+
+    def _append(self, lines: bytes) -> None:
+        rest = memoryview(lines)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) or 0 :]
+        except OSError as error:
+            raise _unwritten(error) from None
+
+
+def _whole_size(data: bytes) -> int:
+    """Without a torn line, of a writer that was killed."""
+    return data.rfind(b"\n") + 1
+
+
+def _unwritten(error: OSError) -> MailboxError:
+    return MailboxError(f"journal/ cannot be written to ({os.strerror(error.errno or 0)})")
+
+
+class CommandAnswers:
+    """A command of the user's shell that reads the outbox and writes the answer; `timeout` in seconds, None for never."""
+
+    kind: Literal["codex", "command"] = "command"
+
+    def __init__(self, command: str, *, timeout: float | None = None) -> None:
+        self._command = command
+        self._timeout = math.inf if timeout is None else timeout
+        self._scope = trio.CancelScope()
+
+    def cancel(self) -> None:
+        """Kill it and all that it started."""
+        self._scope.cancel()
+
+    kill = cancel
+
+    async def answer(self, outbox: Path, journal: Path) -> bytes:
+        """As `Answerer.answer`."""
+        with trio.CancelScope() as self._scope:
+            try:
+                with Workspace(".") as here:
+                    ran = await run_command(
+                        here,
+                        f"exec <{shlex.quote(str(outbox))}\n{self._command}",
+                        env=_environment(os.environ),
+                        timeout=self._timeout,
+                        sandbox=None,
+                        keep=2 * MOST_ANSWER_BYTES + 2,
+                    )
+            except WorkspaceError as error:
+                raise AnswerFailed(f"the answering command could not be run: {error.text}") from None
+            if ran.timed_out:
+                raise AnswerFailed("the answering command took too long and was killed")
+            if ran.exit_code:
+                said = ran.stderr.text()[-_LAST_WORDS:].strip()
+                raise AnswerFailed(f"the answering command ended with {ran.exit_code}" + (f": {said}" if said else ""))
+            # What is too large is refused as any answer that is.
+            return ran.stdout.head
+        raise AnswerFailed("the answering command was killed")
+
+
+def _environment(environ: Any) -> dict[str, str]:
+    """All that can be passed on by its name, without what is between us and what we start."""
+    return {name: value for name, value in environ.items() if _VARIABLE.fullmatch(name) and not name.startswith(_OURS)}

@@ -1,0 +1,159 @@
+"""Answers that lie in the inbox: which of them are whole, in the order of their last change (I13)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from codex_adapter.protocols.mailbox.inbox import unclosed
+from codex_adapter.protocols.mailbox.places import MailboxError
+from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
+
+__all__ = ["Inbox", "Seen", "read_answer_file"]
+
+_SETTLED: Final = 1.0
+_GIVEN_UP: Final = 10.0
+"""Seconds after which what is unclosed will not be closed any more."""
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class Seen(NamedTuple):
+    """What the inbox has."""
+
+    whole: tuple[Path, ...]
+    """The answers that can be taken up, the oldest first: none behind one that is not whole yet."""
+    partial: str | None
+    """The name of the first one that is not whole yet."""
+    unreadable: tuple[str, ...]
+    """The names of what would be answers if they could be read."""
+    again: float | None
+    """In how many seconds one may be whole that is not yet; None where there is none."""
+
+
+class _State(NamedTuple):
+    size: int
+    changed: int
+    since: float
+    unclosed: bool
+
+
+class _Found(NamedTuple):
+    path: Path
+    status: os.stat_result
+
+
+class Inbox:
+    """The directory in which answers arrive; it remembers what it saw, to tell what has come to rest."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._known: dict[str, _State] = {}
+        self._leases = _leases_work(directory)
+
+    def look(self) -> Seen:
+        """What there is now. Raises `MailboxError` where that cannot be told."""
+        found, unreadable = self._found()
+        self._known = {entry.path.name: self._state(entry) for entry in found}
+        whole: list[Path] = []
+        for path, status in found:
+            wait = self._wait(path, status)
+            if wait > 0:
+                return Seen(tuple(whole), path.name, unreadable, wait)
+            whole.append(path)
+        return Seen(tuple(whole), None, unreadable, None)
+
+    def _found(self) -> tuple[list[_Found], tuple[str, ...]]:
+        found: list[_Found] = []
+        unreadable: list[str] = []
+        try:
+            names = os.listdir(self._directory)  # noqa: PTH208 - only the names
+        except OSError as error:
+            raise MailboxError(f"its inbox cannot be read ({os.strerror(error.errno or 0)})") from None
+        for name in names:
+            path = self._directory / name
+            if name.startswith(".") or not name.lower().endswith(".txt"):
+                continue
+            with suppress(OSError):
+                status = path.lstat()
+                if not stat.S_ISREG(status.st_mode):
+                    continue
+                if os.access(path, os.R_OK):
+                    found.append(_Found(path, status))
+                else:
+                    unreadable.append(name)
+        found.sort(key=lambda entry: (entry.status.st_mtime_ns, entry.path.name))
+        return found, tuple(sorted(unreadable))
+
+    def _state(self, entry: _Found) -> _State:
+        path, status = entry
+        known = self._known.get(path.name)
+        if known is not None and (known.size, known.changed) == (status.st_size, status.st_mtime_ns):
+            return known
+        return _State(status.st_size, status.st_mtime_ns, time.monotonic(), _is_unclosed(path))
+
+    def _wait(self, path: Path, status: os.stat_result) -> float:
+        """In how many seconds it may be whole; 0 where it is."""
+        state = self._known[path.name]
+        # By either clock: that of another machine, which wrote it, may be wrong.
+        rest = max(time.time() - status.st_mtime, time.monotonic() - state.since)
+        wait = (_GIVEN_UP if state.unclosed else _SETTLED) - rest
+        if wait <= 0 and self._leases and _is_open_for_writing(path):
+            return _SETTLED
+        return wait
+
+
+def read_answer_file(path: Path) -> bytes:
+    """The bytes of an answer, one more than are allowed where it is too large. Raises `MailboxError`."""
+    try:
+        fd = os.open(path, _READ)
+        with os.fdopen(fd, "rb") as file:
+            return file.read(MOST_ANSWER_BYTES + 1)
+    except OSError as error:
+        raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); look at it") from None
+
+
+def _is_unclosed(path: Path) -> bool:
+    """Whether more of it may come; an empty file is one that nobody has written to yet."""
+    try:
+        data = read_answer_file(path)
+    except MailboxError:
+        return True
+    return not data or (len(data) <= MOST_ANSWER_BYTES and unclosed(data))
+
+
+def _is_open_for_writing(path: Path) -> bool:
+    """Whether somebody has it open for writing: the system gives a lease on no such file."""
+    try:
+        fd = os.open(path, _READ)
+    except OSError:
+        return True
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # somebody else's file: only its owner is given one
+    finally:
+        os.close(fd)
+    return False
+
+
+def _leases_work(directory: Path) -> bool:
+    """Whether this file system can tell who has its files open: some have no leases, some refuse all."""
+    try:
+        fd, name = tempfile.mkstemp(dir=directory, prefix=".codex-adapter-")
+        try:
+            held = _is_open_for_writing(Path(name))
+            os.close(fd)
+            return held and not _is_open_for_writing(Path(name))
+        finally:
+            Path(name).unlink()
+    except OSError:
+        return False

@@ -1,0 +1,52 @@
+"""The files of a workspace that a model asked for, as the next outbox has them (I8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from codex_adapter.protocols.mailbox.outbox import Requested
+from codex_adapter.workspace import Workspace, WorkspaceError
+
+__all__ = ["read_text", "requested_files"]
+
+_MOST_OF_ONE: Final = 262_144
+_MOST_OF_ALL: Final = 1_048_576
+
+
+def read_text(workspace: Workspace, path: str) -> str:
+    """The text of a file that can be shown. Raises `WorkspaceError`."""
+    try:
+        content = workspace.read(path, limit=_MOST_OF_ONE)
+    except WorkspaceError as error:
+        if error.code != "too_large":
+            raise
+        told = f"File is larger than {_MOST_OF_ONE} bytes; look at a part of it with RUN_COMMAND"
+        raise WorkspaceError("too_large", told) from None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise WorkspaceError("not_a_file", "File is no UTF-8 text; look at it with RUN_COMMAND")
+    return text
+
+
+def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[Requested]:
+    """The files as they are now, or why one is not shown."""
+    left = _MOST_OF_ALL
+    found: list[Requested] = []
+    for path in paths:
+        try:
+            text = read_text(workspace, path)
+        except WorkspaceError as error:
+            found.append(Requested(path, None, error.text))
+            continue
+        size = len(text.encode())
+        if size > left:
+            told = f"not shown: all files together have more than {_MOST_OF_ALL} bytes; ask for it again"
+            found.append(Requested(path, None, told))
+        else:
+            left -= size
+            found.append(Requested(path, text))
+    return found

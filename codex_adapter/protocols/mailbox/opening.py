@@ -1,0 +1,115 @@
+"""A mailbox opened for work: a session begun or gone on with, and nobody else at work in it (I12, I15)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from codex_adapter.protocols.mailbox.arrivals import Inbox
+from codex_adapter.protocols.mailbox.execution import Execution
+from codex_adapter.protocols.mailbox.happenings import Observer
+from codex_adapter.protocols.mailbox.places import MailboxError, Places
+from codex_adapter.protocols.mailbox.session import Session
+from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
+from codex_adapter.protocols.mailbox.wire import SessionState
+from codex_adapter.workspace import Sandbox, Workspace
+
+__all__ = ["begin_session", "end_session", "open_session", "sessions"]
+
+
+@contextmanager
+def begin_session(
+    places: Places,
+    workspace: str | os.PathLike[str],
+    task: str,
+    observe: Observer,
+    *,
+    sandbox: Sandbox | None,
+    network: bool = False,
+    clock: Clock = utc_now,
+) -> Iterator[Session]:
+    """A new session for `task`, in `workspace`, which is an existing directory.
+
+    Commands run in `sandbox` where there is one; `network` gives them network there. Raises `MailboxError`, and
+    `WorkspaceError` where the workspace cannot be had.
+    """
+    with Workspace(workspace) as files:
+        root = os.path.realpath(files.root)
+        if places.root == Path(root) or places.root.is_relative_to(root):
+            raise MailboxError("it lies in the workspace, where an agent could answer itself; put it elsewhere")
+        places.make()
+        states = States(places, clock)
+        with places.locked() as for_session:
+            _require_free(states)
+            _require_empty(places)
+            state = states.begin(task, Settings(root))
+            for_session(state.session_id)
+            yield Session(places, states, state, Execution(files, sandbox, network=network), observe)
+
+
+@contextmanager
+def open_session(
+    places: Places,
+    session: str | None,
+    observe: Observer,
+    *,
+    workspace: str | os.PathLike[str] | None = None,
+    sandbox: Sandbox | None,
+    network: bool = False,
+    clock: Clock = utc_now,
+) -> Iterator[Session]:
+    """A session that is there: by its id, or the one that is not complete. As `begin_session`.
+
+    `workspace` may be given where it is to be the session's.
+    """
+    states = States(places, clock)
+    state = _chosen(places, states, session)
+    root = states.settings(state.session_id).workspace
+    if workspace is not None and os.path.realpath(workspace) != root:
+        raise MailboxError(f"session {state.session_id} belongs to another workspace; leave out --workspace")
+    with places.locked() as for_session, Workspace(root) as files:
+        for_session(state.session_id)
+        # Whoever had the lock before may have gone on with it.
+        state = states.load(state.session_id)
+        yield Session(places, states, state, Execution(files, sandbox, network=network), observe)
+
+
+def end_session(places: Places, session: str | None, *, clock: Clock = utc_now) -> SessionState:
+    """Complete a session without the model. Raises `MailboxError`."""
+    states = States(places, clock)
+    state = _chosen(places, states, session)
+    with places.locked():
+        return states.complete(states.load(state.session_id))
+
+
+def sessions(places: Places) -> list[SessionState]:
+    """All sessions of a mailbox, the oldest first. Raises `MailboxError`."""
+    places.require()
+    return States(places).all()
+
+
+def _chosen(places: Places, states: States, session: str | None) -> SessionState:
+    places.require()
+    if session is None:
+        state = states.open()
+        if state is None:
+            raise MailboxError("it has no session that is not complete; begin one with `mailbox start`")
+        return state
+    if session not in places.sessions():
+        raise MailboxError("it has no session of this id; see `mailbox status`")
+    return states.load(session)
+
+
+def _require_free(states: States) -> None:
+    state = states.open()
+    if state is not None:
+        id_ = state.session_id
+        raise MailboxError(f"session {id_} is not complete; go on with `mailbox resume`, or `mailbox end {id_}` first")
+
+
+def _require_empty(places: Places) -> None:
+    seen = Inbox(places.inbox).look()
+    if seen.whole or seen.partial or seen.unreadable:
+        raise MailboxError("its inbox has files that answer nothing yet; move them away first")

@@ -1,0 +1,157 @@
+"""The directory of a mailbox: where everything lies, who has it, and writing that is whole or not at all (I12, I15)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+__all__ = ["MailboxError", "Places", "append_line", "write_whole"]
+
+_DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
+_SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
+_PRIVATE: Final = 0o700
+
+
+class MailboxError(Exception):
+    """The mailbox cannot be used, or not so; the text says what to do."""
+
+
+class Places:
+    """The paths in a mailbox. Raises `MailboxError` where its directories cannot be made."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root: Final = Path(os.path.realpath(root))
+        self.inbox: Final = self.root / "inbox"
+        self.outbox: Final = self.root / "outbox"
+        self.processed: Final = self.root / "processed"
+        self._lock: Final = self.root / "lock"
+
+    def make(self) -> None:
+        """Make what is not there; it is for its owner, since it will hold what the workspace has."""
+        try:
+            self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+            for name in _DIRECTORIES:
+                (self.root / name).mkdir(exist_ok=True)
+        except OSError as error:
+            raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
+
+    def require(self) -> None:
+        """Raises `MailboxError` where this is no mailbox."""
+        if not (self.root / "sessions").is_dir():
+            raise MailboxError("there is no mailbox; begin one with `mailbox start`")
+
+    def outbox_file(self, session: str, sequence: int) -> Path:
+        """What goes out in a round."""
+        return self.outbox / f"{_round(session, sequence)}.txt"
+
+    def session_file(self, session: str) -> Path:
+        """Where a session stands."""
+        return self.root / "sessions" / f"{session}.json"
+
+    def settings_file(self, session: str) -> Path:
+        """What a session needs to go on, beside its state."""
+        return self.root / "rounds" / f"{session}.json"
+
+    def round_file(self, session: str, sequence: int) -> Path:
+        """What was begun and done in a round."""
+        return self.root / "rounds" / f"{_round(session, sequence)}.jsonl"
+
+    def journal_file(self, session: str, sequence: int) -> Path:
+        """The records of the runs that answered a round's outbox."""
+        return self.root / "journal" / f"{_round(session, sequence)}.jsonl"
+
+    def processed_prefix(self, session: str, sequence: int) -> str:
+        """How the names of a round's answers begin."""
+        return f"{_round(session, sequence)}_"
+
+    def sessions(self) -> list[str]:
+        """The ids of all sessions, sorted."""
+        try:
+            names = os.listdir(self.root / "sessions")  # noqa: PTH208 - only the names
+        except OSError as error:
+            raise MailboxError(f"its sessions cannot be read ({os.strerror(error.errno or 0)})") from None
+        return sorted(found[1] for found in map(_SESSION_FILE.fullmatch, names) if found)
+
+    @contextmanager
+    def locked(self) -> Iterator[Callable[[str], None]]:
+        """Have the mailbox for ourselves; gives what tells others for which session (I15).
+
+        Raises `MailboxError` that names the session of whoever has it.
+        """
+        try:
+            fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise MailboxError(f"its lock cannot be opened ({os.strerror(error.errno or 0)})") from None
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise MailboxError(_in_use(os.pread(fd, 100, 0))) from None
+            os.ftruncate(fd, 0)
+            yield lambda session: _write_owner(fd, session)
+        finally:
+            os.close(fd)
+
+
+def _write_owner(fd: int, session: str) -> None:
+    with suppress(OSError):  # the lock counts, not what it says
+        os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file by way of `{path}.tmp`: who looks sees the whole of it or nothing (I12). Raises `MailboxError`."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        with suppress(FileNotFoundError):
+            temporary.unlink()  # of one who was killed
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        temporary.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise MailboxError(f"{path.parent.name}/ cannot be written to ({os.strerror(error.errno or 0)})") from None
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Add a line to a file, on stable storage when this returns. Raises `MailboxError`."""
+    try:
+        new = not path.exists()
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        with os.fdopen(fd, "ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(fd)
+        if new:
+            sync_directory(path.parent)
+    except OSError as error:
+        raise MailboxError(f"{path.parent.name}/ cannot be written to ({os.strerror(error.errno or 0)})") from None
+
+
+def sync_directory(path: Path) -> None:
+    """Bring the names in a directory to stable storage. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _round(session: str, sequence: int) -> str:
+    return f"{session}_seq{sequence:04d}"
+
+
+def _in_use(owner: bytes) -> str:
+    found = re.fullmatch(rb"([0-9a-f]{8}) ([0-9]{1,10})\n", owner)
+    if found is None:
+        return "another process is at work in it; wait for its end"
+    return f"session {found[1].decode()} is at work in it (process {found[2].decode()}); wait for its end, or stop it"

@@ -1,0 +1,122 @@
+"""The journal of a round: what was taken up, what was begun, and what came of it, each before the next (I14)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from codex_adapter.protocols.mailbox.places import MailboxError, append_line
+from codex_adapter.protocols.mailbox.wire import CommandResult
+
+__all__ = ["Answer", "Begun", "Intent", "Round"]
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """What a change of a file starts from and leads to: fingerprints, None for no file."""
+
+    was: bytes | None
+    becomes: bytes | None
+
+
+class Answer(msgspec.Struct, frozen=True, tag=True):
+    """An answer was taken up; `digest` is the SHA-256 of its bytes."""
+
+    position: int
+    digest: bytes
+
+
+class Begun(msgspec.Struct, frozen=True, tag=True):
+    """A command is about to be carried out; `intent` for a change of a file."""
+
+    position: int
+    index: int
+    intent: Intent | None = None
+
+
+class Finished(msgspec.Struct, frozen=True, tag=True):
+    """What came of a command; `requested` is the path of a file that is to be shown."""
+
+    position: int
+    index: int
+    result: CommandResult
+    requested: str | None = None
+
+
+_Record: TypeAlias = Answer | Begun | Finished
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[_Record] = msgspec.json.Decoder(_Record)
+
+
+class Round:
+    """A round's journal, with what an earlier life wrote to it. Raises `MailboxError` where it cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._digests: dict[int, bytes] = {}
+        self._begun: dict[tuple[int, int], Begun] = {}
+        self._finished: dict[tuple[int, int], Finished] = {}
+        for line in _whole_lines(path):
+            self._take(_decoded(line))
+
+    def digest(self, position: int) -> bytes | None:
+        """Of an answer's bytes as it was taken up; None when it was not."""
+        return self._digests.get(position)
+
+    def begun(self, position: int, index: int) -> Begun | None:
+        """A command that was begun; None when it was not."""
+        return self._begun.get((position, index))
+
+    def finished(self, position: int, index: int) -> Finished | None:
+        """What came of a command; None when that is not known."""
+        return self._finished.get((position, index))
+
+    @property
+    def results(self) -> tuple[CommandResult, ...]:
+        """All that came of the commands so far, in their order."""
+        return tuple(self._finished[place].result for place in sorted(self._finished))
+
+    @property
+    def requested(self) -> tuple[str, ...]:
+        """The files that are to be shown, each once."""
+        found = (self._finished[place].requested for place in sorted(self._finished))
+        return tuple(dict.fromkeys(path for path in found if path is not None))
+
+    def add(self, record: _Record) -> None:
+        """Write a record down. Raises `MailboxError`."""
+        append_line(self._path, _encoder.encode(record) + b"\n")
+        self._take(record)
+
+    def _take(self, record: _Record) -> None:
+        match record:
+            case Answer(position=position, digest=digest):
+                self._digests[position] = digest
+            case Begun(position=position, index=index):
+                self._begun[position, index] = record
+            case Finished(position=position, index=index):
+                self._finished[position, index] = record
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """The lines of a journal; a torn one at its end, of a writer that was killed, is cut off."""
+    try:
+        with path.open("r+b") as file:
+            data = file.read()
+            whole = data.rfind(b"\n") + 1
+            if whole < len(data):
+                file.truncate(whole)
+                os.fsync(file.fileno())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise MailboxError(f"the journal of the round cannot be read ({os.strerror(error.errno or 0)})") from None
+    return data[:whole].split(b"\n")[:-1]
+
+
+def _decoded(line: bytes) -> _Record:
+    try:
+        return _decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise MailboxError("the journal of the round is damaged; put it back as it was, or end the session") from None

@@ -1,0 +1,101 @@
+"""The state of a session, read and written (I12, I15)."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from codex_adapter.protocols.mailbox.places import MailboxError, Places, write_whole
+from codex_adapter.protocols.mailbox.wire import SessionState
+
+__all__ = ["Clock", "Settings", "States", "utc_now"]
+
+Clock: TypeAlias = Callable[[], str]
+_decoder: Final = msgspec.json.Decoder(SessionState)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a session needs to go on, beside its state: the real path of its workspace."""
+
+    workspace: str
+
+
+def utc_now() -> str:
+    """The time in ISO 8601, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class States:
+    """The sessions of a mailbox. Every method raises `MailboxError`."""
+
+    def __init__(self, places: Places, clock: Clock = utc_now) -> None:
+        self._places = places
+        self._clock = clock
+
+    def all(self) -> list[SessionState]:
+        """The sessions, the oldest first."""
+        return sorted(map(self.load, self._places.sessions()), key=lambda state: (state.created_at, state.session_id))
+
+    def open(self) -> SessionState | None:
+        """The session that is not complete, if there is one."""
+        return next((state for state in self.all() if not state.is_complete), None)
+
+    def begin(self, task: str, settings: Settings) -> SessionState:
+        """A new session, with number 1."""
+        taken = set(self._places.sessions())
+        id_ = next(new for new in iter(_new_id, "") if new not in taken)
+        write_whole(self._places.settings_file(id_), msgspec.json.encode(settings))
+        now = self._clock()
+        state = SessionState(
+            session_id=id_, task=task, sequence_number=1, is_complete=False, created_at=now, updated_at=now
+        )
+        self._write(state)
+        return state
+
+    def save(self, state: SessionState) -> SessionState:
+        """Write a state down, with the time."""
+        state = replace(state, updated_at=self._clock())
+        self._write(state)
+        return state
+
+    def complete(self, state: SessionState) -> SessionState:
+        """Write down that a session is over."""
+        return self.save(replace(state, is_complete=True))
+
+    def load(self, session: str) -> SessionState:
+        """The state of a session."""
+        try:
+            state = _decoder.decode(self._read(self._places.session_file(session)))
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was") from None
+        if state.session_id != session or state.sequence_number < 1:
+            raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was")
+        return state
+
+    def settings(self, session: str) -> Settings:
+        """What a session needs to go on."""
+        try:
+            return msgspec.json.decode(self._read(self._places.settings_file(session)), type=Settings)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise MailboxError(f"rounds/{session}.json is damaged; put it back as it was") from None
+
+    def _write(self, state: SessionState) -> None:
+        data = msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"
+        write_whole(self._places.session_file(state.session_id), data)
+
+    def _read(self, path: os.PathLike[str]) -> bytes:
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - a path of any kind
+                return file.read()
+        except OSError as error:
+            raise MailboxError(f"a session cannot be read ({os.strerror(error.errno or 0)})") from None
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:8]

@@ -1,0 +1,56 @@
+"""Waiting for a change in a directory: by the system's notifications where they can be had (I16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+if TYPE_CHECKING:
+    from inotify_simple import INotify
+
+__all__ = ["Watch", "watched"]
+
+_POLLED: Final = 1.0
+_LOOKED_AFTER: Final = 10.0
+"""Seconds between two looks all the same: what other machines write to a shared directory is notified by none."""
+
+
+class Watch:
+    """Waits for changes; `notified` tells whether the system tells of them."""
+
+    def __init__(self, notify: INotify | None) -> None:
+        self._notify = notify
+        self.notified: Final = notify is not None
+
+    async def changed(self, at_most: float | None = None) -> None:
+        """Return after a change, or when it is time to look in any case: after `at_most` seconds, if not before."""
+        patience = _POLLED if self._notify is None else _LOOKED_AFTER
+        with trio.move_on_after(patience if at_most is None else min(at_most, patience)):
+            if self._notify is None:
+                await trio.sleep_forever()
+            else:
+                await trio.lowlevel.wait_readable(self._notify.fileno())
+                self._notify.read(timeout=0)
+
+
+@contextmanager
+def watched(directory: Path) -> Iterator[Watch]:
+    """A watch of a directory."""
+    with ExitStack() as opened:
+        yield Watch(_notifications(directory, opened))
+
+
+def _notifications(directory: Path, opened: ExitStack) -> INotify | None:
+    """The system's, where the library is installed and the system has some left to give."""
+    try:
+        from inotify_simple import INotify, flags  # noqa: PLC0415 - optional
+
+        notify = opened.enter_context(INotify(nonblocking=True))
+        notify.add_watch(directory, flags.CREATE | flags.CLOSE_WRITE | flags.MOVED_TO | flags.ATTRIB)
+    except (ImportError, OSError):
+        return None
+    return notify

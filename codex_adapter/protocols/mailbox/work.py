@@ -1,0 +1,112 @@
+"""Work in a session: outboxes out, answers in, until the task is complete or nothing more comes (I11, I16, I17)."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, TypeAlias
+
+import trio
+
+from codex_adapter.protocols.mailbox.answers import Answerer
+from codex_adapter.protocols.mailbox.arrivals import Inbox, Seen
+from codex_adapter.protocols.mailbox.happenings import Observer, Remark, Waiting
+from codex_adapter.protocols.mailbox.places import Places, write_whole
+from codex_adapter.protocols.mailbox.session import Session
+from codex_adapter.protocols.mailbox.watching import Watch, watched
+
+__all__ = ["End", "MailboxWork"]
+
+End: TypeAlias = Literal["complete", "carried_out", "nothing", "stopped"]
+"""How work came to rest: the task is complete, one round was carried out, no answer was there, or it was stopped."""
+
+
+class MailboxWork:
+    """One process's work in a session; `answerer` is asked where no answer lies in the inbox."""
+
+    def __init__(self, places: Places, session: Session, observe: Observer, answerer: Answerer | None = None) -> None:
+        self._places = places
+        self._session = session
+        self._observe = observe
+        self._answerer = answerer
+        self._inbox = Inbox(places.inbox)
+        self._resting = trio.CancelScope()
+        self._stopped = False
+        self._told: set[str] = set()
+
+    def cancel(self) -> None:
+        """Kill the command under way, end what answers in order, and carry out nothing more."""
+        self._stop()
+        if self._answerer is not None:
+            self._answerer.cancel()
+
+    def kill(self) -> None:
+        """As `cancel`, but what answers is not asked first."""
+        self._stop()
+        if self._answerer is not None:
+            self._answerer.kill()
+
+    async def run(self, *, once: bool = False) -> End:
+        """Work to the end; with `once` for one round, and without waiting for an answer that nobody has begun to bring.
+
+        Raises `MailboxError`, and `AnswerFailed` where one of ours was to answer and did not.
+        """
+        if self._session.state.is_complete:
+            return "complete"
+        with watched(self._places.inbox) as watch:
+            await self._session.put_out()
+            while not self._stopped:
+                seen = self._inbox.look()
+                if seen.whole or self._session.has_taken_up:
+                    if not await self._session.carry_out(seen.whole):
+                        break
+                    if self._session.state.is_complete:
+                        return "complete"
+                    if once:
+                        return "carried_out"
+                elif seen.partial is None and self._answerer is not None:
+                    await self._ask(self._answerer)
+                elif seen.partial is None and once:
+                    return "nothing"
+                else:
+                    await self._wait(seen, watch)
+        return "stopped"
+
+    async def _ask(self, answerer: Answerer) -> None:
+        """Have the last outbox answered, and put the answer into the inbox."""
+        state = self._session.state
+        await self._tell_waiting()
+        journal = self._places.journal_file(state.session_id, state.sequence_number)
+        answer = await answerer.answer(self._session.outbox, journal)
+        if not self._stopped:
+            write_whole(self._places.inbox / self._session.outbox.name, answer)
+
+    async def _wait(self, seen: Seen, watch: Watch) -> None:
+        await self._tell_waiting()
+        for name in seen.unreadable:
+            await self._remark(f"{name} cannot be read; change its permissions, or save it anew")
+        with trio.CancelScope() as self._resting:
+            if self._stopped:
+                self._resting.cancel()
+            await watch.changed(seen.again)
+
+    async def _tell_waiting(self) -> None:
+        """Once for each outbox."""
+        state = self._session.state
+        key = str(state.sequence_number)
+        if key not in self._told:
+            self._told.add(key)
+            kind = None if self._answerer is None else self._answerer.kind
+            inbox = os.fsencode(self._places.inbox).decode(errors="replace")
+            await self._observe(Waiting(state.session_id, state.sequence_number, inbox, kind))
+
+    async def _remark(self, text: str) -> None:
+        """Once for each remark."""
+        if text not in self._told:
+            self._told.add(text)
+            state = self._session.state
+            await self._observe(Remark(state.session_id, state.sequence_number, text))
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._session.stop()
+        self._resting.cancel()
