@@ -24,6 +24,7 @@ TOPICS = {
     "environment": "The environment",
     "daemon": "The daemon",
     "workspace": "Workspaces",
+    "mailbox": "Mailboxes",
 }
 HEAD = """\
 # Faults

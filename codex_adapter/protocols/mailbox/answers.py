@@ -167,7 +167,7 @@ def _unwritten(error: OSError) -> MailboxError:
 
 
 class CommandAnswers:
-    """A command of the user's shell that reads the outbox and writes the answer; `timeout` in seconds, None for never."""
+    """A shell command of the user that reads the outbox and writes the answer; `timeout` in seconds, None for never."""
 
     kind: Literal["codex", "command"] = "command"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import stat
 import tempfile
 import time
@@ -15,7 +16,7 @@ from codex_adapter.protocols.mailbox.inbox import unclosed
 from codex_adapter.protocols.mailbox.places import MailboxError
 from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
 
-__all__ = ["Inbox", "Seen", "read_answer_file"]
+__all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
 
 _SETTLED: Final = 1.0
 _GIVEN_UP: Final = 10.0
@@ -34,6 +35,8 @@ class Seen(NamedTuple):
     """The names of what would be answers if they could be read."""
     again: float | None
     """In how many seconds one may be whole that is not yet; None where there is none."""
+    held: bool = False
+    """Whether the one that is not whole has not changed for long, and somebody has it open for writing."""
 
 
 class _State(NamedTuple):
@@ -58,37 +61,18 @@ class Inbox:
 
     def look(self) -> Seen:
         """What there is now. Raises `MailboxError` where that cannot be told."""
-        found, unreadable = self._found()
+        found, unreadable = _found(self._directory)
         self._known = {entry.path.name: self._state(entry) for entry in found}
         whole: list[Path] = []
         for path, status in found:
-            wait = self._wait(path, status)
+            rest = self._rest(path, status)
+            wait = (_GIVEN_UP if self._known[path.name].unclosed else _SETTLED) - rest
             if wait > 0:
                 return Seen(tuple(whole), path.name, unreadable, wait)
+            if self._leases and _is_open_for_writing(path):
+                return Seen(tuple(whole), path.name, unreadable, _SETTLED, held=rest > _GIVEN_UP)
             whole.append(path)
         return Seen(tuple(whole), None, unreadable, None)
-
-    def _found(self) -> tuple[list[_Found], tuple[str, ...]]:
-        found: list[_Found] = []
-        unreadable: list[str] = []
-        try:
-            names = os.listdir(self._directory)  # noqa: PTH208 - only the names
-        except OSError as error:
-            raise MailboxError(f"its inbox cannot be read ({os.strerror(error.errno or 0)})") from None
-        for name in names:
-            path = self._directory / name
-            if name.startswith(".") or not name.lower().endswith(".txt"):
-                continue
-            with suppress(OSError):
-                status = path.lstat()
-                if not stat.S_ISREG(status.st_mode):
-                    continue
-                if os.access(path, os.R_OK):
-                    found.append(_Found(path, status))
-                else:
-                    unreadable.append(name)
-        found.sort(key=lambda entry: (entry.status.st_mtime_ns, entry.path.name))
-        return found, tuple(sorted(unreadable))
 
     def _state(self, entry: _Found) -> _State:
         path, status = entry
@@ -97,15 +81,15 @@ class Inbox:
             return known
         return _State(status.st_size, status.st_mtime_ns, time.monotonic(), _is_unclosed(path))
 
-    def _wait(self, path: Path, status: os.stat_result) -> float:
-        """In how many seconds it may be whole; 0 where it is."""
-        state = self._known[path.name]
-        # By either clock: that of another machine, which wrote it, may be wrong.
-        rest = max(time.time() - status.st_mtime, time.monotonic() - state.since)
-        wait = (_GIVEN_UP if state.unclosed else _SETTLED) - rest
-        if wait <= 0 and self._leases and _is_open_for_writing(path):
-            return _SETTLED
-        return wait
+    def _rest(self, path: Path, status: os.stat_result) -> float:
+        """For how many seconds it has not changed, by either clock: that of another machine may be wrong."""
+        return max(time.time() - status.st_mtime, time.monotonic() - self._known[path.name].since)
+
+
+def waiting_names(directory: Path) -> tuple[str, ...]:
+    """The names of what lies in an inbox to be taken up, whole or not, the oldest first. Raises `MailboxError`."""
+    found, _ = _found(directory)
+    return tuple(entry.path.name for entry in found)
 
 
 def read_answer_file(path: Path) -> bytes:
@@ -116,6 +100,29 @@ def read_answer_file(path: Path) -> bytes:
             return file.read(MOST_ANSWER_BYTES + 1)
     except OSError as error:
         raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); look at it") from None
+
+
+def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...]]:
+    found: list[_Found] = []
+    unreadable: list[str] = []
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - only the names
+    except OSError as error:
+        raise MailboxError(f"its inbox cannot be read ({os.strerror(error.errno or 0)})") from None
+    for name in names:
+        path = directory / name
+        if name.startswith(".") or not name.lower().endswith(".txt"):
+            continue
+        with suppress(OSError):
+            status = path.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            if os.access(path, os.R_OK):
+                found.append(_Found(path, status))
+            else:
+                unreadable.append(name)
+    found.sort(key=lambda entry: (entry.status.st_mtime_ns, entry.path.name))
+    return found, tuple(sorted(unreadable))
 
 
 def _is_unclosed(path: Path) -> bool:
@@ -134,6 +141,8 @@ def _is_open_for_writing(path: Path) -> bool:
     except OSError:
         return True
     try:
+        # Whoever opens it for writing just now has us told by a signal: of SIGIO we would die.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:

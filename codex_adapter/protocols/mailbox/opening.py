@@ -10,7 +10,7 @@ from pathlib import Path
 from codex_adapter.protocols.mailbox.arrivals import Inbox
 from codex_adapter.protocols.mailbox.execution import Execution
 from codex_adapter.protocols.mailbox.happenings import Observer
-from codex_adapter.protocols.mailbox.places import MailboxError, Places
+from codex_adapter.protocols.mailbox.places import MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
 from codex_adapter.protocols.mailbox.wire import SessionState
@@ -32,13 +32,13 @@ def begin_session(
 ) -> Iterator[Session]:
     """A new session for `task`, in `workspace`, which is an existing directory.
 
-    Commands run in `sandbox` where there is one; `network` gives them network there. Raises `MailboxError`, and
-    `WorkspaceError` where the workspace cannot be had.
+    Commands run in `sandbox` where there is one; `network` gives them network there. Raises `MailboxRefusal`
+    and other `MailboxError`, and `WorkspaceError` where the workspace cannot be had.
     """
     with Workspace(workspace) as files:
         root = os.path.realpath(files.root)
         if places.root == Path(root) or places.root.is_relative_to(root):
-            raise MailboxError("it lies in the workspace, where an agent could answer itself; put it elsewhere")
+            raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
         places.make()
         states = States(places, clock)
         with places.locked() as for_session:
@@ -68,7 +68,7 @@ def open_session(
     state = _chosen(places, states, session)
     root = states.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
-        raise MailboxError(f"session {state.session_id} belongs to another workspace; leave out --workspace")
+        raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
     with places.locked() as for_session, Workspace(root) as files:
         for_session(state.session_id)
         # Whoever had the lock before may have gone on with it.
@@ -95,10 +95,10 @@ def _chosen(places: Places, states: States, session: str | None) -> SessionState
     if session is None:
         state = states.open()
         if state is None:
-            raise MailboxError("it has no session that is not complete; begin one with `mailbox start`")
+            raise MailboxRefusal("it has no session that is not complete; begin one with `mailbox start`")
         return state
     if session not in places.sessions():
-        raise MailboxError("it has no session of this id; see `mailbox status`")
+        raise MailboxRefusal("it has no session of this id; see `mailbox status`")
     return states.load(session)
 
 
@@ -106,10 +106,12 @@ def _require_free(states: States) -> None:
     state = states.open()
     if state is not None:
         id_ = state.session_id
-        raise MailboxError(f"session {id_} is not complete; go on with `mailbox resume`, or `mailbox end {id_}` first")
+        raise MailboxRefusal(
+            f"session {id_} is not complete; go on with `mailbox resume`, or `mailbox end {id_}` first"
+        )
 
 
 def _require_empty(places: Places) -> None:
     seen = Inbox(places.inbox).look()
     if seen.whole or seen.partial or seen.unreadable:
-        raise MailboxError("its inbox has files that answer nothing yet; move them away first")
+        raise MailboxRefusal("its inbox has files that answer nothing yet; move them away first")

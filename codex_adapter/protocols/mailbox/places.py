@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MailboxError", "Places", "append_line", "write_whole"]
+__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "write_whole"]
 
 _DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
 _SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
@@ -18,7 +18,11 @@ _PRIVATE: Final = 0o700
 
 
 class MailboxError(Exception):
-    """The mailbox cannot be used, or not so; the text says what to do."""
+    """The mailbox cannot be used; the text says what to do."""
+
+
+class MailboxRefusal(MailboxError):
+    """Nor shall it: it was asked for what it is not there for, or not now; nothing was done."""
 
 
 class Places:
@@ -41,9 +45,9 @@ class Places:
             raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
 
     def require(self) -> None:
-        """Raises `MailboxError` where this is no mailbox."""
+        """Raises `MailboxRefusal` where this is no mailbox."""
         if not (self.root / "sessions").is_dir():
-            raise MailboxError("there is no mailbox; begin one with `mailbox start`")
+            raise MailboxRefusal("there is no mailbox; begin one with `mailbox start`")
 
     def outbox_file(self, session: str, sequence: int) -> Path:
         """What goes out in a round."""
@@ -81,7 +85,7 @@ class Places:
     def locked(self) -> Iterator[Callable[[str], None]]:
         """Have the mailbox for ourselves; gives what tells others for which session (I15).
 
-        Raises `MailboxError` that names the session of whoever has it.
+        Raises `MailboxRefusal` that names the session of whoever has it, and `MailboxError`.
         """
         try:
             fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -91,7 +95,7 @@ class Places:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise MailboxError(_in_use(os.pread(fd, 100, 0))) from None
+                raise MailboxRefusal(_in_use(os.pread(fd, 100, 0))) from None
             os.ftruncate(fd, 0)
             yield lambda session: _write_owner(fd, session)
         finally:

@@ -84,6 +84,8 @@ class MailboxWork:
         await self._tell_waiting()
         for name in seen.unreadable:
             await self._remark(f"{name} cannot be read; change its permissions, or save it anew")
+        if seen.held:
+            await self._remark(f"{seen.partial} is still open for writing in another program; close it there")
         with trio.CancelScope() as self._resting:
             if self._stopped:
                 self._resting.cancel()

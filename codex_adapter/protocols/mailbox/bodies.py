@@ -1,0 +1,40 @@
+"""The body of a block as the content or the text that it stands for (I3)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from codex_adapter.protocols.mailbox.tags import BODIES, WHITE_SPACE, MalformedError, closing_tag
+
+__all__ = ["unescaped", "without_fence"]
+
+_WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
+_ESCAPED_TAG: Final = {
+    name: re.compile(
+        rf"^([{_WITHIN_LINE}]*+)\\(?=\\*+(?:\[{name}\b|{re.escape(closing_tag(name))}[{_WITHIN_LINE}]*+$))",
+        re.MULTILINE,
+    )
+    for name in BODIES
+}
+_FENCE: Final = "```"
+_FENCE_OPENS: Final = re.compile(r"`{3,}+[A-Za-z0-9_+.-]*+")
+_FENCE_CLOSES: Final = re.compile(r"`{3,}+")
+
+
+def unescaped(name: str, body: str) -> str:
+    """The body without the first backslash of lines that are tags of its own command behind backslashes."""
+    return _ESCAPED_TAG[name].sub(r"\1", body)
+
+
+def without_fence(command: str) -> str:
+    """A command without the code fence round it. Raises `MalformedError` for half a fence."""
+    trimmed = command.strip(WHITE_SPACE)
+    first, _, rest = trimmed.partition("\n")
+    inner, _, last = rest.rpartition("\n")
+    first, last = first.strip(WHITE_SPACE), last.strip(WHITE_SPACE)
+    if not first.startswith(_FENCE) and not (last or first).startswith(_FENCE):
+        return command
+    if _FENCE_OPENS.fullmatch(first) and _FENCE_CLOSES.fullmatch(last):
+        return inner
+    raise MalformedError("the code fence is not whole; leave it out, or put both of its lines round the command")

@@ -1,0 +1,79 @@
+"""What of an answer is in doubt because a closing tag closes nothing (I4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing
+from codex_adapter.protocols.mailbox.wire import Asked, Malformed
+
+__all__ = ["Doubt", "Part", "doubts"]
+
+
+class Part(NamedTuple):
+    """A piece of an answer, and what it asks for as far as it alone can say."""
+
+    found: Block | LooseClosing
+    asked: Asked
+
+
+class Doubt(NamedTuple):
+    """Lines of which nothing is carried out; blocks are within it or outside."""
+
+    first: int
+    last: int
+    name: str
+    closing: int
+    """The line of the closing tag of `name` that closes nothing."""
+
+
+class _Closing(NamedTuple):
+    name: str
+    line: int
+    begins: int
+    """The line with the first opening tag that it may belong to."""
+    last: int
+    """Where the block ends that it stands in."""
+
+
+def doubts(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[Doubt]:
+    """The lines in doubt, in their order and apart from each other; `mentions` are those of the whole scan."""
+    found: list[Doubt] = []
+    spans = [
+        Doubt(_beginning(parts, closing.begins), closing.last, closing.name, closing.line)
+        for part in parts
+        for closing in _closings(part, mentions)
+    ]
+    for span in sorted(spans):
+        if found and span.first <= found[-1].last:
+            found[-1] = _joined(found[-1], span)
+        else:
+            found.append(span)
+    return found
+
+
+def _closings(part: Part, mentions: Mapping[str, int]) -> Iterator[_Closing]:
+    """The closing tags of a part that close nothing, and have an opening tag before it."""
+    found = part.found
+    if isinstance(found, LooseClosing):
+        loose: Mapping[str, int] = {found.name: found.line}
+        first = last = found.line
+    elif isinstance(part.asked, Malformed):
+        loose, first, last = found.loose, found.first, found.last
+    else:
+        return
+    for name, line in loose.items():
+        if (begins := mentions.get(name, first)) < first:
+            yield _Closing(name, line, begins, last)
+
+
+def _beginning(parts: Sequence[Part], line: int) -> int:
+    """The first line of the block that a line is in, or the line."""
+    blocks = (part.found for part in parts if isinstance(part.found, Block))
+    return next((block.first for block in blocks if block.first <= line <= block.last), line)
+
+
+def _joined(one: Doubt, other: Doubt) -> Doubt:
+    reason = min(one, other, key=lambda doubt: doubt.closing)
+    return reason._replace(first=one.first, last=max(one.last, other.last))

@@ -1,0 +1,135 @@
+"""An outbox file: what a model must know to go on with a task (I6 to I8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
+from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
+from codex_adapter.protocols.mailbox.wire import CommandResult
+from codex_adapter.workspace import Listing
+
+__all__ = ["MOST_FILES", "Outbox", "Requested", "spelt_out", "write_outbox"]
+
+MOST_FILES: Final = 2000
+"""That are listed (I7)."""
+_CONTINUE: Final = (
+    "Continue working on the task based on the results above. If the task is complete, send [DONE] with a summary."
+)
+_NO_NEWLINE: Final = "\\ No newline at end of file"
+# C0, DEL and C1, what turns text round, the two separators that end a line for some, byte order marks, and surrogates.
+_CONTROL: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+_MARKER: Final = r"=== (?:HEADER|PROTOCOL|CONTEXT|PROMPT) ==="
+_WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
+
+
+class Requested(NamedTuple):
+    """A file that was asked for; without content, `remark` says why."""
+
+    path: str
+    content: str | None
+    remark: str = ""
+
+
+class Outbox(msgspec.Struct, frozen=True, kw_only=True):
+    """All that differs from one outbox file to another."""
+
+    session: str
+    sequence: int
+    task: str
+    listing: Listing
+    results: Sequence[CommandResult] = ()
+    requested: Sequence[Requested] = ()
+
+
+def write_outbox(outbox: Outbox) -> str:
+    """The text of the file, which ends with a newline and can be encoded as UTF-8 (I6 to I8)."""
+    sections = {
+        "HEADER": _header(outbox),
+        "PROTOCOL": INSTRUCTIONS,
+        "CONTEXT": "\n\n".join(_context(outbox)),
+        "PROMPT": _escaped(outbox.task) if outbox.sequence == 1 else _CONTINUE,
+    }
+    text = "\n\n".join(f"=== {name} ===\n{content}" for name, content in sections.items())
+    return f"{text}\n".encode(errors="backslashreplace").decode()
+
+
+def spelt_out(text: str, *, lines: bool = False) -> str:
+    """The text with control characters, and what else does not show but acts, as `\\x1b` or `\\u202e` (I8).
+
+    With `lines`, newlines and tabs stay. What is spelt out already is not changed.
+    """
+
+    def spelt(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        if lines and match[0] in "\n\t":
+            return match[0]
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+    return _CONTROL.sub(spelt, text)
+
+
+def _header(outbox: Outbox) -> str:
+    task = outbox.task.replace("\n", "\n  ")
+    return f"Session: {outbox.session}\nSequence: {outbox.sequence}\nTask: {task}"
+
+
+def _context(outbox: Outbox) -> Iterator[str]:
+    """The parts between which an empty line stands."""
+    yield "\n".join(["## Workspace Files", *_files(outbox.listing)])
+    if outbox.sequence > 1:
+        results = [line for result in outbox.results for line in _result(result)]
+        yield "\n".join(["## Previous Command Results", *(results or ["(none)"])])
+    if outbox.requested:
+        first, *others = map(_content, outbox.requested)
+        yield f"## Requested File Contents\n{first}"
+        yield from others
+
+
+def _files(listing: Listing) -> Iterator[str]:
+    for entry in listing.files[:MOST_FILES]:
+        yield f"  {spelt_out(entry.path)} ({entry.size} bytes)"
+    more = len(listing.files) - MOST_FILES
+    missing = [
+        *([f"{more} more files are there"] if more > 0 else []),
+        *([f"{listing.skipped} names were passed over that cannot be read"] if listing.skipped else []),
+        *(["there are too many names to look at, so that further files may be there"] if not listing.complete else []),
+    ]
+    if missing:
+        yield f"(not listed: {'; '.join(missing)})"
+    elif not listing.files:
+        yield "(empty workspace)"
+
+
+def _result(result: CommandResult) -> Iterator[str]:
+    mark = "[OK]" if result.success else "[FAILED]"
+    yield f"{mark} {spelt_out(result.command)}: {spelt_out(result.summary)}"
+    if result.output:
+        yield "  Output: " + spelt_out(result.output.removesuffix("\n"), lines=True).replace("\n", "\n    ")
+
+
+def _content(requested: Requested) -> str:
+    path = spelt_out(requested.path)
+    shown = f"({spelt_out(requested.remark)})\n" if requested.content is None else _shown(requested.content, path)
+    return f"--- {path} ---\n{shown}--- end {path} ---"
+
+
+def _shown(content: str, path: str) -> str:
+    """The lines of a content; one alone in parentheses would say why there is none."""
+    if re.fullmatch(r"\\*+\(.*\)\n", content):
+        return f"\\{content}"
+    more = rf"--- end {re.escape(path)} ---|\\ No newline at end of file"
+    missing = f"\n{_NO_NEWLINE}\n" if content and not content.endswith("\n") else ""
+    return _escaped(content, more) + missing
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """The text with a backslash before each line that would be taken for one of ours, or for such a line with it."""
+    ours = f"{_MARKER}|{more}" if more else _MARKER
+    return re.sub(rf"^([{_WITHIN_LINE}]*+)(?=\\*(?:{ours})[{_WITHIN_LINE}]*+$)", r"\1\\", text, flags=re.MULTILINE)

@@ -1,0 +1,132 @@
+"""The tags of an answer: the lines on which they stand, and what an opening tag says (I1, I2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+__all__ = ["BODIES", "WHITE_SPACE", "MalformedError", "TagLine", "closing_tag", "read_attributes", "tag_lines"]
+
+_ATTRIBUTES: Final = {
+    "CREATE_FILE": ("path",),
+    "EDIT_FILE": ("path", "start_line", "end_line"),
+    "DELETE_FILE": ("path",),
+    "READ_FILE": ("path",),
+    "RUN_COMMAND": (),
+    "MESSAGE": (),
+    "DONE": (),
+}
+BODIES: Final = frozenset(_ATTRIBUTES) - {"DELETE_FILE", "READ_FILE"}
+"""The commands that have a body."""
+WHITE_SPACE: Final = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"
+)
+"""What a line is trimmed of (I1)."""
+
+_NAMES: Final = "|".join(_ATTRIBUTES)
+# `\b` behind a name: what goes on with a letter, a digit or `_` is another name.
+_TAG: Final = re.compile(rf"\[/?(?:{_NAMES})\b")
+_OPENING: Final = re.compile(rf"\[({_NAMES})\b")
+# Possessive, here and elsewhere: what was passed is never tried again, so that no text takes more than linear time.
+_ATTRIBUTE: Final = re.compile(rf'[{WHITE_SPACE}]++([^{WHITE_SPACE}="\]]++)="((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_END: Final = re.compile(rf"[{WHITE_SPACE}]*+\]")
+_ESCAPED: Final = re.compile(r'\\(["\\])')
+_OTHER_QUOTES: Final = frozenset("“”„‟«»″‘’'")
+_SAYABLE: Final = re.compile(r"[a-z_]{1,32}")
+_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+
+
+class MalformedError(ValueError):
+    """A block is not carried out; the text says why, and what to do."""
+
+
+def closing_tag(name: str) -> str:
+    """The closing tag of a command."""
+    return f"[/{name}]"
+
+
+_CLOSING: Final = {closing_tag(name): name for name in BODIES}
+
+
+class TagLine(NamedTuple):
+    """A line of an answer on which there is some tag."""
+
+    number: int
+    """From 1."""
+    start: int
+    """Where it begins in the text."""
+    end: int
+    """Where it ends, its newline not counted."""
+    tag: str
+    """The line, trimmed."""
+    opens: str
+    """The command whose opening tag the line begins with, or nothing."""
+    closes: str
+    """The command whose closing tag the line is, or nothing."""
+    mentions: frozenset[str]
+    """The commands with an opening tag anywhere in the line."""
+
+    def ends_with_closing(self, name: str) -> bool:
+        """Whether a command's closing tag is the last on the line."""
+        return self.tag.endswith(closing_tag(name))
+
+
+def tag_lines(text: str) -> Iterator[TagLine]:
+    """The lines with tags, in their order. Each character is looked at a fixed number of times."""
+    number, counted, position = 1, 0, 0
+    while hit := _TAG.search(text, position):
+        start = text.rfind("\n", position, hit.start()) + 1 or position
+        end = text.find("\n", hit.end())
+        end = len(text) if end < 0 else end
+        number += text.count("\n", counted, start)
+        counted, position = start, end + 1
+        tag = text[start:end].strip(WHITE_SPACE)
+        opening = _OPENING.match(tag)
+        mentions = frozenset(found[1] for found in _OPENING.finditer(tag))
+        yield TagLine(number, start, end, tag, opening[1] if opening else "", _CLOSING.get(tag, ""), mentions)
+
+
+def read_attributes(name: str, tag: str) -> dict[str, str]:
+    """The attributes of an opening tag, each that its command has (I2). Raises `MalformedError`."""
+    found: dict[str, str] = {}
+    position = len(name) + 1
+    while attribute := _ATTRIBUTE.match(tag, position):
+        key, value = attribute.groups()
+        if key not in _ATTRIBUTES[name]:
+            told = f"an attribute {key}" if _SAYABLE.fullmatch(key) else "an attribute"
+            raise MalformedError(f"{told} that {name} does not have; {_example(name)}")
+        if key in found:
+            raise MalformedError(f"attribute {key} is there twice; give it once")
+        found[key] = _ESCAPED.sub(r"\1", value)
+        position = attribute.end()
+    _check_end(name, tag, position)
+    for key in _ATTRIBUTES[name]:
+        _check_value(name, key, found.get(key))
+    return found
+
+
+def _check_end(name: str, tag: str, position: int) -> None:
+    end = _END.match(tag, position)
+    if end is None and _OTHER_QUOTES.intersection(tag):
+        raise MalformedError(f'attributes must stand in straight double quotes, "; {_example(name)}')
+    if end is None:
+        raise MalformedError(f"the tag is no proper tag, or does not end on its line; {_example(name)}")
+    if end.end() < len(tag):
+        below = f" and {closing_tag(name)} on another line below" if name in BODIES else ""
+        raise MalformedError(f"there is something behind the tag; put the tag on a line of its own{below}")
+
+
+def _check_value(name: str, key: str, value: str | None) -> None:
+    if value is None:
+        raise MalformedError(f"attribute {key} is missing; {_example(name)}")
+    if key == "path" and not value.strip(WHITE_SPACE):
+        raise MalformedError("attribute path is empty; name a file, relative to the workspace")
+    if key != "path" and not _WHOLE_NUMBER.fullmatch(value):
+        raise MalformedError(f"attribute {key} is no whole number of at most nine digits; lines are counted from 1")
+
+
+def _example(name: str) -> str:
+    given = "".join(f' {key}="{"..." if key == "path" else "1"}"' for key in _ATTRIBUTES[name])
+    return f"write [{name}{given}] on a line of its own"
