@@ -21,6 +21,8 @@ __all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
 _SETTLED: Final = 1.0
 _GIVEN_UP: Final = 10.0
 """Seconds after which what is unclosed will not be closed any more."""
+_PROBE: Final = ".codex-adapter-"
+"""How the names of files begin by which we find out what the file system can tell."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -157,7 +159,9 @@ def _is_open_for_writing(path: Path) -> bool:
 def _leases_work(directory: Path) -> bool:
     """Whether this file system can tell who has its files open: some have no leases, some refuse all."""
     try:
-        fd, name = tempfile.mkstemp(dir=directory, prefix=".codex-adapter-")
+        for left in directory.glob(f"{_PROBE}*"):  # of one who was killed
+            left.unlink()
+        fd, name = tempfile.mkstemp(dir=directory, prefix=_PROBE)
         try:
             held = _is_open_for_writing(Path(name))
             os.close(fd)

@@ -31,20 +31,19 @@ class Doubt(NamedTuple):
 class _Closing(NamedTuple):
     name: str
     line: int
-    begins: int
-    """The line with the first opening tag that it may belong to."""
     last: int
     """Where the block ends that it stands in."""
 
 
 def doubts(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[Doubt]:
     """The lines in doubt, in their order and apart from each other; `mentions` are those of the whole scan."""
+    begins = {name: _beginning(parts, line) for name, line in mentions.items()}
     found: list[Doubt] = []
-    spans = [
-        Doubt(_beginning(parts, closing.begins), closing.last, closing.name, closing.line)
+    spans = (
+        Doubt(begins[closing.name], closing.last, closing.name, closing.line)
         for part in parts
         for closing in _closings(part, mentions)
-    ]
+    )
     for span in sorted(spans):
         if found and span.first <= found[-1].last:
             found[-1] = _joined(found[-1], span)
@@ -64,8 +63,8 @@ def _closings(part: Part, mentions: Mapping[str, int]) -> Iterator[_Closing]:
     else:
         return
     for name, line in loose.items():
-        if (begins := mentions.get(name, first)) < first:
-            yield _Closing(name, line, begins, last)
+        if mentions.get(name, first) < first:
+            yield _Closing(name, line, last)
 
 
 def _beginning(parts: Sequence[Part], line: int) -> int:

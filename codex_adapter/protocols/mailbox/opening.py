@@ -14,7 +14,7 @@ from codex_adapter.protocols.mailbox.places import MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
 from codex_adapter.protocols.mailbox.wire import SessionState
-from codex_adapter.workspace import Sandbox, Workspace
+from codex_adapter.workspace import Sandbox, Workspace, WorkspaceError
 
 __all__ = ["begin_session", "end_session", "open_session", "sessions"]
 
@@ -39,6 +39,10 @@ def begin_session(
         root = os.path.realpath(files.root)
         if places.root == Path(root) or places.root.is_relative_to(root):
             raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
+        if any(Path(root).is_relative_to(directory) for directory in places.directories):
+            raise MailboxRefusal("the workspace is one of its directories; give another one")
+        if not _is_text(root):
+            raise WorkspaceError("bad_name", "the path must be UTF-8")
         places.make()
         states = States(places, clock)
         with places.locked() as for_session:
@@ -115,3 +119,12 @@ def _require_empty(places: Places) -> None:
     seen = Inbox(places.inbox).look()
     if seen.whole or seen.partial or seen.unreadable:
         raise MailboxRefusal("its inbox has files that answer nothing yet; move them away first")
+
+
+def _is_text(path: str) -> bool:
+    """Whether it can be written into a session's settings."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

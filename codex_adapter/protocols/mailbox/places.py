@@ -33,14 +33,15 @@ class Places:
         self.inbox: Final = self.root / "inbox"
         self.outbox: Final = self.root / "outbox"
         self.processed: Final = self.root / "processed"
+        self.directories: Final = tuple(self.root / name for name in _DIRECTORIES)
         self._lock: Final = self.root / "lock"
 
     def make(self) -> None:
         """Make what is not there; it is for its owner, since it will hold what the workspace has."""
         try:
             self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-            for name in _DIRECTORIES:
-                (self.root / name).mkdir(exist_ok=True)
+            for directory in self.directories:
+                directory.mkdir(exist_ok=True)
         except OSError as error:
             raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
 

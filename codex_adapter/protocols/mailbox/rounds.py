@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
 from codex_adapter.protocols.mailbox.places import MailboxError, append_line
-from codex_adapter.protocols.mailbox.wire import CommandResult
+from codex_adapter.protocols.mailbox.wire import CommandResult, Done
 
 __all__ = ["Answer", "Begun", "Intent", "Round"]
 
@@ -64,6 +65,16 @@ class Round:
     def digest(self, position: int) -> bytes | None:
         """Of an answer's bytes as it was taken up; None when it was not."""
         return self._digests.get(position)
+
+    @property
+    def positions(self) -> Iterable[int]:
+        """Of the answers that were taken up."""
+        return self._digests.keys()
+
+    def is_over(self, position: int) -> bool:
+        """Whether the `DONE` of an answer was carried out."""
+        of_answer = (each.result for (place, _), each in self._finished.items() if place == position)
+        return any(result.success and result.command == Done.name for result in of_answer)
 
     def begun(self, position: int, index: int) -> Begun | None:
         """A command that was begun; None when it was not."""

@@ -70,7 +70,7 @@ class Session:
     @property
     def has_taken_up(self) -> bool:
         """Whether there are answers of this round that were taken up in an earlier life."""
-        return bool(self._taken_up())
+        return bool(self._taken_up(self._journal()))
 
     def stop(self) -> None:
         """Kill the command under way, and carry out nothing more."""
@@ -88,14 +88,15 @@ class Session:
 
         False where it was stopped before all was done.
         """
-        for path in arrived:
-            self._take_up(path)
-        journal = Round(self._places.round_file(self.state.session_id, self.state.sequence_number))
+        journal = self._journal()
+        for arrival in arrived:
+            self._take_up(journal, arrival)
         summary: str | None = None
         seen: set[bytes] = set()
-        for position, path in self._taken_up():
+        for position, path in self._taken_up(journal):
             asked = self._asked(journal, position, path, seen, done=summary is not None)
-            await self._observe(TakenUp(*self._where(), name=_shown(path.name), path=_shown(str(path))))
+            if path is not None:
+                await self._observe(TakenUp(*self._where(), name=_shown(path.name), path=_shown(str(path))))
             for index, command in asked:
                 finished = journal.finished(position, index)
                 if finished is None and self._stopped:
@@ -106,6 +107,8 @@ class Session:
                     await self._observe(Said(*self._where(), text=command.text))
                 elif isinstance(command, Done):
                     summary = command.text
+            if summary is None and journal.is_over(position):
+                summary = ""  # its DONE was carried out, but the answer is not as it was
         await self._end_round(journal, summary)
         return True
 
@@ -126,18 +129,19 @@ class Session:
             await self._observe(Completed(*self._where(), summary=summary))
 
     def _asked(
-        self, journal: Round, position: int, path: Path, seen: set[bytes], *, done: bool
+        self, journal: Round, position: int, path: Path | None, seen: set[bytes], *, done: bool
     ) -> list[tuple[int, Asked]]:
         """The commands of an answer by their places in it, or the one error in the place of all that are left."""
-        data = read_answer_file(path)
+        data = b"" if path is None else read_answer_file(path)
         digest = hashlib.sha256(data).digest()
         before = journal.digest(position)
+        if path is None or before not in (None, digest) or journal.finished(position, _CHANGED) is not None:
+            if before is not None:
+                seen.add(before)  # what was the same as it, stays so
+            why = "it was changed or removed after it had been taken up; what was left was not carried out"
+            return [(_CHANGED, _refused(why))]
         if before is None:
             journal.add(Answer(position, digest))
-        elif before != digest:
-            return [
-                (_CHANGED, _refused("it was changed after it had been taken up; what was left was not carried out"))
-            ]
         if done:
             return [(0, _refused("it stood behind DONE and was not carried out"))]
         if digest in seen:
@@ -191,9 +195,9 @@ class Session:
             )
         )
 
-    def _take_up(self, path: Path) -> None:
+    def _take_up(self, journal: Round, path: Path) -> None:
         """Move an answer to where nothing touches it any more: from now on it is carried out."""
-        position = len(self._taken_up()) + 1
+        position = max((before for before, _ in self._taken_up(journal)), default=0) + 1
         kept = self._places.processed / self._kept_name(position, path.name)
         try:
             if kept.exists():
@@ -210,14 +214,19 @@ class Session:
         prefix = f"{self._prefix()}{position:02d}_".encode()
         return os.fsdecode(prefix + os.fsencode(name)[-(_LONGEST_NAME - len(prefix)) :])
 
-    def _taken_up(self) -> list[tuple[int, Path]]:
+    def _journal(self) -> Round:
+        return Round(self._places.round_file(self.state.session_id, self.state.sequence_number))
+
+    def _taken_up(self, journal: Round) -> list[tuple[int, Path | None]]:
+        """The answers of the round, by their positions; None for one that is not there any more."""
         prefix = self._prefix()
         try:
-            names = os.listdir(self._places.processed)  # noqa: PTH208 - only the names
+            names = sorted(os.listdir(self._places.processed))  # noqa: PTH208 - only the names
         except OSError as error:
             raise MailboxError(f"processed/ cannot be read ({os.strerror(error.errno or 0)})") from None
         numbers = ((name.removeprefix(prefix).partition("_")[0], name) for name in names if name.startswith(prefix))
-        return sorted((int(number), self._places.processed / name) for number, name in numbers if number.isdecimal())
+        there = {int(number): self._places.processed / name for number, name in numbers if number.isdecimal()}
+        return [(position, there.get(position)) for position in sorted(there.keys() | set(journal.positions))]
 
     def _prefix(self) -> str:
         return self._places.processed_prefix(self.state.session_id, self.state.sequence_number)

@@ -75,6 +75,8 @@ class MailboxWork:
         """Have the last outbox answered, and put the answer into the inbox."""
         state = self._session.state
         await self._tell_waiting()
+        if self._stopped:
+            return
         journal = self._places.journal_file(state.session_id, state.sequence_number)
         answer = await answerer.answer(self._session.outbox, journal)
         if not self._stopped:
