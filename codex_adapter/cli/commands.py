@@ -51,6 +51,8 @@ def _command(name: str) -> Command:
             from codex_adapter.cli.serve import COMMAND  # noqa: PLC0415
         case "operations":
             from codex_adapter.cli.operations import COMMAND  # noqa: PLC0415
+        case "mailbox":
+            from codex_adapter.cli.mailbox import COMMAND  # noqa: PLC0415
         case "demo":
             from codex_adapter.cli.demo import COMMAND  # noqa: PLC0415
         case "doctor":

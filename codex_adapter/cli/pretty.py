@@ -34,10 +34,14 @@ _MOST_RUNNING: Final = 5
 
 
 class StyledLines:
-    """Lines of what is over, in colours; `fd` is the terminal, asked for nothing but its size."""
+    """Lines of what is over, in colours; `fd` is the terminal, asked for nothing but its size.
 
-    def __init__(self, fd: int) -> None:
+    With `unbroken` the terminal itself breaks what is too long: a path that is copied from it stays in one piece.
+    """
+
+    def __init__(self, fd: int, *, unbroken: bool = False) -> None:
         self._fd = fd
+        self._unbroken = unbroken
 
     def __call__(self, lines: Iterable[Line]) -> bytes:
         """The bytes that show the lines."""
@@ -47,7 +51,7 @@ class StyledLines:
             console.size = os.get_terminal_size(self._fd)
         for line in lines:
             sign, style = {**_STYLES, **_STATIC_STYLES}[line.tone]
-            console.print(Text(sign + line.text, style=style))
+            console.print(Text(sign + line.text, style=style), soft_wrap=self._unbroken)
         return paper.getvalue().encode()
 
 

@@ -13,7 +13,7 @@ from codex_adapter.records import encode_completion, encode_events
 if TYPE_CHECKING:
     from codex_adapter.cli.narration import Line
 
-__all__ = ["JsonLines", "View", "choose_view", "line_printer", "text_view"]
+__all__ = ["JsonLines", "View", "can_show_colours", "choose_view", "line_printer", "text_view"]
 
 
 class View(Protocol):
@@ -64,7 +64,7 @@ def choose_view(form: str | None, output: Output) -> Callable[[], View]:
 
 def text_view(output: Output) -> Callable[[], View]:
     """The live view where the terminal can show it and rich is installed, plain lines elsewhere (C7)."""
-    if _can_show_colours(output):
+    if can_show_colours(output):
         try:
             from codex_adapter.cli.pretty import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
         except ImportError:
@@ -78,7 +78,7 @@ def text_view(output: Output) -> Callable[[], View]:
 
 def line_printer(output: Output) -> Callable[[Iterable[Line]], bytes]:
     """What shows the lines of a run that is over: in colours under the same conditions as `text_view` (C7)."""
-    if _can_show_colours(output):
+    if can_show_colours(output):
         try:
             from codex_adapter.cli.pretty import StyledLines  # noqa: PLC0415 - as above
         except ImportError:
@@ -90,5 +90,6 @@ def line_printer(output: Output) -> Callable[[Iterable[Line]], bytes]:
     return plain_text
 
 
-def _can_show_colours(output: Output) -> bool:
+def can_show_colours(output: Output) -> bool:
+    """Whether standard output is a terminal that takes colours and movements (C7)."""
     return output.is_terminal and os.environ.get("TERM", "dumb") != "dumb"

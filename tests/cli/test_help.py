@@ -20,6 +20,8 @@ from .command import ADAPTER, Cli
         (["run", "--help"], "--idle-timeout SECONDS"),
         (["run", "Hi.", "-h"], "examples:\n  codex-adapter run"),
         (["replay", "--help"], "examples:\n  codex-adapter replay"),
+        (["mailbox", "--help"], "examples:\n  codex-adapter mailbox"),
+        (["mailbox", "start", "--help"], "examples:\n  codex-adapter mailbox"),
         (["demo", "--help"], "examples:\n  codex-adapter demo"),
         (["doctor", "--help"], "examples:\n  codex-adapter doctor"),
         (["schema", "--help"], "examples:\n  codex-adapter schema"),

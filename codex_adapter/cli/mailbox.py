@@ -1,0 +1,106 @@
+"""`codex-adapter mailbox`: a model that no network reaches works on a task by files (C12)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from codex_adapter import InvalidRequestError
+from codex_adapter.cli.arguments import Command
+from codex_adapter.cli.complaints import UsageError, complain
+from codex_adapter.cli.inputs import read_input
+from codex_adapter.cli.mailbox_answers import FAILED, answering, status_of_failure
+from codex_adapter.cli.mailbox_options import MailboxParser
+from codex_adapter.cli.mailbox_showing import Showing
+from codex_adapter.cli.mailbox_status import show_sessions
+from codex_adapter.cli.mailbox_views import choose_mailbox_view
+from codex_adapter.cli.mailbox_words import Words
+from codex_adapter.cli.mailbox_work import SessionWork
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.protocols.mailbox.answers import AnswerFailed
+from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions
+from codex_adapter.protocols.mailbox.places import MailboxError, MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.session import Session
+from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
+
+__all__ = ["COMMAND"]
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    try:
+        places = Places(options.mailbox)
+        if options.action == "status":
+            await show_sessions(places, sessions(places), options.format, output)
+            return 0
+        if options.action == "end":
+            await show_sessions(places, [end_session(places, options.subject)], options.format, output)
+            return 0
+        return await _work(options, places, output, stop)
+    except MailboxRefusal as error:
+        raise UsageError(f"--mailbox: {error}") from None
+    except MailboxError as error:
+        complain(f"--mailbox: {error}")
+        return FAILED
+    except AnswerFailed as error:
+        return status_of_failure(error, stop)
+
+
+async def _work(options: argparse.Namespace, places: Places, output: Output, stop: StopSignals) -> int:
+    task = ""
+    answerer = None
+    with stop.interrupting():
+        if options.action == "start":
+            task = await _task(options)
+        answerer = await answering(options)
+    if stop.exit_status is not None:
+        return stop.exit_status
+    sandbox = None if options.no_sandbox else find_sandbox(options.codex)
+    showing = Showing(output, choose_mailbox_view(options.format, output, Words(clipboard=options.clipboard)))
+    work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
+    with _opened(options, places, task, work, sandbox) as session:
+        return await work.carry_through(session)
+
+
+@contextmanager
+def _opened(
+    options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
+) -> Iterator[Session]:
+    network = options.network
+    with ExitStack() as opened:
+        try:
+            if options.action == "start":
+                opening = begin_session(places, options.workspace, task, work.observe, sandbox=sandbox, network=network)
+            else:
+                opening = open_session(
+                    places, options.subject, work.observe, workspace=options.workspace, sandbox=sandbox, network=network
+                )
+            session = opened.enter_context(opening)
+        except WorkspaceError as error:
+            what = "--workspace" if options.action == "start" else "--mailbox: the workspace of its session"
+            missing = error.code == "not_found"
+            told = "there is no such directory; make it first" if missing else error.text
+            raise UsageError(f"{what}: {told}") from None
+        yield session
+
+
+async def _task(options: argparse.Namespace) -> str:
+    """What is to be done: the argument, or all of standard input. Raises `UsageError`."""
+    given = options.subject
+    if given is None and os.isatty(0):
+        raise UsageError("a task is missing; give it as an argument, or pipe it to standard input")
+    try:
+        text = given.encode() if given not in (None, "-") else await read_input("-")
+        task = text.decode().strip()
+    except UnicodeError:
+        raise UsageError("the task must be UTF-8") from None
+    except (OSError, InvalidRequestError):
+        raise UsageError("the task cannot be read: standard input gives an error, or too much") from None
+    if not task or "\0" in task:
+        raise UsageError("the task must be a text that is not empty, without NUL; say what the model is to do")
+    return str(task)
+
+
+COMMAND = Command(MailboxParser, _perform)

@@ -1,0 +1,67 @@
+"""Outboxes on the clipboard: beside the work, which neither waits for it nor fails with it (C12)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import trio
+
+__all__ = ["Clipboard"]
+
+_LIBRARY: Final = "pyperclip"
+_PATIENCE: Final = 5.0
+_PROGRAM: Final = f"import sys, {_LIBRARY}; {_LIBRARY}.copy(sys.stdin.buffer.read().decode())"
+_NOT_INSTALLED: Final = "outboxes are not copied to the clipboard: install codex-adapter[mailbox]"
+_FAILED: Final = "the outbox is not on the clipboard: install wl-clipboard, xclip or xsel, or copy the file"
+
+
+class Clipboard:
+    """Copies files in tasks of `nursery`, a later one in place of an earlier one; `remark` is told of what fails."""
+
+    def __init__(self, nursery: trio.Nursery, remark: Callable[[str], Awaitable[object]]) -> None:
+        self._nursery = nursery
+        self._remark = remark
+        self._copying = trio.CancelScope()
+
+    def copy(self, file: Path) -> None:
+        """Begin to copy a file's text."""
+        self._copying.cancel()
+        self._copying = trio.CancelScope()
+        self._nursery.start_soon(self._copy, file, self._copying)
+
+    async def _copy(self, file: Path, copying: trio.CancelScope) -> None:
+        with copying:
+            if find_spec(_LIBRARY) is None:
+                await self._remark(_NOT_INSTALLED)
+            elif not await _copied(file):
+                await self._remark(_FAILED)
+
+
+async def _copied(file: Path) -> bool:
+    # In a process of its own: what it starts stays behind to give the clipboard away, and would do so with our standard
+    # error in its hand, and for our terminal's signals to end.
+    with trio.move_on_after(_PATIENCE), suppress(OSError):
+        done = await trio.run_process(
+            [sys.executable, "-P", "-c", _PROGRAM],
+            stdin=file.read_bytes(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            check=False,
+            deliver_cancel=_kill_all,
+        )
+        return done.returncode == 0
+    return False
+
+
+async def _kill_all(process: trio.Process) -> None:  # noqa: ASYNC124 - what trio calls when cancelled
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,120 @@
+"""Work in a session of a mailbox, from the command line's point of view: shown, governed by signals, ended (C12)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from typing import Final
+
+import trio
+
+from codex_adapter.cli.mailbox_answers import status_of_failure
+from codex_adapter.cli.mailbox_clipboard import Clipboard
+from codex_adapter.cli.mailbox_showing import Showing
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.protocols.mailbox.answers import Answerer, AnswerFailed
+from codex_adapter.protocols.mailbox.happenings import Happening, Outbox, Remark, Waiting
+from codex_adapter.protocols.mailbox.places import MailboxError, Places
+from codex_adapter.protocols.mailbox.session import Session
+from codex_adapter.protocols.mailbox.work import End, MailboxWork
+from codex_adapter.workspace import Sandbox
+
+__all__ = ["SessionWork"]
+
+_NO_ANSWER: Final = 75
+"""EX_TEMPFAIL of sysexits.h: whoever brings an answer can have it go on."""
+_NOBODY_READS: Final = 128 + signal.SIGPIPE
+_UNPROTECTED: Final = "commands run without a sandbox: what you may do, they may do, too"
+_NO_SANDBOX: Final = f"no sandbox works here (see codex-adapter doctor): {_UNPROTECTED}"
+
+
+class SessionWork:
+    """What `start`, `resume` and `once` do in a session; it is opened with `observe`."""
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        places: Places,
+        showing: Showing,
+        stop: StopSignals,
+        *,
+        sandbox: Sandbox | None,
+        answerer: Answerer | None,
+    ) -> None:
+        self._options = options
+        self._places = places
+        self._showing = showing
+        self._stop = stop
+        self._sandbox = sandbox
+        self._answerer = answerer
+        self._clipboard: Clipboard | None = None
+
+    async def observe(self, happening: Happening) -> None:
+        """Show what happens, and copy an outbox."""
+        await self._showing.observe(happening)
+        if isinstance(happening, Outbox) and self._clipboard is not None:
+            self._clipboard.copy(self._places.outbox_file(happening.session, happening.sequence))
+
+    async def carry_through(self, session: Session) -> int:
+        """Work to the end, and give the exit status. Raises `MailboxError`."""
+        if session.state.is_complete:
+            await self._remark(session, "the session is complete already")
+            return 0
+        end: End = "stopped"
+        failure: MailboxError | AnswerFailed | None = None
+        work = MailboxWork(self._places, session, self.observe, self._answerer)
+        async with trio.open_nursery() as around:
+            around.start_soon(self._showing.keep_fresh)
+            around.start_soon(self._stop_without_reader, work)
+            with self._stop.interrupting():
+                async with trio.open_nursery() as copying:
+                    if self._options.clipboard:
+                        self._clipboard = Clipboard(copying, lambda text: self._remark(session, text))
+                    try:
+                        with self._stop.governing(work):
+                            end = await self._work(session, work)
+                    except (MailboxError, AnswerFailed) as error:
+                        failure = error
+                    if end == "stopped":
+                        copying.cancel_scope.cancel()
+            await self._showing.end()
+            around.cancel_scope.cancel()
+        return await self._exit_status(session, end, failure)
+
+    async def _work(self, session: Session, work: MailboxWork) -> End:
+        if self._stop.exit_status is not None:
+            work.cancel()
+        if self._sandbox is None:
+            await self._remark(session, _UNPROTECTED if self._options.no_sandbox else _NO_SANDBOX)
+        if self._options.no_wait:
+            await session.put_out()
+            end: End = "nothing"
+        else:
+            end = await work.run(once=self._options.action == "once")
+        if end in ("nothing", "carried_out") and self._answerer is None:
+            state = session.state
+            inbox = os.fsencode(self._places.inbox).decode(errors="replace")
+            await self.observe(Waiting(state.session_id, state.sequence_number, inbox))
+        return end
+
+    async def _stop_without_reader(self, work: MailboxWork) -> None:
+        await self._showing.wait_reader_gone()
+        work.kill()
+
+    async def _exit_status(self, session: Session, end: End, failure: MailboxError | AnswerFailed | None) -> int:
+        if isinstance(failure, MailboxError):
+            raise failure
+        asked_to_stop = self._stop.exit_status is not None
+        if isinstance(failure, AnswerFailed) and not asked_to_stop and not self._showing.reader_is_gone:
+            status = status_of_failure(failure, self._stop)
+            await self._remark(session, "there is no answer; go on with `mailbox resume` once there can be one")
+            return status
+        if end == "stopped":
+            await self._remark(session, "stopped; go on with `mailbox resume`")
+            return self._stop.exit_status or _NOBODY_READS
+        return _NO_ANSWER if end == "nothing" and not self._options.no_wait else 0
+
+    async def _remark(self, session: Session, text: str) -> None:
+        state = session.state
+        await self._showing.observe(Remark(state.session_id, state.sequence_number, text))
