@@ -65,8 +65,11 @@ class Execution:
                 return await self._run(command)
             case Malformed(name=name, error=error):
                 return CommandResult(name, success=False, summary=error)
-            case Message() | Done():
+            case Message():
                 return CommandResult(asked.name, success=True, summary="Shown to the user")
+            case Done(text=text):
+                # No outbox has it, and whoever is killed before it is shown finds it in the session's state.
+                return CommandResult(asked.name, success=True, summary="Shown to the user", output=text)
         try:
             return CommandResult(asked.name, success=True, summary=self._do(asked))
         except EditFailed as error:

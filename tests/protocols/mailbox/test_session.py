@@ -227,6 +227,7 @@ async def test_words_are_shown_and_the_end_is_the_end(bench: Bench) -> None:
     ]
     assert [said.text for said in bench.of(Said)] == ["Hello\nuser"]
     assert [end.summary for end in bench.of(Completed)] == ["All good."]
+    assert sessions(bench.places)[0].last_results[1].output == "All good."
     assert len(bench.of(Outbox)) == 1
     assert names_in(bench.root) == []
     assert [state.is_complete for state in sessions(bench.places)] == [True]

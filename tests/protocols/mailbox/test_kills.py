@@ -1,0 +1,32 @@
+"""The command `mailbox` killed at random instants: see `kills.py`, of which this plays some rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..rounds import Failure, play_all
+from .kills import summary
+from .kills_round import Round, play
+
+pytestmark = pytest.mark.rule("I11", "I12", "I13", "I14", "I15")
+
+_SEED = 700
+
+
+@pytest.mark.fault(
+    "workspace",
+    "the command `mailbox` is killed at random instants, again and again",
+    "each command has one result, none is carried out twice, files and outboxes are what the results say",
+)
+def test_whenever_it_is_killed_each_command_has_one_result_and_nothing_is_done_twice() -> None:
+    _held(range(_SEED, _SEED + 5))
+
+
+@pytest.mark.nightly
+def test_whenever_it_is_killed_in_a_hundred_rounds() -> None:
+    _held(range(_SEED, _SEED + 100))
+
+
+def _held(seeds: range) -> None:
+    results = list(play_all(map(Round.of, seeds), play, jobs=2))
+    assert [result for result in results if isinstance(result, Failure)] == [], summary(results)
