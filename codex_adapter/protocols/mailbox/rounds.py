@@ -71,10 +71,10 @@ class Round:
         """Of the answers that were taken up."""
         return self._digests.keys()
 
-    def is_over(self, position: int) -> bool:
-        """Whether the `DONE` of an answer was carried out."""
+    def summary(self, position: int) -> str | None:
+        """What the `DONE` of an answer said that was carried out; None where there was none."""
         of_answer = (each.result for (place, _), each in self._finished.items() if place == position)
-        return any(result.success and result.command == Done.name for result in of_answer)
+        return next((it.output for it in of_answer if it.success and it.command == Done.name), None)
 
     def begun(self, position: int, index: int) -> Begun | None:
         """A command that was begun; None when it was not."""

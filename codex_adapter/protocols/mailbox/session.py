@@ -105,10 +105,8 @@ class Session:
                 await self._observe(WhatCame(*self._where(), result=result, before=finished is not None))
                 if isinstance(command, Message):
                     await self._observe(Said(*self._where(), text=command.text))
-                elif isinstance(command, Done):
-                    summary = command.text
-            if summary is None and journal.is_over(position):
-                summary = ""  # its DONE was carried out, but the answer is not as it was
+            if summary is None:
+                summary = journal.summary(position)
         await self._end_round(journal, summary)
         return True
 
