@@ -37,11 +37,15 @@ LAYERS = {
     "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
-    "protocols": Layer(frozenset({PUBLIC, "records", "last_message", "workspace", "protocols"}), DATA | {"trio", "inotify_simple"}),
+    "protocols": Layer(
+        frozenset({PUBLIC, "records", "last_message", "workspace", "protocols"}),
+        DATA | {"trio", "inotify_simple"},
+    ),
     "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
     "cli": Layer(
-        RUNTIME | {PUBLIC, "recording", "records", "testing", "workspace", "protocols", "cli"}, DATA | {"trio", "rich", "pyperclip"}
+        RUNTIME | {PUBLIC, "recording", "records", "testing", "workspace", "protocols", "cli"},
+        DATA | {"trio", "rich", "pyperclip"},
     ),
 }
 NOTHING = Layer(frozenset(), frozenset())
