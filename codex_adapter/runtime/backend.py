@@ -7,16 +7,21 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from types import MappingProxyType
 from typing import Protocol, cast
 
+import trio
+
+from codex_adapter.core.command import merge_environment
 from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
 from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.releases import Version
 from codex_adapter.core.values import printable
 from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, SpawnError, UnknownBackendError
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.request import CodexConfig, RunRequest
-from codex_adapter.runtime.binary import Versions
+from codex_adapter.runtime.binary import Versions, find_binary
 from codex_adapter.runtime.containment import Containment, Level
 from codex_adapter.runtime.handle import RunHandle, carried
 from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
@@ -30,6 +35,7 @@ from codex_adapter.runtime.session_file import usage_before
 
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _log = logging.getLogger("codex_adapter")
 
 
@@ -120,6 +126,15 @@ class CodexBackend:
     async def check(self, request: RunRequest) -> None:
         """As `Backend.check`: all of the request, and the binary (Q1 to Q5, S6); its release is not asked for."""
         await check_launch(request, self._config)
+
+    async def installed(self, env: Mapping[str, str] = _NOTHING) -> tuple[str, Version | None]:
+        """The path of the CLI that a run with these variables executes, and its release where it tells one (S6, S8).
+
+        The CLI leaves files in its CODEX_HOME even when it is only asked for its release. Raises `SpawnError`.
+        """
+        environ = merge_environment(os.environ, self._config, env)
+        binary = await trio.to_thread.run_sync(find_binary, self._config, environ)
+        return binary.path, await self._versions.of(binary, environ)
 
     async def containment_level(self) -> str | None:
         """The level at which a run would be held now (N1); None where none that is demanded can be had (N3)."""

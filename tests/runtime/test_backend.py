@@ -15,6 +15,7 @@ from codex_adapter import (
     InvalidRequestError,
     RunHandle,
     RunRequest,
+    SpawnError,
     UnknownBackendError,
     UnsupportedCapabilityError,
     collect,
@@ -91,3 +92,17 @@ async def test_every_extension_key_is_a_capability_and_no_other_is_taken(tmp_pat
 async def test_a_refused_request_leaves_the_block_unentered() -> None:
     with pytest.raises(InvalidRequestError, match="prompt"):
         await collect(RunRequest(prompt=" \n"))
+
+
+@pytest.mark.rule("S6", "S8")
+async def test_a_backend_tells_which_binary_a_run_would_execute_and_its_release(tmp_path: Path) -> None:
+    binary = write_agent(tmp_path / "agent", demo_script(), version="0.125.0")
+    path, release = await CodexBackend(CodexConfig(binary=str(binary))).installed()
+    assert (path, str(release)) == (str(binary), "0.125.0")
+    beside = tmp_path / "bin"
+    beside.mkdir()
+    other = write_agent(beside / "codex", demo_script())
+    named = CodexBackend(CodexConfig(binary="codex"))
+    assert (await named.installed({"PATH": str(beside)}))[0] == str(other)
+    with pytest.raises(SpawnError):
+        await named.installed({"PATH": str(tmp_path)})
