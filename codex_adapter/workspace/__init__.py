@@ -10,6 +10,7 @@ from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.fingerprints import fingerprint
 from codex_adapter.workspace.listing import Entry, Listing
 from codex_adapter.workspace.names import components
+from codex_adapter.workspace.programs import Program, open_program
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
 
 __all__ = [
@@ -19,11 +20,13 @@ __all__ = [
     "Containment",
     "Entry",
     "Listing",
+    "Program",
     "Sandbox",
     "Workspace",
     "WorkspaceError",
     "components",
     "find_sandbox",
     "fingerprint",
+    "open_program",
     "run_command",
 ]

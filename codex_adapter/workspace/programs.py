@@ -1,0 +1,96 @@
+"""A program with pipes to talk to it, held as a command is: nothing that it starts outlives it (H8, H12)."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from typing import NamedTuple
+
+import trio
+
+from codex_adapter.errors import SpawnError
+from codex_adapter.runtime.containment import Contained, Containment
+from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.shell import ShellCall, shell_call
+
+__all__ = ["Program", "open_program"]
+
+
+class Program(NamedTuple):
+    """Our ends of a program's pipes; each may be closed early. Its stderr is /dev/null."""
+
+    stdin: trio.abc.SendStream
+    stdout: trio.abc.ReceiveStream
+
+
+@asynccontextmanager
+async def open_program(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | None = None,
+    containment: Containment | None = None,
+) -> AsyncIterator[Program]:
+    """Start a program, whose name is looked up as a shell does, and talk to it in the body (H8).
+
+    It has the variables `env`, and a few that every command has (H12). `cwd` is by default this process's directory.
+    `containment` remembers from one program to the next how well this machine can hold them.
+
+    When the body is left, in whatever way, the program is killed, and no process that it started is left. Raises
+    `WorkspaceError`; a program that is not there only ends at once.
+    """
+    directory = cwd or "."
+    with ExitStack() as ours:
+        try:
+            call = _call(argv, env, directory)
+            program, contained = await _start(call, directory, containment or Containment(), ours)
+        except OSError as error:
+            raise _start_error(error) from None
+        except ValueError:
+            raise WorkspaceError("bad_name", "The working directory has a character that none can have") from None
+        except SpawnError as error:
+            raise WorkspaceError("io", error.advice or str(error)) from None
+        try:
+            yield program
+        finally:
+            with trio.CancelScope(shield=True):
+                await contained.aclose()
+
+
+def _call(argv: Sequence[str], env: Mapping[str, str], directory: str) -> ShellCall:
+    """By a shell, which looks the program up, and keeps its variables from whatever holds it."""
+    name = os.path.realpath(directory)
+    return shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
+
+
+async def _start(call: ShellCall, cwd: str, containment: Containment, ours: ExitStack) -> tuple[Program, Contained]:
+    with ExitStack() as given:
+        stdin, writing = _pipe(given, ours, written=True)
+        stdout, reading = _pipe(given, ours, written=False)
+        stderr = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        given.callback(os.close, stderr)
+        contained = await containment.start(
+            call.argv, env=call.env, cwd=cwd, pipes=(stdin, stdout, stderr), mark=new_mark()
+        )
+    return Program(writing, reading), contained
+
+
+def _pipe(given: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, trio.lowlevel.FdStream]:
+    """The program's end of a new pipe, and ours, which is to be written to or read."""
+    read_end, write_end = os.pipe()
+    end, our_end = (read_end, write_end) if written else (write_end, read_end)
+    given.callback(os.close, end)
+    stream = trio.lowlevel.FdStream(our_end)
+    ours.callback(stream.close)
+    return end, stream
+
+
+def _start_error(error: OSError) -> WorkspaceError:
+    reason = os.strerror(error.errno or 0)
+    if is_shortage(error):
+        return WorkspaceError("exhausted", f"The system has too little left to start a program ({reason})")
+    return WorkspaceError("io", f"The program cannot be started ({reason})")
