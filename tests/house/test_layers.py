@@ -38,8 +38,8 @@ LAYERS = {
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
     "protocols": Layer(
-        frozenset({PUBLIC, "records", "last_message", "workspace", "protocols"}),
-        DATA | {"trio", "inotify_simple"},
+        frozenset({PUBLIC, "events", "records", "last_message", "workspace", "protocols"}),
+        DATA | {"trio", "inotify_simple", "httpx2", "semantic_version", "tomli_w"},
     ),
     "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),

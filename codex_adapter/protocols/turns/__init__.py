@@ -1,0 +1,1 @@
+"""Turns: one conversation with any harness, in an environment that spaces make up."""

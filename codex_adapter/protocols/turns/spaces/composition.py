@@ -1,0 +1,105 @@
+"""Spaces in their order put over each other: later ones win (Z6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+from codex_adapter.protocols.turns.spaces.environment import Environment, Hook, Resolved, Server, Skill
+from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, HookLine, ServerLine, Settings
+from codex_adapter.protocols.turns.spaces.resolution import Space
+from codex_adapter.protocols.turns.spaces.shell_lines import SPACE, with_directory
+
+__all__ = ["composed"]
+
+_T = TypeVar("_T", Skill, Hook, Server)
+_NOTHING: Final = HarnessSettings()
+
+
+def composed(spaces: Sequence[Space], harness: HarnessSettings | None) -> Environment:
+    """What spaces come to; `harness` is what the target says of it, which wins over all of them (Z6)."""
+    settings: list[Settings | HarnessSettings] = [space.loaded.files.manifest.settings for space in spaces]
+    env = {name: value for space in spaces for name, value in space.loaded.files.manifest.settings.env.items()}
+    settings.append(harness or _NOTHING)
+    return Environment(
+        spaces=tuple(map(_resolved, spaces)),
+        instructions="\n".join(filter(None, map(_instructions, spaces))),
+        skills=_last(skill for space in spaces for skill in _skills(space)),
+        hooks=_last(hook for space in spaces for hook in _hooks(space)),
+        servers=_last(server for space in spaces for server in _servers(space)),
+        env=env,
+        model=next((it.model for it in reversed(settings) if it.model is not None), None),
+        permissions=next((it.permissions for it in reversed(settings) if it.permissions is not None), None),
+    )
+
+
+def _last(found: Iterable[_T]) -> tuple[_T, ...]:
+    """The last one of each name, in the order of these."""
+    by_name: dict[str, _T] = {}
+    for it in found:
+        by_name.pop(it.name, None)
+        by_name[it.name] = it
+    return tuple(by_name.values())
+
+
+def _resolved(space: Space) -> Resolved:
+    manifest = space.loaded.files.manifest
+    return Resolved(
+        id=manifest.id,
+        version=manifest.version,
+        reference=space.reference,
+        directory=str(space.loaded.directory),
+        digest=space.loaded.digest,
+    )
+
+
+def _instructions(space: Space) -> str:
+    text = space.loaded.files.instructions.strip()
+    return f"# {space.loaded.files.manifest.id}\n\n{text}\n" if text else ""
+
+
+def _skills(space: Space) -> Iterable[Skill]:
+    for name, description in space.loaded.files.skills.items():
+        directory = str(space.loaded.directory / "skills" / name)
+        yield Skill(name=name, description=description, space=_id(space), directory=directory)
+
+
+def _hooks(space: Space) -> Iterable[Hook]:
+    for hook in space.loaded.files.hooks:
+        yield _hook(hook, _id(space), str(space.loaded.directory))
+
+
+def _hook(hook: HookLine, space: str, directory: str) -> Hook:
+    return Hook(
+        name=hook.name,
+        event=hook.event,
+        command=with_directory(hook.command, directory),
+        matcher=hook.matcher,
+        timeout=hook.timeout,
+        space=space,
+    )
+
+
+def _servers(space: Space) -> Iterable[Server]:
+    for name, server in space.loaded.files.servers.items():
+        yield _server(name, server, _id(space), str(space.loaded.directory))
+
+
+def _server(name: str, server: ServerLine, space: str, directory: str) -> Server:
+    return Server(
+        name=name,
+        command=_filled(server.command, directory),
+        args=tuple(arg.replace(SPACE, directory) for arg in server.args),
+        env={variable: value.replace(SPACE, directory) for variable, value in server.env.items()},
+        cwd=_filled(server.cwd, directory),
+        url=server.url,
+        space=space,
+    )
+
+
+def _filled(text: str | None, directory: str) -> str | None:
+    return None if text is None else text.replace(SPACE, directory)
+
+
+def _id(space: Space) -> str:
+    return space.loaded.files.manifest.id

@@ -1,0 +1,67 @@
+"""What spaces come to together (Z6)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+__all__ = ["Environment", "Hook", "HookEvent", "Permissions", "Resolved", "Server", "Skill"]
+
+HookEvent: TypeAlias = Literal["session_start", "prompt", "before_tool", "after_tool", "stop"]
+Permissions: TypeAlias = Literal["read-only", "workspace-write", "full"]
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """One space as it was found: by which reference, in which directory it is now, and what its content is (Z5, Z7)."""
+
+    id: str
+    version: str | None
+    reference: str
+    directory: str
+    digest: str
+
+
+class Skill(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory with a `SKILL.md`; `space` is the id of where it is from (Z2)."""
+
+    name: str
+    description: str
+    space: str
+    directory: str
+
+
+class Hook(msgspec.Struct, frozen=True, kw_only=True):
+    """A shell's line for an event; `timeout` in seconds, `matcher` on the names of tools (Z2)."""
+
+    name: str
+    event: HookEvent
+    command: str
+    matcher: str | None
+    timeout: int
+    space: str
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """An MCP server: a program by `command`, or one that runs already by `url` (Z2)."""
+
+    name: str
+    command: str | None
+    args: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str | None
+    url: str | None
+    space: str
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn is given: what each name came to, in the order of the spaces that it is from (Z6)."""
+
+    spaces: tuple[Resolved, ...]
+    instructions: str
+    skills: tuple[Skill, ...]
+    hooks: tuple[Hook, ...]
+    servers: tuple[Server, ...]
+    env: dict[str, str]
+    model: str | None
+    permissions: Permissions | None

@@ -1,0 +1,37 @@
+"""What is wrong with spaces, in words that quote no file (Z5)."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+__all__ = ["SpaceError", "shown", "unreadable"]
+
+_LONGEST_SHOWN: Final = 200
+
+
+class SpaceError(Exception):
+    """Spaces cannot be had as they were asked for: one sentence that says why, and names files and keys alone (Z5).
+
+    `reference` is the one that is wrong, where it is one; `way` has the ids of the spaces that led to it, the outermost
+    first.
+    """
+
+    def __init__(self, problem: str, reference: str | None = None, way: tuple[str, ...] = ()) -> None:
+        self.problem: Final = problem
+        self.reference: Final = reference
+        self.way: Final = way
+        by_way = f" (by way of {' > '.join(way)})" if way else ""
+        super().__init__(problem if reference is None else f"{shown(reference)}{by_way}: {problem}")
+
+
+def shown(text: str) -> str:
+    """A name or a key as it can stand in a sentence: printable, and not long."""
+    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}…"
+
+
+def unreadable(what: str, error: Exception) -> SpaceError:
+    """For what the system does not let us read; `error` is an OSError, or a ValueError for an impossible path."""
+    reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "impossible path"
+    return SpaceError(f"{shown(what)} cannot be read ({reason})")

@@ -1,0 +1,72 @@
+"""Locks: which versions a spec came to at first, so that it comes to them for good (Z8)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from codex_adapter.protocols.turns.spaces.errors import SpaceError
+from codex_adapter.protocols.turns.spaces.reading import read_json, read_regular
+from codex_adapter.protocols.turns.spaces.state import State
+from codex_adapter.protocols.turns.spaces.versions import is_version
+
+__all__ = ["Lock", "Locked", "spec_name"]
+
+_LARGEST: Final = 16 * 1024 * 1024
+
+
+class Locked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a reference of the registry came to."""
+
+    version: str
+    digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+
+class _LockFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    schema: Literal[1]
+    spaces: dict[str, Locked]
+
+
+def spec_name(references: Sequence[str], target: tuple[str, Path] | None) -> str:
+    """What tells specs apart: the references, and the target's name and directory where there is one (Z8)."""
+    about = [list(references), None if target is None else [target[0], str(target[1])]]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+
+class Lock:
+    """The lock of one spec."""
+
+    def __init__(self, state: State, name: str) -> None:
+        self._state = state
+        self._path = state.locks / f"{name}.json"
+
+    def read(self) -> dict[str, Locked]:
+        """What is locked by references, nothing before the first turn (Z8). Raises `SpaceError`."""
+        name = f"aspHome: state/locks/{self._path.name}"
+        content = read_regular(self._path, _LARGEST, name)
+        if content is None:
+            return {}
+        spaces = read_json(content, _LockFile, name).spaces
+        if not all(is_version(locked.version) for locked in spaces.values()):
+            raise SpaceError(f"{name}: the key 'version' is no version; remove the file to lock anew")
+        return spaces
+
+    def add(self, known: Mapping[str, Locked], found: Mapping[str, Locked]) -> bool:
+        """Lock what was found besides what was known; False where somebody locked more meanwhile (Z8, Z9).
+
+        Raises `SpaceError`.
+        """
+        if found.items() <= known.items():
+            return True
+        with self._state.for_ourselves():
+            if self.read() != known:
+                return False
+            file = _LockFile(schema=1, spaces=dict(sorted({**found, **known}.items())))
+            self._state.write_whole(self._path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
+            return True

@@ -1,0 +1,197 @@
+"""The files of a space, and of those who choose spaces, as types (Z1, Z2, Z3, Z4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from codex_adapter.protocols.turns.spaces.environment import HookEvent, Permissions
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
+from codex_adapter.protocols.turns.spaces.front_matter import read_front_matter
+from codex_adapter.protocols.turns.spaces.reading import read_json, read_text, read_toml
+from codex_adapter.protocols.turns.spaces.references import ID
+from codex_adapter.protocols.turns.spaces.versions import TAG, is_version
+
+__all__ = [
+    "HarnessSettings",
+    "HookLine",
+    "Manifest",
+    "ServerLine",
+    "Settings",
+    "SpaceFiles",
+    "Target",
+    "read_space",
+    "read_tags",
+    "read_targets",
+]
+
+Text = Annotated[str, Meta(pattern=r"\A[^\x00]*\Z")]
+"""What can stand in arguments and variables."""
+Word = Annotated[str, Meta(pattern=r"\A[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z")]
+"""One line, not blank."""
+Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
+Name = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{0,63}\Z")]
+ServerName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,31}\Z")]
+_SKILL: Final = re.compile(r"skills/(?P<name>[^/]+)/SKILL\.md")
+_SKILL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
+_TOOLS: Final = ("before_tool", "after_tool")
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all tables have: unknown keys are refused (Z1)."""
+
+
+class Settings(_Table, frozen=True, kw_only=True):
+    """`[settings]` of a space."""
+
+    env: dict[Variable, Text] = {}
+    model: Word | None = None
+    permissions: Permissions | None = None
+
+
+class Manifest(_Table, frozen=True, kw_only=True):
+    """`space.toml` (Z1)."""
+
+    schema: Literal[1]
+    id: Annotated[str, Meta(pattern=rf"\A{ID}\Z")]
+    version: str | None = None
+    description: str = ""
+    deps: tuple[str, ...] = ()
+    settings: Settings = Settings()
+
+
+class HookLine(_Table, frozen=True, kw_only=True):
+    """`[[hook]]` of `hooks/hooks.toml` (Z2)."""
+
+    name: Name
+    event: HookEvent
+    command: Word
+    matcher: Word | None = None
+    timeout: Annotated[int, Meta(ge=1, le=600)] = 60
+
+
+class _Hooks(_Table, frozen=True, kw_only=True):
+    schema: Literal[1]
+    hook: tuple[HookLine, ...] = ()
+
+
+class ServerLine(_Table, frozen=True, kw_only=True):
+    """A server of `mcp/mcp.json` (Z2)."""
+
+    command: Word | None = None
+    args: tuple[Text, ...] = ()
+    env: dict[Variable, Text] = {}
+    cwd: Word | None = None
+    url: Annotated[str, Meta(pattern=r"\Ahttps?://[^\s\x00-\x1f\x7f]+\Z")] | None = None
+
+
+class _Servers(_Table, frozen=True, kw_only=True, rename="camel"):
+    mcp_servers: dict[ServerName, ServerLine]
+
+
+class HarnessSettings(_Table, frozen=True, kw_only=True):
+    """`[targets.NAME.harness.ID]` (Z4)."""
+
+    model: Word | None = None
+    permissions: Permissions | None = None
+
+
+class Target(_Table, frozen=True, kw_only=True):
+    """`[targets.NAME]` (Z4)."""
+
+    compose: tuple[str, ...]
+    description: str = ""
+    harness: dict[str, HarnessSettings] = {}
+
+
+class _Targets(_Table, frozen=True, kw_only=True):
+    schema: Literal[1]
+    targets: dict[str, Target] = {}
+
+
+class _Tags(_Table, frozen=True, kw_only=True):
+    schema: Literal[1]
+    tags: dict[Annotated[str, Meta(pattern=rf"\A{TAG.pattern}\Z")], str] = {}
+
+
+class SpaceFiles(NamedTuple):
+    """All that a space says of itself; `skills` are descriptions by names."""
+
+    manifest: Manifest
+    instructions: str
+    skills: dict[str, str]
+    hooks: tuple[HookLine, ...]
+    servers: dict[str, ServerLine]
+
+
+def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
+    """What the files of a space say, by their paths (Z1, Z2). Raises `SpaceError`."""
+    if "space.toml" not in files:
+        raise SpaceError("it has no space.toml, so it is no space")
+    manifest = read_toml(files["space.toml"], Manifest, "space.toml")
+    if manifest.version is not None and not is_version(manifest.version):
+        raise SpaceError("space.toml: the key 'version' is no semantic version such as 1.2.3 or 1.2.3-rc.1")
+    return SpaceFiles(
+        manifest,
+        read_text(files.get("AGENTS.md", b""), "AGENTS.md"),
+        {
+            matched["name"]: _skill(matched["name"], files[path])
+            for path in sorted(files)
+            if (matched := _SKILL.fullmatch(path))
+        },
+        _hooks(files.get("hooks/hooks.toml")),
+        _servers(files.get("mcp/mcp.json")),
+    )
+
+
+def read_targets(content: bytes) -> dict[str, Target]:
+    """What `asp-targets.toml` says (Z4). Raises `SpaceError`."""
+    return read_toml(content, _Targets, "asp-targets.toml").targets
+
+
+def read_tags(content: bytes) -> dict[str, str]:
+    """What `tags.toml` says (Z3). Raises `SpaceError`."""
+    tags = read_toml(content, _Tags, "tags.toml").tags
+    for tag, version in tags.items():
+        if not is_version(version):
+            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is no version")
+    return tags
+
+
+def _skill(name: str, content: bytes) -> str:
+    file = shown(f"skills/{name}/SKILL.md")
+    if not _SKILL_NAME.fullmatch(name):
+        raise SpaceError(f"{file}: a skill's name is of a-z, 0-9, '_' and '-', at most 64; rename its directory")
+    found = read_front_matter(read_text(content, file), file)
+    if found.get("name", name) != name:
+        raise SpaceError(f"{file}: the key 'name' is not the name of its directory")
+    if not found.get("description"):
+        raise SpaceError(f"{file}: the key 'description' is missing or empty")
+    return found["description"]
+
+
+def _hooks(content: bytes | None) -> tuple[HookLine, ...]:
+    name = "hooks/hooks.toml"
+    hooks = () if content is None else read_toml(content, _Hooks, name).hook
+    names = [hook.name for hook in hooks]
+    for number, hook in enumerate(hooks):
+        if hook.name in names[:number]:
+            raise SpaceError(f"{name}: there are two hooks '{hook.name}'; rename one")
+        if hook.matcher is not None and hook.event not in _TOOLS:
+            raise SpaceError(f"{name}: hook '{hook.name}' has the key 'matcher', which only events of tools have")
+    return hooks
+
+
+def _servers(content: bytes | None) -> dict[str, ServerLine]:
+    name = "mcp/mcp.json"
+    servers = {} if content is None else read_json(content, _Servers, name).mcp_servers
+    for key, server in servers.items():
+        if (server.command is None) == (server.url is None):
+            raise SpaceError(f"{name}: server '{key}' has to have either the key 'command' or the key 'url'")
+        if server.url is not None and (server.args or server.env or server.cwd is not None):
+            raise SpaceError(f"{name}: server '{key}' has the key 'url', with which no other key can stand")
+    return servers

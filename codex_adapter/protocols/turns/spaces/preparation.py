@@ -1,0 +1,134 @@
+"""From a spec to an environment: looked up where things are, or kept for a turn (Z5, Z7, Z8, Z9)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import msgspec
+
+from codex_adapter.protocols.turns.spaces.composition import composed
+from codex_adapter.protocols.turns.spaces.content import read_content
+from codex_adapter.protocols.turns.spaces.environment import Environment
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
+from codex_adapter.protocols.turns.spaces.locks import Lock, Locked, spec_name
+from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, Target, read_space, read_targets
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular
+from codex_adapter.protocols.turns.spaces.registry import Finder, Found
+from codex_adapter.protocols.turns.spaces.resolution import Loaded, Space, ordered
+from codex_adapter.protocols.turns.spaces.state import State
+from codex_adapter.protocols.turns.spaces.store import Store
+
+__all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
+
+_MOST_TRIES: Final = 100
+
+
+class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A target of the `asp-targets.toml` in a directory, whose path is absolute (Z4)."""
+
+    name: str
+    directory: str
+
+
+Spec: TypeAlias = Sequence[str] | TargetSpec
+"""References, or a target that has them."""
+
+
+def resolve(asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None) -> Environment:
+    """What a spec comes to now, its directories being those where the spaces are; writes nothing (Z5, Z6, Z9).
+
+    `harness` is the one whose settings of the target count. Raises `SpaceError`. Blocks on files.
+    """
+    return _Sought(asp_home, spec).looked_up(harness)
+
+
+def prepare(asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None) -> Environment:
+    """What a spec comes to for a turn: copies of spaces that nobody changes, and the same versions for good (Z7, Z8).
+
+    `harness` is the one whose settings of the target count. Raises `SpaceError`. Blocks on files, and on other
+    processes that are writing below `asp_home`.
+    """
+    return _Sought(asp_home, spec).kept(harness)
+
+
+class _Sought:
+    """A spec under an `aspHome`."""
+
+    def __init__(self, asp_home: str | os.PathLike[str], spec: Spec) -> None:
+        self._asp_home = _absolute(os.fspath(asp_home), "aspHome")
+        state = State(self._asp_home)
+        self._store = Store(state)
+        self._base: Path | None = None
+        self._harnesses: dict[str, HarnessSettings] = {}
+        if isinstance(spec, TargetSpec):
+            self._base = _absolute(spec.directory, "the target's directory")
+            target = _target(self._base, spec.name)
+            self._harnesses = target.harness
+            self._references: Sequence[str] = target.compose
+            name = spec_name(target.compose, (spec.name, self._base))
+        else:
+            self._references = spec
+            name = spec_name(spec, None)
+        self._lock = Lock(state, name)
+
+    def looked_up(self, harness: str | None) -> Environment:
+        spaces, _ = self._ordered(self._lock.read())
+        return self._composed(spaces, harness)
+
+    def kept(self, harness: str | None) -> Environment:
+        for _ in range(_MOST_TRIES):
+            known = self._lock.read()
+            spaces, found = self._ordered(known)
+            spaces = list(map(self._with_copy, spaces))
+            if self._lock.add(known, found):
+                return self._composed(spaces, harness)
+        raise SpaceError("other processes change the lock of this spec again and again; try again")
+
+    def _ordered(self, known: Mapping[str, Locked]) -> tuple[list[Space], dict[str, Locked]]:
+        finder = Finder(self._asp_home, self._base, known)
+        spaces = ordered(self._references, self._base, finder.find, self._loaded)
+        return spaces, finder.locks({space.loaded.files.manifest.id: space.loaded.digest for space in spaces})
+
+    def _loaded(self, found: Found) -> Loaded:
+        source = found.directory
+        if found.digest is not None and not os.path.lexists(source):  # the registry has it no more
+            source = self._store.directory(found.digest)
+            content = self._store.content(found.digest)
+            if content is None:
+                raise SpaceError(f"version {found.version} is locked, and no more to be had; publish it as it was")
+        else:
+            content = read_content(source)
+        return Loaded(read_space(content.kept), content.digest, source, source)
+
+    def _with_copy(self, space: Space) -> Space:
+        try:
+            directory = self._store.keep(space.loaded.source, space.loaded.digest)
+        except SpaceError as error:
+            raise SpaceError(error.problem, space.reference) from None
+        return space._replace(loaded=space.loaded._replace(directory=directory))
+
+    def _composed(self, spaces: Sequence[Space], harness: str | None) -> Environment:
+        return composed(spaces, None if harness is None else self._harnesses.get(harness))
+
+
+def _absolute(path: str, what: str) -> Path:
+    try:
+        os.fsencode(path)
+        if path.startswith("/") and "\0" not in path:
+            return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        pass
+    raise SpaceError(f"{what} is not an absolute path")
+
+
+def _target(directory: Path, name: str) -> Target:
+    content = read_regular(directory / "asp-targets.toml", LARGEST_TOML, "asp-targets.toml")
+    if content is None:
+        raise SpaceError("the target's directory has no asp-targets.toml")
+    target = read_targets(content).get(name)
+    if target is None:
+        raise SpaceError(f"asp-targets.toml has no target '{shown(name)}'; add it, or take another")
+    return target

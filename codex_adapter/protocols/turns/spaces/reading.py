@@ -1,0 +1,107 @@
+"""Reading the files that people write: bounded, strict, and with errors that name the key and never a value (Z1)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
+
+__all__ = ["LARGEST_TEXT", "LARGEST_TOML", "read_json", "read_regular", "read_text", "read_toml"]
+
+LARGEST_TEXT: Final = 1024 * 1024
+"""Bytes of a file in another form than TOML."""
+LARGEST_TOML: Final = 64 * 1024
+"""Bytes of a file in TOML."""
+_MOST_DOTS: Final = 500
+"""On a line: a key of many parts takes the square of their number in time."""
+_T = TypeVar("_T")
+
+
+def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
+    """A TOML file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    text = read_text(content, name)
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise SpaceError(f"{name}: a line has more than {_MOST_DOTS} dots; break it into several")
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = re.search(r"\(at line (\d+)", str(error))  # the rest of the message may quote the file
+        raise SpaceError(f"{name} is no TOML{f' in line {line[1]}' if line else ''}; mend it") from None
+    try:
+        return msgspec.convert(tables, type_)
+    except msgspec.ValidationError as error:
+        raise SpaceError(f"{name}: {_complaint(str(error))}") from None
+
+
+def read_json(content: bytes, type_: type[_T], name: str) -> _T:
+    """A JSON file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    try:
+        value = msgspec.json.decode(content, type=type_)
+        json.loads(content, object_pairs_hook=lambda pairs: _require_once([key for key, _ in pairs], name))
+    except msgspec.ValidationError as error:
+        raise SpaceError(f"{name}: {_complaint(str(error))}") from None
+    except (ValueError, RecursionError):
+        raise SpaceError(f"{name} is no JSON; mend it") from None
+    return value
+
+
+def read_text(content: bytes, name: str) -> str:
+    """UTF-8, perhaps behind a byte order mark; `name` is how errors call it. Raises `SpaceError`."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SpaceError(f"{name} is not UTF-8; save it so") from None
+
+
+def read_regular(path: Path, limit: int, name: str) -> bytes | None:
+    """A file that stands by itself, None where there is none; `name` is how errors call it. Raises `SpaceError`."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a device is not even opened
+            raise SpaceError(f"{name} is no regular file")
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise SpaceError(f"{name} is no regular file")
+            content = file.read(limit + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise unreadable(name, error) from None
+    if len(content) > limit:
+        raise SpaceError(f"{name} is larger than {limit} bytes")
+    return content
+
+
+def _require_once(keys: list[str], name: str) -> None:
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            raise SpaceError(f"{name}: the key '{shown(key)}' is there twice")
+        seen.add(key)
+
+
+def _complaint(error: str) -> str:
+    """The key is named, what stands there is not: it may be a secret."""
+    where = re.search(r" - at (?P<name>`key` in )?`\$\.?(?P<key>.*?)`$", error, re.DOTALL)
+    key = where["key"] if where else ""
+    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at |$)", error, re.DOTALL)
+    if unknown:
+        return f"there is no key '{shown(_joined(key, unknown[1]))}'; remove it"
+    missing = re.match(r"Object missing required field `(.*?)`", error, re.DOTALL)
+    if missing:
+        return f"the key '{shown(_joined(key, missing[1]))}' is missing"
+    if where and where["name"]:
+        return f"a key in '{shown(key)}' is no name that can stand there"
+    return f"the key '{shown(key)}' has a wrong type or value" if key else "it is no table"
+
+
+def _joined(key: str, last: str) -> str:
+    return ".".join(filter(None, (key, last)))

@@ -1,0 +1,100 @@
+"""Where the space of a reference is: in the registry, at a path, or in the project (Z3, Z8)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
+from codex_adapter.protocols.turns.spaces.locks import Locked
+from codex_adapter.protocols.turns.spaces.manifests import read_tags
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular
+from codex_adapter.protocols.turns.spaces.references import OfRegistry, ThePath, parse_reference
+from codex_adapter.protocols.turns.spaces.versions import DEV, chosen, is_version
+
+__all__ = ["Finder", "Found"]
+
+_MOST_NAMES: Final = 100_000
+
+
+class Found(NamedTuple):
+    """Where a space is, and what it has to be.
+
+    `id` and `version` are those that it must have, where that is known; `digest` is that of a version that is locked.
+    """
+
+    directory: Path
+    id: str | None = None
+    version: str | None = None
+    digest: str | None = None
+
+
+class Finder:
+    """Finds spaces for one spec; a reference that was locked, or found before, is found to be the same again (Z8)."""
+
+    def __init__(self, asp_home: Path, project: Path | None, locked: Mapping[str, Locked]) -> None:
+        self._registry = asp_home / "registry"
+        self._project = project
+        self._locked = locked
+        self._versions: dict[str, Found] = {}
+
+    def find(self, reference: str, base: Path | None) -> Found:
+        """Where it is, `base` being the directory of what refers to it (Z3). Raises `SpaceError`."""
+        meant = parse_reference(reference)
+        if isinstance(meant, OfRegistry):
+            return self._versions.get(reference) or self._of_registry(reference, meant)
+        if isinstance(meant, ThePath):
+            if base is None and not meant.path.startswith("/"):
+                raise SpaceError("there is nothing that the path could be relative to; give an absolute one")
+            return Found(_real(Path(base or "/", meant.path)))
+        if self._project is None:
+            raise SpaceError("there is no target, so there is no project; give the directory by space:path:")
+        return Found(_real(self._project / "spaces" / meant.id), meant.id)
+
+    def locks(self, digests: Mapping[str, str]) -> dict[str, Locked]:
+        """What each reference to a version in the registry came to, the digests given by ids (Z8)."""
+        return {
+            reference: Locked(version=found.version, digest=digests[found.id])
+            for reference, found in self._versions.items()
+            if found.id is not None and found.version is not None
+        }
+
+    def _of_registry(self, reference: str, meant: OfRegistry) -> Found:
+        place = self._registry / meant.id
+        locked = self._locked.get(reference)
+        if locked is not None:
+            found = Found(_real(place / locked.version), meant.id, locked.version, locked.digest)
+        else:
+            version = chosen(meant.selector, _versions(place), lambda: _tags(place))
+            found = Found(_real(place / version), meant.id, None if version == DEV else version)
+        self._versions[reference] = found
+        return found
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _versions(place: Path) -> frozenset[str]:
+    try:
+        with os.scandir(place) as entries:
+            return frozenset(_those_of_versions(entries))
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpaceError("the registry has no such space; publish it there, or change the reference") from None
+    except OSError as error:
+        raise unreadable("its directory in the registry", error) from None
+
+
+def _those_of_versions(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
+    for number, entry in enumerate(entries):
+        if number >= _MOST_NAMES:
+            raise SpaceError(f"its directory in the registry has more than {_MOST_NAMES} names")
+        if is_version(entry.name) and entry.is_dir():
+            yield entry.name
+
+
+def _tags(place: Path) -> dict[str, str]:
+    content = read_regular(place / "tags.toml", LARGEST_TOML, "tags.toml")
+    return {} if content is None else read_tags(content)

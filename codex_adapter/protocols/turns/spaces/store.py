@@ -1,0 +1,107 @@
+"""Copies of spaces by their digests, each whole or not there (Z7)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from codex_adapter.protocols.turns.spaces.content import Content, NewFile, read_content
+from codex_adapter.protocols.turns.spaces.errors import SpaceError
+from codex_adapter.protocols.turns.spaces.state import State, unwritable
+
+__all__ = ["Store"]
+
+_NEW: Final = ".new"
+_OLD: Final = ".old"
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Store:
+    """What a turn is given lies here, so that nobody changes it under a turn's feet (Z7)."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def directory(self, digest: str) -> Path:
+        """Where the copy of this content is, or would be."""
+        return self._state.store / digest
+
+    def content(self, digest: str) -> Content | None:
+        """What the copy holds, looked at again; None where there is none, or one that somebody changed (Z7)."""
+        try:
+            content = read_content(self.directory(digest))
+        except SpaceError:
+            return None
+        return content if content.digest == digest else None
+
+    def keep(self, source: Path, digest: str) -> Path:
+        """Have a copy of a directory with this content, and its place (Z7).
+
+        Raises `SpaceError`, also where the directory has other content by now.
+        """
+        if self.content(digest) is None:
+            with self._state.for_ourselves():
+                copied = self.content(digest) or self._copied(source)
+            if copied.digest != digest:
+                raise SpaceError("it changes while it is read; try again")
+        return self.directory(digest)
+
+    def _copied(self, source: Path) -> Content:
+        new, old = self.directory(_NEW), self.directory(_OLD)
+        with _in_our_words():
+            _remove(new)  # of one who was killed
+            _remove(old)
+            new.mkdir(mode=0o700)
+            try:
+                content = read_content(source, _new_files(new))
+                if self.content(content.digest) is None:
+                    place = self.directory(content.digest)
+                    if os.path.lexists(place):
+                        place.rename(old)
+                    new.rename(place)
+            finally:
+                _remove(new)
+                _remove(old)
+        return content
+
+
+def _new_files(root: Path) -> NewFile:
+    @contextmanager
+    def new_file(path: str, executable: bool) -> Iterator[Callable[[bytes], None]]:
+        with _in_our_words():
+            (root / path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(root / path, _NEW_FILE, 0o600)
+
+        def write(chunk: bytes) -> None:
+            rest = memoryview(chunk)
+            with _in_our_words():
+                while rest:
+                    rest = rest[os.write(fd, rest) :]
+
+        try:
+            yield write
+            with _in_our_words():
+                os.fchmod(fd, 0o500 if executable else 0o400)
+        finally:
+            os.close(fd)
+
+    return new_file
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(error) from None

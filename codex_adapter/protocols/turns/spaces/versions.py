@@ -1,0 +1,82 @@
+"""Versions of spaces, and selectors that choose among them (Z3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final
+
+from semantic_version import NpmSpec, Version
+
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
+
+__all__ = ["DEV", "TAG", "chosen", "is_version", "require_selector"]
+
+DEV: Final = "dev"
+"""The selector, and the directory, of what has no version yet."""
+TAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}", re.ASCII)
+_NUMBER: Final = r"(0|[1-9][0-9]{0,15})"
+_VERSION: Final = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?", re.ASCII)
+_RANGE: Final = re.compile(r"[0-9A-Za-z.*^~<>=| -]+", re.ASCII)
+_LONGEST: Final = 128
+
+
+def is_version(text: str) -> bool:
+    """Whether this is a semantic version, without build metadata, which has no order (Z1)."""
+    return _version(text) is not None
+
+
+def require_selector(selector: str) -> None:
+    """Raises `SpaceError` for what is no selector of any kind (Z3)."""
+    if selector == DEV or is_version(selector) or _range(selector) or TAG.fullmatch(selector):
+        return
+    raise SpaceError("what follows '@' is no selector; give dev, a version, a range like ^1.2, or a tag")
+
+
+def chosen(selector: str | None, available: Collection[str], tags: Callable[[], Mapping[str, str]]) -> str:
+    """Which of the available versions it is, or `DEV`; only a tag makes `tags` called (Z3).
+
+    Raises `SpaceError` where nothing answers to the selector.
+    """
+    if selector == DEV:
+        return DEV
+    if selector is None:
+        return _highest(version for version in available if not Version(version).prerelease) or DEV
+    if is_version(selector):
+        if selector in available:
+            return selector
+        raise SpaceError("the registry does not have this version; publish it, or take another")
+    spec = _range(selector)
+    if spec is not None:
+        found = _highest(version for version in available if Version(version) in spec)
+        if found is None:
+            raise SpaceError("the registry has no version in this range; publish one, or take another range")
+        return found
+    tagged = tags().get(selector)
+    if tagged is None:
+        raise SpaceError("there is no such tag in tags.toml; add it, or take a version")
+    if tagged not in available:
+        raise SpaceError(f"tags.toml: the registry does not have the version of tag '{shown(selector)}'; mend the tag")
+    return tagged
+
+
+def _version(text: str) -> Version | None:
+    if len(text) > _LONGEST or not _VERSION.fullmatch(text):
+        return None
+    try:
+        return Version(text)
+    except ValueError:
+        return None
+
+
+def _range(selector: str) -> NpmSpec | None:
+    if len(selector) > _LONGEST or not _RANGE.fullmatch(selector) or selector != selector.strip():
+        return None
+    try:
+        return NpmSpec(selector)
+    except (ValueError, AttributeError):  # the second for ' - ' beside something else than two versions
+        return None
+
+
+def _highest(versions: Iterable[str]) -> str | None:
+    return max(versions, key=Version, default=None)

@@ -1,0 +1,44 @@
+"""A directory of any name in a shell's line: a real shell says what it came to."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codex_adapter.protocols.turns.spaces.shell_lines import with_directory
+
+pytestmark = pytest.mark.rule("Z2")
+
+NASTY = st.text(st.sampled_from("ab /'\"\\$`*?~#;&|()<>{}!\tü"), min_size=1, max_size=12).map("/".__add__)
+LINES = [
+    ("${SPACE}", "{}"),
+    ("${SPACE}/x", "{}/x"),
+    ("'${SPACE}/x'", "{}/x"),
+    ('"${SPACE}/x"', "{}/x"),
+    ("\"it's \"${SPACE}' \"x'", "it's {} \"x"),
+    ('"\\"${SPACE}\\""', '"{}"'),
+    ("\\'${SPACE}\\'", "'{}'"),
+    ("$(printf %s ${SPACE})x", None),
+    ('"$(printf %s "${SPACE}/x" \'(\')"', "{}/x("),
+    ("'\\'${SPACE}", "\\{}"),
+    ("plain", "plain"),
+    ('"${OTHER-y}"', "y"),
+]
+
+
+@settings(max_examples=30)
+@given(NASTY)
+def test_the_directory_is_part_of_one_word_wherever_it_stands(directory: str) -> None:
+    right = [(line, word) for line, word in LINES if word is not None]
+    script = "printf '%s\\0' " + " ".join(with_directory(line, directory) for line, _ in right)
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True, timeout=10)
+    assert done.stderr == b""
+    assert done.stdout.decode().split("\0")[:-1] == [word.replace("{}", directory) for _, word in right]
+
+
+@given(st.text(st.sampled_from("a'\"\\$(){}"), max_size=10))
+def test_a_line_without_a_directory_stays_as_it_is(line: str) -> None:
+    assert with_directory(line, "/d") == line
