@@ -1,0 +1,117 @@
+"""The client: turns of conversations, and what can be known before one (U1, U3, U5, U11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+import trio
+
+from codex_adapter.protocols.turns.bridge import Bridge
+from codex_adapter.protocols.turns.harness import Harness, TurnError
+from codex_adapter.protocols.turns.harnesses import default_harnesses
+from codex_adapter.protocols.turns.mcp import list_all_tools
+from codex_adapter.protocols.turns.spaces import Environment, SpaceError, Spec, TargetSpec, prepare, resolve
+from codex_adapter.protocols.turns.turn import Turn
+from codex_adapter.protocols.turns.wire import (
+    AgentSpacesError,
+    DescribeRequest,
+    DescribeResponse,
+    HarnessCapabilities,
+    HarnessModels,
+    ResolveRequest,
+    ResolveResponse,
+    RunTurnRequest,
+    RunTurnResponse,
+    SessionCallbacks,
+    SpaceSpec,
+)
+
+__all__ = ["AgentSpacesClient", "create_agent_spaces_client"]
+
+_SECONDS_FOR_TOOLS: Final = 20.0
+
+
+def create_agent_spaces_client(harnesses: Sequence[Harness] | None = None) -> AgentSpacesClient:
+    """A client of these harnesses, by default of all that the package has; to be used inside of `trio.run` (U1)."""
+    return AgentSpacesClient(default_harnesses() if harnesses is None else harnesses)
+
+
+class AgentSpacesClient:
+    """Any number of turns at once; those of one conversation one after another. It keeps nothing between them."""
+
+    def __init__(self, harnesses: Sequence[Harness]) -> None:
+        self._harnesses = {harness.id: harness for harness in harnesses}
+
+    async def run_turn(self, request: RunTurnRequest, callbacks: SessionCallbacks) -> RunTurnResponse:
+        """One turn, from its first event to its last (U2, U4, U8). What `callbacks` raises comes out of it.
+
+        Not to be repeated blindly: a turn that was begun may have done something.
+        """
+        bridge = Bridge(callbacks, request.external_session_id, request.external_run_id)
+        try:
+            harness = await self._harness(request)
+            environment = await _in_spaces(prepare, request.asp_home, request.spec, harness.id)
+        except TurnError as error:
+            return await Turn.refused(request, bridge, error)
+        return await Turn(request, bridge, harness, environment).run()
+
+    async def resolve(self, request: ResolveRequest) -> ResolveResponse:
+        """Whether a turn could have this environment; writes nothing, and raises nothing (U6)."""
+        try:
+            await self._environment(request.asp_home, request.spec)
+        except TurnError as error:
+            return ResolveResponse(ok=False, error=error.told)
+        except Exception:  # noqa: BLE001 - whatever it is, it is told as an answer
+            return ResolveResponse(ok=False, error=AgentSpacesError(message="the spaces could not be looked at"))
+        return ResolveResponse(ok=True)
+
+    async def describe(self, request: DescribeRequest) -> DescribeResponse:
+        """The names of all hooks, skills and tools of an environment (U11). Raises `TurnError`."""
+        environment = await self._environment(request.asp_home, request.spec)
+        tools, unanswered = await list_all_tools(environment.servers, seconds=_SECONDS_FOR_TOOLS)
+        return DescribeResponse(
+            hooks=tuple(hook.name for hook in environment.hooks),
+            skills=tuple(skill.name for skill in environment.skills),
+            tools=tools,
+            unanswered=unanswered,
+        )
+
+    async def get_harness_capabilities(self) -> HarnessCapabilities:
+        """The harnesses that are installed here and work, with their models (U5)."""
+        found = [(harness.id, await harness.models()) for harness in self._harnesses.values()]
+        return HarnessCapabilities(
+            harnesses=tuple(HarnessModels(id=id_, models=models) for id_, models in found if models is not None)
+        )
+
+    async def _environment(self, asp_home: str, spec: SpaceSpec) -> Environment:
+        return await _in_spaces(resolve, asp_home, spec, None)
+
+    async def _harness(self, request: RunTurnRequest) -> Harness:
+        harness = self._harnesses.get(request.harness)
+        if harness is None:
+            raise TurnError(f"there is no such harness; there is {', '.join(self._harnesses) or 'none'}")
+        if await harness.models() is None:
+            raise TurnError(f"the harness {harness.id} is not installed here, or does not work")
+        return harness
+
+
+async def _in_spaces(
+    look: Callable[..., Environment], asp_home: str, spec: SpaceSpec, harness: str | None
+) -> Environment:
+    """What a spec comes to, looked up in a thread. Raises `TurnError`, with the code of what cannot be resolved."""
+    try:
+        return await trio.to_thread.run_sync(partial(look, asp_home, _sought(spec), harness))
+    except SpaceError as error:
+        raise TurnError(str(error), "resolve_failed") from None
+
+
+def _sought(spec: SpaceSpec) -> Spec:
+    """A spec as spaces are looked up by it (U3). Raises `TurnError`."""
+    target = spec.target
+    if spec.spaces and target is None:
+        return spec.spaces
+    if target is not None and spec.spaces is None:
+        return TargetSpec(name=target.target_name, directory=target.target_dir)
+    raise TurnError("spec: give either spaces, at least one, or a target", "resolve_failed")

@@ -1,0 +1,58 @@
+"""What a harness is to the rest: models, and runs in an environment; the rest of one stays in its folder (U5, U9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from codex_adapter import AdapterError, Completion, RunHandle
+from codex_adapter.protocols.turns.spaces import Environment
+from codex_adapter.protocols.turns.wire import AgentSpacesError, ErrorCode
+
+__all__ = ["Harness", "HarnessTurn", "TurnError"]
+
+
+class TurnError(Exception):
+    """A turn cannot be; the text is one sentence of ours, and so is all in `details` (U6)."""
+
+    def __init__(self, message: str, code: ErrorCode | None = None, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.told = AgentSpacesError(message=message, code=code, details=details)
+
+
+class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn, as a harness gets it.
+
+    `directory` is the session's own, kept from turn to turn, where the harness keeps what is its own. `model` is one of
+    its models, None for its own choice. `session` is the key of the conversation that goes on, None for a new one.
+    """
+
+    environment: Environment
+    directory: Path
+    cwd: str
+    prompt: str
+    model: str | None = None
+    session: str | None = None
+    env: Mapping[str, str]
+    attachments: tuple[str, ...] = ()
+
+
+class Harness(Protocol):
+    """One kind of agent, as it is installed here."""
+
+    @property
+    def id(self) -> str:
+        """By which it is asked for."""
+
+    async def models(self) -> tuple[str, ...] | None:
+        """Its models, `provider/name`, its own choice first; None where it is not installed, or does not work."""
+
+    def open(self, turn: HarnessTurn) -> AbstractAsyncContextManager[RunHandle]:
+        """The run of a turn. Entering raises `TurnError`, and AdapterError as runs do."""
+
+    def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
+        """Why a run did not go well; None where it did."""

@@ -1,0 +1,13 @@
+"""The harnesses that this package has; each is known by its own folder alone (U5, U10)."""
+
+from __future__ import annotations
+
+from codex_adapter.protocols.turns.harness import Harness
+from codex_adapter.protocols.turns.harnesses.codex import CodexHarness
+
+__all__ = ["CodexHarness", "default_harnesses"]
+
+
+def default_harnesses() -> tuple[Harness, ...]:
+    """One of each kind, as its user has set it up."""
+    return (CodexHarness(),)

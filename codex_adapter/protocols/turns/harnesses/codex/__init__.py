@@ -1,0 +1,7 @@
+"""The Codex CLI as a harness (U9, U10)."""
+
+from __future__ import annotations
+
+from codex_adapter.protocols.turns.harnesses.codex.harness import CodexHarness
+
+__all__ = ["CodexHarness"]

@@ -1,0 +1,94 @@
+"""What is attached to a prompt: images are shown to the model, and any other file is named to the agent (U10)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from codex_adapter.protocols.turns.harness import TurnError
+
+__all__ = ["Attachments", "link_images", "sort_attachments"]
+
+_HEAD: Final = 16
+_SIGNATURES: Final = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+
+
+class Attachments(NamedTuple):
+    """Paths of images, `modern` where one is of a format that old releases leave out, and of other files."""
+
+    images: tuple[str, ...]
+    files: tuple[str, ...]
+    modern: bool
+
+    def prompt(self, prompt: str) -> str:
+        """The prompt with the other files named at its end."""
+        if not self.files:
+            return prompt
+        named = "\n".join(f"- {path}" for path in self.files)
+        return f"{prompt}\n\nAttached files:\n{named}\n"
+
+
+def sort_attachments(paths: Sequence[str]) -> Attachments:
+    """Look at each of them (U10). Blocks; raises `TurnError` for what is no file that can be read."""
+    images: list[str] = []
+    files: list[str] = []
+    modern = False
+    for number, path in enumerate(paths):
+        what = f"attachments[{number}]"
+        if not path.startswith("/"):
+            raise TurnError(f"{what}: must be an absolute path")
+        kind = _image_kind(_head(path, what))
+        if kind is not None:
+            images.append(path)
+            modern = modern or kind in ("gif", "webp")
+        elif path.isprintable():
+            files.append(path)
+        else:
+            raise TurnError(f"{what}: a path that is named to the agent has printable characters only")
+    return Attachments(tuple(images), tuple(files), modern)
+
+
+def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
+    """The paths by which the CLI can be given images: of those that it would misread, links in `directory`.
+
+    Blocks; links of earlier turns are gone afterwards. Raises OSError.
+    """
+    directory.mkdir(exist_ok=True, mode=0o700)
+    for old in directory.iterdir():
+        old.unlink()
+    given: list[str] = []
+    for number, image in enumerate(images):
+        if "," in image or not image.isprintable():
+            link = directory / str(number)
+            link.symlink_to(image)
+            given.append(str(link))
+        else:
+            given.append(image)
+    return tuple(given)
+
+
+def _head(path: str, what: str) -> bytes:
+    """How a file begins; what would block or is no file is not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        raise TurnError(f"{what}: there is no file that can be read") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise TurnError(f"{what}: must be a regular file")
+        return os.read(descriptor, _HEAD)
+    except OSError:
+        raise TurnError(f"{what}: cannot be read") from None
+    finally:
+        os.close(descriptor)
+
+
+def _image_kind(head: bytes) -> str | None:
+    """Which of the formats that models are shown this is, by its content."""
+    for signature, kind in _SIGNATURES.items():
+        if head.startswith(signature):
+            return kind
+    return "webp" if head.startswith(b"RIFF") and head[8:12] == b"WEBP" else None

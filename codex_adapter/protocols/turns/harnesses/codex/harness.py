@@ -1,0 +1,140 @@
+"""The Codex CLI as a harness: a run of it for each turn, in a home that is the conversation's own (U5, U9, U10)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, NamedTuple
+
+import trio
+
+from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
+from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
+from codex_adapter.protocols.turns.harnesses.codex.attachments import link_images, sort_attachments
+from codex_adapter.protocols.turns.harnesses.codex.failures import SESSION_NOT_FOUND, failure
+from codex_adapter.protocols.turns.harnesses.codex.home import Home, is_session
+from codex_adapter.protocols.turns.harnesses.codex.installed import Installation, Installed
+from codex_adapter.protocols.turns.harnesses.codex.materials import foreign_skills, materials, told_digest
+from codex_adapter.protocols.turns.harnesses.codex.own_home import OwnHome, read_own_home
+from codex_adapter.protocols.turns.harnesses.codex.releases import REPLACES_INSTRUCTIONS, check_release, lacking
+from codex_adapter.protocols.turns.wire import AgentSpacesError
+
+__all__ = ["CodexHarness"]
+
+_SANDBOXES: Final = {
+    None: "workspace-write",
+    "read-only": "read-only",
+    "workspace-write": "workspace-write",
+    "full": "danger-full-access",
+}
+
+
+class _Model(NamedTuple):
+    """What is asked of which model provider; None for the CLI's own choice."""
+
+    provider: str
+    name: str | None
+
+
+class CodexHarness:
+    """Any number of turns at once, those of one conversation one after another.
+
+    `config` is how the CLI is run; its `codex_home`, or the one of this process, is whose login and models are used.
+    """
+
+    def __init__(self, config: CodexConfig | None = None) -> None:
+        self._config = CodexConfig() if config is None else config
+        self._installation = Installation(self._config)
+
+    @property
+    def id(self) -> str:
+        """`codex`."""
+        return "codex"
+
+    async def models(self) -> tuple[str, ...] | None:
+        """What the installed CLI lists, and before it what its user has chosen, each as `PROVIDER/NAME` (U5)."""
+        listed = await self._installation.models()
+        if listed is None:
+            return None
+        try:
+            own = await trio.to_thread.run_sync(read_own_home, self._environ())
+        except TurnError:
+            return None
+        chosen = self._config.model or own.model
+        names = listed if chosen is None else (chosen, *listed)
+        return tuple(dict.fromkeys(f"{own.provider_name}/{name}" for name in names))
+
+    @asynccontextmanager
+    async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
+        """The run of a turn (U9, U10). Raises `TurnError` before anything is started, OSError, and as runs do."""
+        given = {**turn.environment.env, **turn.env}
+        installed = await self._installation.find(given)
+        request = await trio.to_thread.run_sync(self._prepare, turn, given, installed)
+        async with open_run(request, config=self._config) as run:
+            yield run
+
+    def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
+        """Why a run did not go well, None where it did (U6)."""
+        return failure(outcome)
+
+    def _environ(self) -> dict[str, str]:
+        """The environment of a run that is given nothing; the home in it is the user's."""
+        home = {} if self._config.codex_home is None else {"CODEX_HOME": self._config.codex_home}
+        return {**os.environ, **home, **self._config.env}
+
+    def _prepare(self, turn: HarnessTurn, given: Mapping[str, str], installed: Installed) -> RunRequest:
+        """All that comes before the start, checks first. Blocks."""
+        environment, home = turn.environment, Home(turn.directory)
+        if not str(home.path).isprintable():
+            raise TurnError("the path of aspHome must have printable characters only")
+        attachments = sort_attachments(turn.attachments)
+        check_release(installed, turn, attachments)
+        _check_session(turn, home, installed)
+        own = read_own_home(self._environ())
+        model = self._model(turn, own)
+        environ = {**self._environ(), **given}
+        files = materials(environment, own, model.provider, home=home.path, hidden=foreign_skills(environ))
+        home.furnish(files, environment.skills, own.logins(model.provider, environ))
+        if turn.session is None:
+            home.begin(told_digest(environment))
+        # Whatever a turn is given for these, they are ours.
+        places = {"CODEX_HOME": str(home.path), "CODEX_SQLITE_HOME": str(home.path)}
+        return RunRequest(
+            prompt=attachments.prompt(turn.prompt),
+            working_dir=turn.cwd,
+            env={**given, **places},
+            extensions=_extensions(turn, model.name, link_images(attachments.images, home.images)),
+        )
+
+    def _model(self, turn: HarnessTurn, own: OwnHome) -> _Model:
+        if turn.model is None:
+            return _Model(own.provider_name, self._config.model or own.model)
+        provider, slash, name = turn.model.partition("/")
+        if not (provider and slash and name):
+            raise TurnError("a model of this harness is PROVIDER/NAME", "model_not_supported")
+        return _Model(provider, name)
+
+
+def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
+    """Raises `TurnError` for a conversation that cannot go on here (U8, U9)."""
+    if turn.session is None:
+        return
+    if not (is_session(turn.session) and home.has(turn.session)):
+        raise TurnError(SESSION_NOT_FOUND, "harness_session_not_found")
+    if not installed.since(REPLACES_INSTRUCTIONS) and home.began_with() != told_digest(turn.environment):
+        raise lacking(installed, "other instructions or skills within a conversation", REPLACES_INSTRUCTIONS)
+
+
+def _extensions(turn: HarnessTurn, model: str | None, images: Sequence[str]) -> dict[str, Any]:
+    extensions: dict[str, Any] = {
+        "backend.codex.exec.sandbox_mode": _SANDBOXES[turn.environment.permissions],
+        "backend.codex.tool_payloads": "full",
+    }
+    if model is not None:
+        extensions["agent_api.config.model.v1"] = model
+    if turn.session is not None:
+        extensions["agent_api.session.resume.v1"] = {"selector": "id", "id": turn.session}
+    if images:
+        extensions["backend.codex.images"] = list(images)
+    return extensions

@@ -1,0 +1,75 @@
+"""An environment's hooks in the CLI's form, and the trust without which it skips them in silence (U10)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from codex_adapter.protocols.turns.harness import TurnError
+from codex_adapter.protocols.turns.spaces import Hook
+
+__all__ = ["hooks_file", "trusted_hooks"]
+
+
+class _Event(NamedTuple):
+    """The CLI's two names of an event."""
+
+    name: str
+    key: str
+    of_tools: bool = False
+
+
+_EVENTS: Final = {
+    "session_start": _Event("SessionStart", "session_start"),
+    "prompt": _Event("UserPromptSubmit", "user_prompt_submit"),
+    "before_tool": _Event("PreToolUse", "pre_tool_use", of_tools=True),
+    "after_tool": _Event("PostToolUse", "post_tool_use", of_tools=True),
+    "stop": _Event("Stop", "stop"),
+}
+_ESCAPED: Final = re.compile(r"\\[^1-9Z]", re.DOTALL)
+_UNKNOWN_TO_THE_CLI: Final = re.compile(r"\(\?(?:[=!(>#]|<[=!]|P=)|\\[1-9Z]")
+"""What Python's regular expressions have and the CLI's have not."""
+
+
+def hooks_file(hooks: Sequence[Hook]) -> dict[str, Any]:
+    """The content of `hooks.json` (U10). Raises `TurnError` for a matcher that the CLI would not understand."""
+    events: dict[str, list[dict[str, Any]]] = {}
+    for event, group in _groups(hooks):
+        events.setdefault(event.name, []).append(group)
+    return {"hooks": events}
+
+
+def trusted_hooks(hooks: Sequence[Hook], file: Path) -> dict[str, dict[str, str]]:
+    """The table `hooks.state` by which the CLI trusts all of a `hooks.json`, whose path has no links in it (U10)."""
+    state: dict[str, dict[str, str]] = {}
+    counts: dict[str, int] = {}
+    for event, group in _groups(hooks):
+        number = counts[event.key] = counts.get(event.key, -1) + 1
+        state[f"{file}:{event.key}:{number}:0"] = {"trusted_hash": _hash(event, group)}
+    return state
+
+
+def _groups(hooks: Sequence[Hook]) -> Iterator[tuple[_Event, dict[str, Any]]]:
+    """Each hook in a group of its own, in order."""
+    for hook in hooks:
+        event = _EVENTS[hook.event]
+        group: dict[str, Any] = {"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}
+        if event.of_tools and hook.matcher is not None:
+            if _UNKNOWN_TO_THE_CLI.search(_ESCAPED.sub("", hook.matcher)):
+                raise TurnError(
+                    f"hook {hook.name}: its matcher has what the Codex CLI does not know; "
+                    "do without lookaround, references to groups, comments and \\Z"
+                )
+            group["matcher"] = hook.matcher
+        yield event, group
+
+
+def _hash(event: _Event, group: dict[str, Any]) -> str:
+    """What the CLI compares: a digest of the hook as it understands it."""
+    understood = {**group, "event_name": event.key, "hooks": [{**hook, "async": False} for hook in group["hooks"]]}
+    text = json.dumps(understood, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,0 +1,138 @@
+"""One turn: a run of a harness, told from its first event to its last (U4, U8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import trio
+
+from codex_adapter import AdapterError, Completion
+from codex_adapter.protocols.turns.bridge import Bridge
+from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
+from codex_adapter.protocols.turns.sessions import Conversation, Conversations
+from codex_adapter.protocols.turns.spaces import Environment
+from codex_adapter.protocols.turns.translation import Translation
+from codex_adapter.protocols.turns.wire import (
+    AgentSpacesError,
+    MessageEvent,
+    RunResult,
+    RunTurnRequest,
+    RunTurnResponse,
+    StateEvent,
+)
+
+__all__ = ["Turn"]
+
+
+class Turn:
+    """A turn whose harness and environment are known."""
+
+    def __init__(self, request: RunTurnRequest, bridge: Bridge, harness: Harness, environment: Environment) -> None:
+        self._request = request
+        self._bridge = bridge
+        self._harness = harness
+        self._environment = environment
+        self._conversations = Conversations(Path(request.asp_home))
+        self._conversation: Conversation | None = None
+        self._directory: Path | None = None
+        self._model: str | None = None
+
+    @staticmethod
+    async def refused(request: RunTurnRequest, bridge: Bridge, error: TurnError) -> RunTurnResponse:
+        """A turn that cannot begin: its spec or its harness is wrong (U4)."""
+        result = RunResult(success=False, error=error.told)
+        await bridge.end(result)
+        return RunTurnResponse(harness=request.harness, result=result, model=request.model)
+
+    async def run(self) -> RunTurnResponse:
+        """Run it, and tell of it."""
+        await self._bridge.tell(StateEvent, state="running")
+        await self._bridge.tell(MessageEvent, role="user", content=self._request.prompt)
+        translation = Translation(self._bridge)
+        try:
+            result = await self._result(translation)
+        except (TurnError, AdapterError, OSError) as error:
+            if self._bridge.broken:
+                raise
+            result = RunResult(success=False, error=self._told(error))
+        await translation.close()
+        await self._bridge.end(result)
+        return RunTurnResponse(
+            harness=self._harness.id,
+            result=result,
+            harness_session_id=self._bridge.harness_session_id,
+            model=self._model,
+        )
+
+    async def _result(self, translation: Translation) -> RunResult:
+        turn = await self._prepared()
+        async with self._harness.open(turn) as run:
+            while True:
+                try:
+                    batch = await run.events.receive_batch()
+                except trio.EndOfChannel:
+                    break
+                for event in batch:
+                    await translation.tell(event)
+                    self._remember()
+            outcome: Completion | AdapterError = await run.wait_completed()
+        error = self._harness.failure(outcome)
+        if error is not None:
+            return RunResult(success=False, error=error)
+        final = translation.final_text
+        if final is None and isinstance(outcome, Completion):
+            final = outcome.final_text
+        return RunResult(success=True, final_output=final)
+
+    def _told(self, error: TurnError | AdapterError | OSError) -> AgentSpacesError | None:
+        match error:
+            case TurnError(told=told):
+                return told
+            case AdapterError():
+                return self._harness.failure(error)
+        return AgentSpacesError(message="what the turn needs under aspHome cannot be read or written")
+
+    async def _prepared(self) -> HarnessTurn:
+        request = self._request
+        before = self._found()
+        self._model = request.model or self._environment.model or (before.model if before else None)
+        models = await self._harness.models() or ()
+        if self._model is not None and self._model not in models:
+            raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
+        if before is not None:
+            self._conversation = before
+            self._bridge.harness_session_id = before.session
+        self._directory = (
+            self._conversations.new_directory() if before is None else self._conversations.directory(before)
+        )
+        return HarnessTurn(
+            environment=self._environment,
+            directory=self._directory,
+            cwd=request.cwd,
+            prompt=request.prompt,
+            model=self._model,
+            session=request.harness_session_id,
+            env={**self._environment.env, **request.env},
+            attachments=request.attachments,
+        )
+
+    def _found(self) -> Conversation | None:
+        """The conversation that goes on; None for a new one. Raises `TurnError` where it is not there."""
+        session = self._request.harness_session_id
+        if session is None:
+            return None
+        found = self._conversations.find(session)
+        if found is None or found.harness != self._harness.id:
+            why = "there is no such session" if found is None else f"the session is one of harness {found.harness}"
+            raise TurnError(f"{why}; begin a new one, without harnessSessionId", "harness_session_not_found")
+        return found
+
+    def _remember(self) -> None:
+        """Write down the conversation as soon as its key is known: whoever is killed now goes on with it."""
+        session = self._bridge.harness_session_id
+        if session is None or self._directory is None:
+            return
+        now = Conversation(session, self._harness.id, self._directory.name, self._model)
+        if now != self._conversation:
+            self._conversations.save(now)
+            self._conversation = now

@@ -1,0 +1,217 @@
+"""What crosses the boundary of a turn: requests, responses, and the events between them (U1, U2)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "AgentEvent",
+    "AgentSpacesError",
+    "CompleteEvent",
+    "DescribeRequest",
+    "DescribeResponse",
+    "ErrorCode",
+    "HarnessCapabilities",
+    "HarnessModels",
+    "LogEvent",
+    "LogLevel",
+    "MessageDeltaEvent",
+    "MessageEvent",
+    "ResolveRequest",
+    "ResolveResponse",
+    "Role",
+    "RunResult",
+    "RunTurnRequest",
+    "RunTurnResponse",
+    "SessionCallbacks",
+    "SessionState",
+    "SpaceSpec",
+    "StateEvent",
+    "Target",
+    "ToolCallEvent",
+    "ToolResultEvent",
+]
+
+ErrorCode: TypeAlias = Literal["resolve_failed", "harness_session_not_found", "model_not_supported"]
+SessionState: TypeAlias = Literal["running", "complete", "error"]
+Role: TypeAlias = Literal["user", "assistant"]
+LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
+_NO_ENV: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Names in camelCase on the wire, and nothing there for what is absent."""
+
+
+class Target(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A named composition in the targets file of `target_dir`, an absolute path (Z4)."""
+
+    target_name: str
+    target_dir: str
+
+
+class SpaceSpec(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a turn's environment is made of: exactly one of the two (U3)."""
+
+    spaces: tuple[str, ...] | None = None
+    target: Target | None = None
+
+
+class AgentSpacesError(_Message, frozen=True, kw_only=True):
+    """What went wrong; `details` may be others tomorrow (U6)."""
+
+    message: str
+    code: ErrorCode | None = None
+    details: dict[str, Any] | None = None
+
+
+class RunResult(_Message, frozen=True, kw_only=True):
+    """How a turn went; `final_output` is the text of the last message."""
+
+    success: bool
+    final_output: str | None = None
+    error: AgentSpacesError | None = None
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="type"):
+    """What every event has: `ts` is UTC in ISO 8601, `seq` counts from 1; the harness's session once it is known."""
+
+    ts: str
+    seq: int
+    external_session_id: str
+    external_run_id: str
+    harness_session_id: str | None = None
+
+
+class StateEvent(_Event, frozen=True, kw_only=True, tag="state"):
+    """Where the turn stands."""
+
+    state: SessionState
+
+
+class MessageEvent(_Event, frozen=True, kw_only=True, tag="message"):
+    """A whole message."""
+
+    role: Role
+    content: str
+
+
+class MessageDeltaEvent(_Event, frozen=True, kw_only=True, tag="message_delta"):
+    """What a message grew by, before it is whole."""
+
+    role: Literal["assistant"]
+    delta: str
+
+
+class ToolCallEvent(_Event, frozen=True, kw_only=True, tag="tool_call"):
+    """A tool is called."""
+
+    tool_use_id: str
+    tool_name: str
+    input: Any
+
+
+class ToolResultEvent(_Event, frozen=True, kw_only=True, tag="tool_result"):
+    """What the call of this id came to."""
+
+    tool_use_id: str
+    tool_name: str
+    output: Any
+    is_error: bool
+
+
+class LogEvent(_Event, frozen=True, kw_only=True, tag="log"):
+    """Anything else that somebody may want to see."""
+
+    level: LogLevel
+    message: str
+    fields: dict[str, Any] | None = None
+
+
+class CompleteEvent(_Event, frozen=True, kw_only=True, tag="complete"):
+    """The last event of a turn."""
+
+    result: RunResult
+
+
+AgentEvent: TypeAlias = (
+    StateEvent | MessageEvent | MessageDeltaEvent | ToolCallEvent | ToolResultEvent | LogEvent | CompleteEvent
+)
+
+
+class SessionCallbacks(msgspec.Struct, frozen=True):
+    """Who is told of a turn's events, one after another; what is awaitable is awaited (U2)."""
+
+    on_event: Callable[[AgentEvent], Awaitable[None] | None]
+
+
+class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One turn. The external ids come back on each event; `env` is passed on as it is (U1)."""
+
+    external_session_id: str
+    external_run_id: str
+    asp_home: str
+    spec: SpaceSpec
+    harness: str
+    cwd: str
+    prompt: str
+    model: str | None = None
+    harness_session_id: str | None = None
+    env: Mapping[str, str] = _NO_ENV
+    attachments: tuple[str, ...] = ()
+
+
+class RunTurnResponse(_Message, frozen=True, kw_only=True):
+    """What a turn came to, and by which key the conversation goes on (U8)."""
+
+    harness: str
+    result: RunResult
+    harness_session_id: str | None = None
+    model: str | None = None
+
+
+class ResolveRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether this can be resolved."""
+
+    asp_home: str
+    spec: SpaceSpec
+
+
+class ResolveResponse(_Message, frozen=True, kw_only=True):
+    """That it can, or why not."""
+
+    ok: bool
+    error: AgentSpacesError | None = None
+
+
+class DescribeRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What there is in this."""
+
+    asp_home: str
+    spec: SpaceSpec
+
+
+class DescribeResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The names of all there is; `unanswered` are the servers whose tools could not be asked for (U11)."""
+
+    hooks: tuple[str, ...]
+    skills: tuple[str, ...]
+    tools: tuple[str, ...]
+    unanswered: tuple[str, ...] = ()
+
+
+class HarnessModels(msgspec.Struct, frozen=True, kw_only=True):
+    """A harness that works here, and its models as `provider/name` (U5)."""
+
+    id: str
+    models: tuple[str, ...]
+
+
+class HarnessCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them."""
+
+    harnesses: tuple[HarnessModels, ...]

@@ -1,0 +1,69 @@
+"""Attachments: images by what is in them, other files by their names, and nothing that is no file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.protocols.turns.harness import TurnError
+from codex_adapter.protocols.turns.harnesses.codex.attachments import link_images, sort_attachments
+
+pytestmark = pytest.mark.rule("U10")
+
+PNG, JPEG, WEBP = b"\x89PNG\r\n\x1a\n....", b"\xff\xd8\xff\xe0....", b"RIFF\x10\0\0\0WEBPVP8 "
+
+
+@pytest.mark.parametrize(
+    ("content", "image", "modern"),
+    [
+        (PNG, True, False),
+        (JPEG, True, False),
+        (b"GIF87a..", True, True),
+        (b"GIF89a..", True, True),
+        (WEBP, True, True),
+        (b"RIFF\x10\0\0\0WAVEfmt ", False, False),
+        (b"BM....", False, False),
+        (b"<svg/>", False, False),
+        (b"", False, False),
+    ],
+)
+def test_what_is_an_image_is_told_by_its_content(tmp_path: Path, content: bytes, image: bool, modern: bool) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(content)
+    found = sort_attachments([str(path)])
+    assert found.images == ((str(path),) if image else ())
+    assert found.files == (() if image else (str(path),))
+    assert found.modern == modern
+
+
+def test_other_files_are_named_at_the_end_of_the_prompt(tmp_path: Path) -> None:
+    for name in ("a b.txt", "c.csv"):
+        (tmp_path / name).touch()
+    found = sort_attachments([str(tmp_path / "a b.txt"), str(tmp_path / "c.csv")])
+    assert found.prompt("Read.") == f"Read.\n\nAttached files:\n- {tmp_path}/a b.txt\n- {tmp_path}/c.csv\n"
+    assert sort_attachments([]).prompt("Read.") == "Read."
+
+
+def test_what_is_no_file_that_can_be_read_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "two\nlines").touch()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    wrong = ["fifo", "missing", "dangling", "", "two\nlines", "nul\0", "x" * 5000]
+    for path in ["relative", *(f"{tmp_path}/{name}" for name in wrong)]:
+        with pytest.raises(TurnError, match=r"^attachments\[0\]: ") as refused:
+            sort_attachments([path])
+        assert str(tmp_path) not in str(refused.value)
+
+
+def test_an_image_with_an_odd_path_is_given_by_a_link(tmp_path: Path) -> None:
+    images = [str(tmp_path / name) for name in ("plain.png", "a,b.png", "two\nlines.png")]
+    links = tmp_path / "links"
+    for _ in range(2):
+        given = link_images(images, links)
+        assert given[0] == images[0]
+        assert [Path(path).readlink() for path in given[1:]] == [Path(image) for image in images[1:]]
+        assert not any("," in path or "\n" in path for path in given)
+    assert link_images([], links) == ()
+    assert list(links.iterdir()) == []

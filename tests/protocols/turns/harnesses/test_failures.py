@@ -1,0 +1,79 @@
+"""Failures in our own words: one sentence for each cause, a code where there is one."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from codex_adapter import (
+    AdapterError,
+    BackendError,
+    Completion,
+    ExitStatus,
+    InvalidRequestError,
+    RunCancelled,
+    RunTimedOut,
+    SpawnError,
+)
+from codex_adapter.errors import Hint
+from codex_adapter.protocols.turns.harnesses.codex.failures import failure
+
+pytestmark = pytest.mark.rule("U6", "U10")
+
+WELL = ExitStatus(code=0)
+CODES = {"model_unknown": "model_not_supported", "session_unknown": "harness_session_not_found"}
+
+
+@pytest.mark.parametrize("hint", get_args(Hint))
+def test_each_hint_has_one_sentence_and_its_code(hint: Hint) -> None:
+    for outcome in (
+        Completion(status=ExitStatus(code=1), hint=hint),
+        Completion(status=ExitStatus(code=1), turn="failed", hint=hint),
+        RunTimedOut("timeout", hint=hint),
+    ):
+        told = failure(outcome)
+        assert told is not None
+        assert told.code == CODES.get(hint)
+        assert "\n" not in told.message
+        assert not told.message.endswith(".")
+        assert told.details is not None
+        assert told.details["hint"] == hint
+
+
+def test_a_turn_that_was_completed_has_not_failed() -> None:
+    assert failure(Completion(status=WELL, turn="completed")) is None
+    ended = ExitStatus(signal="SIGKILL")
+    assert failure(Completion(status=ended, turn="completed", final_text="done")) is None
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Completion(status=WELL, final_text="x"),
+        Completion(status=WELL, turn="failed", final_text="x"),
+        Completion(status=WELL, turn="cut_off"),
+        Completion(status=ExitStatus(code=1), turn="completed"),
+        Completion(status=ExitStatus(signal="SIGKILL"), turn="cut_off"),
+        SpawnError(not_found=True, advice="Install one."),
+        SpawnError(not_found=False),
+        RunTimedOut("timeout"),
+        RunCancelled("cancelled"),
+        BackendError("other"),
+        BackendError("io", advice="Do it."),
+        InvalidRequestError("prompt must be a string"),
+    ],
+)
+def test_every_other_outcome_is_told_without_a_code(outcome: Completion | AdapterError) -> None:
+    told = failure(outcome)
+    assert told is not None
+    assert told.code is None
+    assert told.message
+    assert "SIGKILL" not in told.message
+
+
+def test_a_session_that_is_not_there_has_its_code() -> None:
+    told = failure(BackendError("session", "session not found"))
+    assert told is not None
+    assert told.code == "harness_session_not_found"
+    assert told.details == {"hint": "session_unknown", "failure": "session"}

@@ -1,0 +1,215 @@
+"""What the CLI is started with for a turn, seen by a program in its place; and which models are told."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codex_adapter import CodexConfig, SpawnError
+from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
+from codex_adapter.protocols.turns.harnesses import CodexHarness, default_harnesses
+from codex_adapter.testing import Facts, ReadPrompt, Step, WriteFacts, read_facts, write_agent
+
+from .environments import EMPTY, a_hook, a_server, a_skill, environment
+
+SESSION = "01234567-89ab-7def-8123-456789abcdef"
+LISTS = """#!/bin/sh
+echo $$ >> {log}
+case "$1" in
+--version) echo codex-cli {release};;
+debug) test -d "$CODEX_HOME" && test -z "$(ls -A "$CODEX_HOME")" && cat <<'END'
+{models}
+END
+esac
+"""
+MODELS = {
+    "models": [
+        {"slug": "second", "visibility": "list", "priority": 2, "other": 1},
+        {"slug": "hidden", "visibility": "hide", "priority": 0},
+        {"slug": "default", "visibility": "list", "priority": 1},
+    ]
+}
+
+
+class Place:
+    """A CLI that does nothing but write down what it was started with, its user's home, and a conversation."""
+
+    def __init__(self, root: Path, release: str = "0.163.0") -> None:
+        self.root = root
+        self.own = root / "own"
+        self.directory = root / "conversation"
+        for directory in (self.own, self.directory):
+            directory.mkdir(exist_ok=True)
+        steps: list[Step] = [ReadPrompt(), WriteFacts(str(root / "facts"))]
+        self.config = CodexConfig(binary=write_agent(root, steps, version=release), codex_home=str(self.own))
+
+    async def turn(self, **fields: Any) -> Facts:
+        """What a turn with these fields starts."""
+        values = {"environment": EMPTY, "prompt": "Do it.", "env": {}, "cwd": str(self.root), **fields}
+        turn = HarnessTurn(**values, directory=self.directory)
+        async with CodexHarness(self.config).open(turn) as run:
+            await run.events.aclose()
+            await run.wait_completed()
+        return read_facts(self.root / "facts")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the CLI was last configured with."""
+        return tomllib.loads((self.directory / "codex" / "config.toml").read_text())
+
+    def begun(self) -> None:
+        """Have a session there."""
+        sessions = self.directory / "codex" / "sessions"
+        sessions.mkdir(parents=True)
+        (sessions / f"rollout-2026-01-02T03-04-05-{SESSION}.jsonl").touch()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def lists(root: Path, release: str, models: object = MODELS) -> CodexConfig:
+    """A CLI that tells its models."""
+    binary = root / "codex"
+    binary.write_text(LISTS.format(log=root / "log", release=release, models=json.dumps(models)))
+    binary.chmod(0o755)
+    own = root / "own"
+    own.mkdir(exist_ok=True)
+    return CodexConfig(binary=str(binary), codex_home=str(own))
+
+
+@pytest.mark.rule("U10")
+def test_it_is_among_the_harnesses() -> None:
+    found: dict[str, Harness] = {harness.id: harness for harness in default_harnesses()}
+    assert list(found) == ["codex"]
+
+
+@pytest.mark.rule("U9", "U10")
+async def test_a_turn_has_its_own_home_its_variables_and_its_options(place: Place) -> None:
+    space = environment(env={"A": "space", "B": "space"}, permissions="full")
+    env = {"B": "turn", "CODEX_HOME": "/nowhere", "CODEX_SQLITE_HOME": "/nowhere"}
+    facts = await place.turn(environment=space, env=env, model="local/some/model")
+    home = str(place.directory / "codex")
+    assert [facts.env[name] for name in ("A", "B", "CODEX_HOME", "CODEX_SQLITE_HOME")] == ["space", "turn", home, home]
+    assert facts.prompt == "Do it."
+    assert "danger-full-access" in facts.argv
+    assert facts.argv[facts.argv.index("--model") + 1] == "some/model"
+    assert place.settings["model_provider"] == "local"
+    assert list(place.own.iterdir()) == []
+
+
+@pytest.mark.rule("U5")
+async def test_without_a_model_it_is_what_the_user_has_chosen(place: Place) -> None:
+    assert "--model" not in (await place.turn()).argv
+    (place.own / "config.toml").write_text('model = "own"\nmodel_provider = "local"\n')
+    assert "own" in (await place.turn()).argv
+    assert place.settings["model_provider"] == "local"
+    assert "workspace-write" in (await place.turn()).argv
+
+
+@pytest.mark.rule("U5")
+@pytest.mark.parametrize("model", ["", "name", "/name", "provider/"])
+async def test_what_is_no_model_of_a_provider_is_refused(place: Place, model: str) -> None:
+    with pytest.raises(TurnError) as refused:
+        await place.turn(model=model)
+    assert refused.value.told.code == "model_not_supported"
+
+
+@pytest.mark.rule("U8")
+async def test_a_session_goes_on_where_it_is_kept(place: Place) -> None:
+    with pytest.raises(TurnError) as refused:
+        await place.turn(session=SESSION)
+    assert refused.value.told.code == "harness_session_not_found"
+    place.begun()
+    assert (await place.turn(session=SESSION)).argv[-3:] == ["resume", SESSION, "-"]
+
+
+@pytest.mark.rule("U9")
+@pytest.mark.parametrize(
+    ("release", "what"),
+    [("0.66.0", "skills"), ("0.116.0", "hooks"), ("0.116.0", "servers"), ("0.98.0", "image")],
+)
+async def test_what_a_release_cannot_do_is_refused_before_its_start(tmp_path: Path, release: str, what: str) -> None:
+    place = Place(tmp_path, release)
+    (tmp_path / "image").write_bytes(b"GIF89a")
+    turns: dict[str, dict[str, Any]] = {
+        "skills": {"environment": environment(skills=(a_skill(tmp_path),))},
+        "hooks": {"environment": environment(hooks=(a_hook(),))},
+        "servers": {"environment": environment(servers=(a_server(),))},
+        "image": {"attachments": (str(tmp_path / "image"),)},
+    }
+    with pytest.raises(TurnError, match=f"or newer of the Codex CLI, and {release} is installed"):
+        await place.turn(**turns[what])
+    assert list(place.directory.iterdir()) == []
+
+
+@pytest.mark.rule("U9")
+async def test_old_releases_go_on_with_what_they_began_with_alone(tmp_path: Path) -> None:
+    place = Place(tmp_path, "0.125.0")
+    await place.turn(environment=environment(instructions="One."))
+    place.begun()
+    await place.turn(environment=environment(instructions="One.", env={"A": "1"}), session=SESSION)
+    with pytest.raises(TurnError, match=r"need release 0\.147\.0 or newer"):
+        await place.turn(environment=environment(instructions="Two."), session=SESSION)
+    await Place(tmp_path, "0.147.0").turn(environment=environment(instructions="Two."), session=SESSION)
+
+
+@pytest.mark.rule("U9")
+async def test_a_login_is_a_link_to_the_users_own(place: Place) -> None:
+    (place.own / "auth.json").write_text("{}")
+    await place.turn()
+    assert (place.directory / "codex" / "auth.json").readlink() == place.own / "auth.json"
+    await place.turn(env={"CODEX_API_KEY": "key"})
+    assert not (place.directory / "codex" / "auth.json").exists()
+
+
+@pytest.mark.rule("U5")
+async def test_its_models_are_those_that_it_lists_with_the_users_own_first(tmp_path: Path) -> None:
+    harness = CodexHarness(lists(tmp_path, "0.163.0"))
+    assert await harness.models() == ("openai/default", "openai/second")
+    asked = (tmp_path / "log").read_text()
+    (tmp_path / "own" / "config.toml").write_text('model = "second"\nmodel_provider = "local"\n')
+    assert await harness.models() == ("local/second", "local/default")
+    assert (tmp_path / "log").read_text() == asked
+    (tmp_path / "own" / "config.toml").write_text("broken")
+    assert await harness.models() is None
+
+
+@pytest.mark.rule("U5")
+async def test_another_binary_in_its_place_is_asked_anew(tmp_path: Path) -> None:
+    harness = CodexHarness(lists(tmp_path, "0.163.0"))
+    assert await harness.models() == ("openai/default", "openai/second")
+    lists(tmp_path, "0.163.0", {"models": [{"slug": "newer"}]})
+    assert await harness.models() == ("openai/newer",)
+
+
+@pytest.mark.rule("U5")
+@pytest.mark.parametrize(
+    ("release", "models", "expected"),
+    [
+        ("0.116.0", MODELS, ()),
+        ("0.163.0", {"models": 1}, ()),
+        ("0.163.0", {"models": []}, ()),
+        ("0.0.0", {"models": []}, ()),
+        ("0.0.0", "no models", None),
+        ("0.43.0", MODELS, None),
+        ("nonsense", "no models", None),
+    ],
+)
+async def test_a_cli_that_lists_no_models(tmp_path: Path, release: str, models: object, expected: Any) -> None:
+    assert await CodexHarness(lists(tmp_path, release, models)).models() == expected
+
+
+@pytest.mark.rule("U5")
+async def test_without_a_cli_there_are_no_models_and_no_turns(place: Place) -> None:
+    harness = CodexHarness(CodexConfig(binary=str(place.root / "missing")))
+    assert await harness.models() is None
+    turn = HarnessTurn(environment=EMPTY, directory=place.directory, cwd="/", prompt="x", env={})
+    with pytest.raises(SpawnError):
+        async with harness.open(turn):
+            pass

@@ -1,0 +1,39 @@
+"""Whoever is told of turns' events: keeps them, and checks as it listens that they are as the protocol says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import trio
+
+from codex_adapter.protocols.turns.wire import AgentEvent, SessionCallbacks
+
+__all__ = ["Listener"]
+
+
+class Listener:
+    """Keeps the events of one turn, as they are on the wire."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    @property
+    def callbacks(self) -> SessionCallbacks:
+        """To be told by."""
+        return SessionCallbacks(self._hear)
+
+    async def _hear(self, event: AgentEvent) -> None:
+        await trio.lowlevel.checkpoint()
+        self.told.append(msgspec.json.decode(msgspec.json.encode(event)))
+
+    @property
+    def bare(self) -> list[dict[str, Any]]:
+        """The events without what each has."""
+        common = ("ts", "seq", "externalSessionId", "externalRunId", "harnessSessionId")
+        return [{name: value for name, value in event.items() if name not in common} for event in self.told]
+
+    @property
+    def shape(self) -> list[str]:
+        """The types of the events, with the state of those that have one."""
+        return [" ".join([event["type"], *([event["state"]] if "state" in event else [])]) for event in self.told]

@@ -1,0 +1,69 @@
+"""Several servers at once: none holds up another, and who did not answer is named."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from codex_adapter.protocols.turns.mcp import list_all_tools
+from codex_adapter.testing.mcp_config import MCP_SERVER
+from codex_adapter.testing.mcp_server import TOOLS
+
+from ....runtime.survivors import Survivors
+from .endpoint import endpoint, well
+from .servers import LONG, program, remote, scripted
+
+SOON = 2.0
+"""Seconds in which a server answers while others start."""
+
+pytestmark = pytest.mark.rule("U11")
+
+
+async def test_without_servers_there_is_nothing() -> None:
+    assert await list_all_tools([], seconds=LONG) == ((), ())
+
+
+async def test_tools_come_in_the_order_of_their_servers(tmp_path: Path, survivors: Survivors) -> None:
+    with endpoint(well("x", "y")) as web:
+        servers = [
+            program("false", name="broken", env=survivors.env),
+            scripted(tmp_path, "welcome(); page('b', 'a')", name="first", env=survivors.env),
+            program(sys.executable, "-I", "-S", MCP_SERVER, name="second", env=survivors.env),
+            scripted(tmp_path, "welcome(); page()", name="without", env=survivors.env),
+            remote("http://127.0.0.1:1/", name="absent"),
+            remote(web.url, name="third"),
+        ]
+        tools, unanswered = await list_all_tools(servers, seconds=LONG)
+    expected = ["first/b", "first/a", *(f"second/{tool}" for tool in TOOLS), "third/x", "third/y"]
+    assert (list(tools), unanswered) == (expected, ("broken", "absent"))
+
+
+async def test_one_that_hangs_holds_up_no_other(tmp_path: Path, survivors: Survivors) -> None:
+    hanging = [scripted(tmp_path, "time.sleep(600)", name=f"hung{number}", env=survivors.env) for number in range(7)]
+    good = scripted(tmp_path, "welcome(); page('a')", name="good", env=survivors.env)
+    tools, unanswered = await list_all_tools([*hanging, good], seconds=SOON)
+    assert (tools, unanswered) == (("good/a",), tuple(server.name for server in hanging))
+
+
+async def test_eight_are_asked_at_once_and_all_are_gone_when_it_is_cancelled(
+    tmp_path: Path, survivors: Survivors
+) -> None:
+    os.mkfifo(tmp_path / "up")
+    up = os.open(tmp_path / "up", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        script = "os.write(os.open('up', os.O_WRONLY), b'x'); time.sleep(600)"
+        servers = [scripted(tmp_path, script, name=f"s{number}", env=survivors.env) for number in range(20)]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lambda: list_all_tools(servers, seconds=LONG))
+            for _ in range(8):
+                await trio.lowlevel.wait_readable(up)
+                assert os.read(up, 1) == b"x"
+            assert len({process.argv.split()[-1] for process in survivors.now() if process.argv.endswith(".py ")}) == 8
+            nursery.cancel_scope.cancel()
+        assert survivors.now() == []
+    finally:
+        os.close(up)
