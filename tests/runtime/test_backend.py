@@ -100,8 +100,7 @@ async def test_a_backend_tells_which_binary_a_run_would_execute_and_its_release(
     path, release = await CodexBackend(CodexConfig(binary=str(binary))).installed()
     assert (path, str(release)) == (str(binary), "0.125.0")
     beside = tmp_path / "bin"
-    beside.mkdir()
-    other = write_agent(beside / "codex", demo_script())
+    other = write_agent(beside, demo_script())
     named = CodexBackend(CodexConfig(binary="codex"))
     assert (await named.installed({"PATH": str(beside)}))[0] == str(other)
     with pytest.raises(SpawnError):
