@@ -1,0 +1,118 @@
+"""Many conversations at once with the real CLI, by the client: each serial in itself, none mixed with another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
+from codex_adapter.protocols.turns.harnesses import CodexHarness
+from codex_adapter.protocols.turns.wire import RunTurnRequest, SpaceSpec
+from codex_adapter.testing import Route, Scenario, Shell, answer
+
+from ..protocols.turns.event_rules import check_events, check_response
+from ..protocols.turns.listener import Listener
+from .stage import Stage
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U7", "U8")]
+
+CONVERSATIONS = 20
+TURNS = 10
+
+
+def names() -> list[str]:
+    """Of the conversations."""
+    return [f"talk-{number:02}" for number in range(CONVERSATIONS)]
+
+
+def scenario(stage: Stage) -> Scenario:
+    """Of each conversation its own answers: in every turn a command, and then words."""
+
+    def route(name: str) -> Route:
+        answers = [
+            step
+            for turn in range(TURNS)
+            for step in (
+                answer(Shell(f"echo {name}.{turn}"), delay=stage.release.pause),
+                answer(f"{name} said {turn}", delay=stage.release.pause),
+            )
+        ]
+        return Route(match=f"I am {name}\\b", answers=tuple(answers))
+
+    return Scenario(routes=tuple(map(route, names())))
+
+
+def space(home: Path) -> SpaceSpec:
+    """A space with instructions and a skill."""
+    directory = home / "registry" / "house" / "1.0.0"
+    (directory / "skills" / "greeting").mkdir(parents=True)
+    (directory / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nSay ahoy.\n")
+    (directory / "space.toml").write_text('schema = 1\nid = "house"\nversion = "1.0.0"\n')
+    (directory / "AGENTS.md").write_text("Be brief, says the house.\n")
+    return SpaceSpec(spaces=("space:house@^1",))
+
+
+class Talk:
+    """One conversation."""
+
+    def __init__(self, stage: Stage, name: str, spec: SpaceSpec) -> None:
+        self.stage = stage
+        self.name = name
+        self.spec = spec
+        # Sandboxes of the CLI that begin in one directory at once are in each other's way.
+        self.cwd = stage.workspace / name
+        self.cwd.mkdir()
+        self.key: str | None = None
+
+    async def hold(self, client: AgentSpacesClient) -> None:
+        """All of its turns, one after another."""
+        for turn in range(TURNS):
+            told = await self.turn(client, turn)
+            assert told["result"] == {"success": True, "finalOutput": f"{self.name} said {turn}"}, told
+            assert self.key in (None, told["harnessSessionId"])
+            self.key = told["harnessSessionId"]
+
+    async def turn(self, client: AgentSpacesClient, number: int) -> dict[str, Any]:
+        listener = Listener()
+        request = RunTurnRequest(
+            external_session_id=self.name,
+            external_run_id=f"{self.name}/{number}",
+            asp_home=str(self.stage.root / "asp"),
+            spec=self.spec,
+            harness="codex",
+            harness_session_id=self.key,
+            cwd=str(self.cwd),
+            env=dict(self.stage.request().env),
+            prompt=f"I am {self.name}, and this is {number}.",
+        )
+        response = await client.run_turn(request, listener.callbacks)
+        told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(response))
+        check_events(listener.told, request.external_session_id, request.external_run_id)
+        check_response(told, listener.told)
+        outputs = [event["output"] for event in listener.told if event["type"] == "tool_result"]
+        assert [output["output"].strip() for output in outputs] == [f"{self.name}.{number}"]
+        return told
+
+
+async def test_twenty_conversations_of_ten_turns_at_once(stage: Stage) -> None:
+    stage.release.needs(0, 77, what="skills")
+    spec = space(stage.root / "asp")
+    talks = [Talk(stage, name, spec) for name in names()]
+    client = create_agent_spaces_client([CodexHarness(stage.config())])
+    with stage.model(scenario(stage)) as server, trio.fail_after(1200):
+        async with trio.open_nursery() as nursery:
+            for talk in talks:
+                nursery.start_soon(talk.hold, client)
+        requests = [json.dumps(request["input"]) for request in server.requests]
+    stage.oracle.check()
+    assert len({talk.key for talk in talks}) == CONVERSATIONS
+    for request in requests:
+        (name,) = (name for name in names() if f"I am {name}," in request)
+        turns = max(turn for turn in range(TURNS) if f"I am {name}, and this is {turn}." in request)
+        assert all(f"{name} said {turn}" in request for turn in range(turns))
+        assert "Be brief, says the house." in request
