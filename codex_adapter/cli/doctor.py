@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from codex_adapter.cli.releases import release_lines
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
-from codex_adapter.workspace import Sandbox, find_sandbox
+from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
 __all__ = ["COMMAND"]
 
@@ -109,7 +110,9 @@ async def _examine(config: CodexConfig) -> _Report:
     login = _login(environ)
     findings = [*installed.findings, _home_finding(environ), _login_finding(login)]
     levels = await levels_given(environ)
-    sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, environ)
+    sandbox = None
+    with suppress(WorkspaceError):  # too little is left here to try one out: so none would hold a command now
+        sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, environ)
     findings += [_containment_finding(levels), _sandbox_finding(sandbox)]
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(

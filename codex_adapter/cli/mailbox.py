@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from msgspec.structs import replace
+
 from codex_adapter import InvalidRequestError
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import UsageError, complain
@@ -57,11 +59,22 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
         answerer = await answering(options)
     if stop.exit_status is not None:
         return stop.exit_status
-    sandbox = None if options.no_sandbox else find_sandbox(options.codex)
+    sandbox = None if options.no_sandbox else _sandbox(options)
     showing = Showing(output, choose_mailbox_view(options.format, output, Words(clipboard=options.clipboard)))
     work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
     with _opened(options, places, task, work, sandbox) as session:
         return await work.carry_through(session)
+
+
+def _sandbox(options: argparse.Namespace) -> Sandbox | None:
+    """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
+    try:
+        sandbox = find_sandbox(options.codex)
+    except WorkspaceError as error:
+        raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
+    if sandbox is None or options.codex_home is None:
+        return sandbox
+    return replace(sandbox, hidden=(*sandbox.hidden, os.path.realpath(options.codex_home)))
 
 
 @contextmanager
@@ -80,8 +93,8 @@ def _opened(
             session = opened.enter_context(opening)
         except WorkspaceError as error:
             what = "--workspace" if options.action == "start" else "--mailbox: the workspace of its session"
-            missing = error.code == "not_found"
-            told = "there is no such directory; make it first" if missing else error.text
+            missing = "move it back" if what.startswith("--mailbox") else "make it first"
+            told = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
             raise UsageError(f"{what}: {told}") from None
         yield session
 

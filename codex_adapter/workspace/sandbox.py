@@ -15,6 +15,7 @@ import msgspec
 from codex_adapter.errors import SpawnError
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.binary import find_binary
+from codex_adapter.runtime.shortage import is_shortage
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
 
@@ -71,16 +72,17 @@ def find_sandbox(codex_binary: str | None = None, environ: Mapping[str, str] | N
     """A sandbox that was tried out and works here, None when there is none (H13).
 
     bubblewrap is looked for on PATH, then among what came with the Codex CLI: `codex_binary`, or the one that a run
-    would take. `environ` is by default the process's own environment. Blocks for some milliseconds.
+    would take. `environ` is by default the process's own environment. Blocks for some milliseconds. Raises
+    `WorkspaceError` where the system has too little left to try one out: that says nothing of what works here (H13).
     """
     environ = os.environ if environ is None else environ
     hidden = default_hidden(environ)
-    for path in _programs(codex_binary, environ):
-        for strict in (True, False):
-            sandbox = Sandbox(path, strict, hidden)
-            if _works(sandbox):
-                return sandbox
-    return None
+    found = (Sandbox(path, strict, hidden) for path in _programs(codex_binary, environ) for strict in (True, False))
+    try:
+        return next(filter(_works, found), None)
+    except OSError as error:
+        told = f"A sandbox cannot be tried out ({os.strerror(error.errno or 0)}): make room for temporary files"
+        raise WorkspaceError("exhausted", f"{told}, or raise the limits of the system") from None
 
 
 def _programs(codex_binary: str | None, environ: Mapping[str, str]) -> Iterator[str]:
@@ -108,7 +110,9 @@ def _works(sandbox: Sandbox) -> bool:
                 timeout=_TRIAL_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, subprocess.TimeoutExpired) as error:
+            if is_shortage(error):
+                raise
             return False
         return trial.returncode == 0 and Path(root, "trial").exists()
 

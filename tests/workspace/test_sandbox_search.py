@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
 
 pytestmark = pytest.mark.rule("H13")
@@ -72,3 +77,27 @@ def test_the_one_of_the_installed_wheel_is_found() -> None:
     if found is None:
         pytest.skip("the system does not let it work")
     assert Path(found.path).parts[-3:] == ("codex_cli_bin", "codex-resources", "bwrap")
+
+
+@pytest.mark.fault(
+    "workspace", "no descriptor is left to try out a sandbox with", "an error: nothing is said of what works"
+)
+def test_a_shortage_does_not_mean_that_there_is_none(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(Path(program(tmp_path / "path", f'exec {sandbox.path} "$@"')).parent)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    held: list[int] = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+    try:
+        with suppress(OSError):
+            while True:
+                held.append(os.open(os.devnull, os.O_RDONLY))
+        with pytest.raises(WorkspaceError, match="Too many open files") as failure:
+            find_sandbox("/no/such/codex", {"PATH": path})
+        assert failure.value.code == "exhausted"
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

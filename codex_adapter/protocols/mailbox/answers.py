@@ -32,6 +32,9 @@ _HELD: Final = {"agent_api.exec.non_interactive": True, "backend.codex.exec.sand
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OURS: Final = "CODEX_ADAPTER_"
 _LAST_WORDS: Final = 1000
+_SHELLS_OWN: Final = frozenset({"OPTIND", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"})
+"""What one shell or another lets nobody set, or only so."""
+_LONGEST_VALUE: Final = 130_000
 
 
 class AnswerFailed(Exception):
@@ -195,6 +198,8 @@ class CommandAnswers:
                         sandbox=None,
                         keep=2 * MOST_ANSWER_BYTES + 2,
                     )
+            except FileNotFoundError:
+                raise AnswerFailed("the working directory is gone; change to another one") from None
             except WorkspaceError as error:
                 raise AnswerFailed(f"the answering command could not be run: {error.text}") from None
             if ran.timed_out:
@@ -202,11 +207,27 @@ class CommandAnswers:
             if ran.exit_code:
                 said = ran.stderr.text()[-_LAST_WORDS:].strip()
                 raise AnswerFailed(f"the answering command ended with {ran.exit_code}" + (f": {said}" if said else ""))
+            if not ran.stdout.head.strip():
+                raise AnswerFailed("the answering command wrote nothing to its standard output")
             # What is too large is refused as any answer that is.
             return ran.stdout.head
         raise AnswerFailed("the answering command was killed")
 
 
 def _environment(environ: Any) -> dict[str, str]:
-    """All that can be passed on by its name, without what is between us and what we start."""
-    return {name: value for name, value in environ.items() if _VARIABLE.fullmatch(name) and not name.startswith(_OURS)}
+    """All that can be passed on as it is, without what is between us and what we start."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if _VARIABLE.fullmatch(name)
+        and not name.startswith(_OURS)
+        and name not in _SHELLS_OWN
+        and _is_short_text(value)
+    }
+
+
+def _is_short_text(value: str) -> bool:
+    try:
+        return len(value.encode()) < _LONGEST_VALUE
+    except UnicodeEncodeError:
+        return False

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing, Scan
 from codex_adapter.protocols.mailbox.bodies import unescaped, without_fence
 from codex_adapter.protocols.mailbox.doubts import Doubt, Part, doubts
+from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE, MalformedError, closing_tag, read_attributes
 from codex_adapter.protocols.mailbox.wire import (
     ANSWER,
@@ -30,6 +31,7 @@ __all__ = ["read_answer", "unclosed"]
 
 _Found: TypeAlias = Block | LooseClosing
 _ENCODINGS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_OUTBOX: Final = f"=== PROTOCOL ===\n{INSTRUCTIONS}\n"
 _NOTHING: Final = "no command was found; each begins with its tag, in capitals, on a line of its own"
 
 
@@ -44,7 +46,7 @@ class _RefusedError(ValueError):
 def read_answer(data: bytes) -> tuple[Asked, ...]:
     """The commands and errors of an answer, in their order, at least one; takes linear time (I1 to I5)."""
     try:
-        scan = Scan(_text(data))
+        scan = Scan(_without_outbox(_text(data)))
         found = _bounded(scan.parts())
     except _RefusedError as refused:
         return (_malformed(ANSWER, refused.line, str(refused)),)
@@ -78,6 +80,15 @@ def _text(data: bytes) -> str:
         line = content[: error.start].decode(encoding, "ignore").count("\n") + 1
         why = "the answer is no text in UTF-8, nor in UTF-16 with a byte order mark; save it as UTF-8 and send it again"
         raise _RefusedError(why, line) from None
+
+
+def _without_outbox(text: str) -> str:
+    """The text. Raises `_RefusedError` where somebody saved the question with it, whose examples would be commands."""
+    place = text.find(_OUTBOX)
+    if place < 0:
+        return text
+    why = "the answer has the text of an outbox in it, whose examples are no commands; save what the model said alone"
+    raise _RefusedError(why, text.count("\n", 0, place) + 1)
 
 
 def _bounded(parts: Iterable[_Found]) -> list[_Found]:

@@ -37,10 +37,7 @@ def begin_session(
     """
     with Workspace(workspace) as files:
         root = os.path.realpath(files.root)
-        if places.root == Path(root) or places.root.is_relative_to(root):
-            raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
-        if any(Path(root).is_relative_to(directory) for directory in places.directories):
-            raise MailboxRefusal("the workspace is one of its directories; give another one")
+        _require_apart(places, root)
         if not _is_text(root):
             raise WorkspaceError("bad_name", "the path must be UTF-8")
         places.make()
@@ -74,6 +71,10 @@ def open_session(
     if workspace is not None and os.path.realpath(workspace) != root:
         raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
     with places.locked() as for_session, Workspace(root) as files:
+        if os.path.realpath(root) != root:
+            told = f"the path of the workspace of session {state.session_id} has become a link; move the workspace back"
+            raise MailboxRefusal(told)
+        _require_apart(places, root)
         for_session(state.session_id)
         # Whoever had the lock before may have gone on with it.
         state = states.load(state.session_id)
@@ -119,6 +120,27 @@ def _require_empty(places: Places) -> None:
     seen = Inbox(places.inbox).look()
     if seen.whole or seen.partial or seen.unreadable:
         raise MailboxRefusal("its inbox has files that answer nothing yet; move them away first")
+
+
+def _require_apart(places: Places, workspace: str) -> None:
+    """Neither lies in the other, whatever links and mounts lead there (I12)."""
+    if any(_lies_in(workspace, directory) for directory in places.directories):
+        raise MailboxRefusal("the workspace is one of its directories; give another one")
+    if any(_lies_in(directory, workspace) for directory in (places.root, *places.directories)):
+        raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
+
+
+def _lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
+    """Whether a path, which need not be there yet, is a directory or leads below it."""
+    real = Path(os.path.realpath(path))
+    return any(_is_same(above, directory) for above in (real, *real.parents))
+
+
+def _is_same(one: Path, other: str | os.PathLike[str]) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def _is_text(path: str) -> bool:

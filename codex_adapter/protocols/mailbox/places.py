@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "write_whole"]
+__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "is_there", "write_whole"]
 
 _DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
 _SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
@@ -29,7 +29,10 @@ class Places:
     """The paths in a mailbox. Raises `MailboxError` where its directories cannot be made."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root: Final = Path(os.path.realpath(root))
+        try:
+            self.root: Final = Path(os.path.realpath(root))
+        except OSError as error:
+            raise MailboxError(f"its path leads nowhere ({os.strerror(error.errno or 0)}); give all of it") from None
         self.inbox: Final = self.root / "inbox"
         self.outbox: Final = self.root / "outbox"
         self.processed: Final = self.root / "processed"
@@ -46,8 +49,12 @@ class Places:
             raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
 
     def require(self) -> None:
-        """Raises `MailboxRefusal` where this is no mailbox."""
-        if not (self.root / "sessions").is_dir():
+        """Raises `MailboxRefusal` where this is no mailbox, and `MailboxError` where that cannot be told."""
+        try:
+            found = (self.root / "sessions").is_dir()
+        except OSError as error:
+            raise MailboxError(f"it cannot be looked at ({os.strerror(error.errno or 0)})") from None
+        if not found:
             raise MailboxRefusal("there is no mailbox; begin one with `mailbox start`")
 
     def outbox_file(self, session: str, sequence: int) -> Path:
@@ -95,9 +102,12 @@ class Places:
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise MailboxRefusal(_in_use(os.pread(fd, 100, 0))) from None
-            os.ftruncate(fd, 0)
+            except OSError as error:
+                raise MailboxError(f"it cannot be locked ({os.strerror(error.errno or 0)})") from None
+            with suppress(OSError):
+                os.ftruncate(fd, 0)
             yield lambda session: _write_owner(fd, session)
         finally:
             os.close(fd)
@@ -106,6 +116,14 @@ class Places:
 def _write_owner(fd: int, session: str) -> None:
     with suppress(OSError):  # the lock counts, not what it says
         os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
+
+
+def is_there(path: Path) -> bool:
+    """Whether a directory of the mailbox has this. Raises `MailboxError` where that cannot be told."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise MailboxError(f"{path.parent.name}/ cannot be read ({os.strerror(error.errno or 0)})") from None
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from codex_adapter.protocols.mailbox.happenings import Completed, Observer, Outb
 from codex_adapter.protocols.mailbox.inbox import read_answer
 from codex_adapter.protocols.mailbox.outbox import Outbox as OutboxText
 from codex_adapter.protocols.mailbox.outbox import write_outbox
-from codex_adapter.protocols.mailbox.places import MailboxError, Places, sync_directory, write_whole
+from codex_adapter.protocols.mailbox.places import MailboxError, Places, is_there, sync_directory, write_whole
 from codex_adapter.protocols.mailbox.rounds import Answer, Begun, Finished, Intent, Round
 from codex_adapter.protocols.mailbox.states import States
 from codex_adapter.protocols.mailbox.wire import (
@@ -79,7 +80,7 @@ class Session:
 
     async def put_out(self) -> None:
         """See that the round's outbox is there, and tell of it."""
-        if not self.outbox.exists():
+        if not is_there(self.outbox):
             write_whole(self.outbox, self._outbox_text().encode())
         await self._observe(Outbox(*self._where(), path=_shown(str(self.outbox))))
 
@@ -89,8 +90,9 @@ class Session:
         False where it was stopped before all was done.
         """
         journal = self._journal()
+        position = max((before for before, _ in self._taken_up(journal)), default=0) + 1
         for arrival in arrived:
-            self._take_up(journal, arrival)
+            position += self._take_up(position, arrival)
         summary: str | None = None
         seen: set[bytes] = set()
         for position, path in self._taken_up(journal):
@@ -193,20 +195,23 @@ class Session:
             )
         )
 
-    def _take_up(self, journal: Round, path: Path) -> None:
-        """Move an answer to where nothing touches it any more: from now on it is carried out."""
-        position = max((before for before, _ in self._taken_up(journal)), default=0) + 1
+    def _take_up(self, position: int, path: Path) -> bool:
+        """Move an answer to where nothing touches it any more, and it will be carried out; False where it is gone."""
         kept = self._places.processed / self._kept_name(position, path.name)
         try:
-            if kept.exists():
+            if is_there(kept):
                 raise MailboxError(f"processed/{self._kept_name(position, '')} exists already; move it away")
             path.rename(kept)
             sync_directory(self._places.processed)
             sync_directory(self._places.inbox)
         except FileNotFoundError:
-            return  # whoever brought it has taken it away again
+            return False  # whoever brought it has taken it away again
         except OSError as error:
+            if error.errno == errno.EXDEV:
+                told = "inbox/ is on another file system than processed/, to which an answer is moved; put both on one"
+                raise MailboxError(told) from None
             raise MailboxError(f"an answer cannot be moved to processed/ ({os.strerror(error.errno or 0)})") from None
+        return True
 
     def _kept_name(self, position: int, name: str) -> str:
         prefix = f"{self._prefix()}{position:02d}_".encode()

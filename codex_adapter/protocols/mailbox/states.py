@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
@@ -40,7 +41,7 @@ class States:
 
     def all(self) -> list[SessionState]:
         """The sessions, the oldest first."""
-        return sorted(map(self.load, self._places.sessions()), key=lambda state: (state.created_at, state.session_id))
+        return sorted(map(self.load, self._places.sessions()), key=lambda state: (state.created_at, self._begun(state)))
 
     def open(self) -> SessionState | None:
         """The session that is not complete, if there is one."""
@@ -81,20 +82,30 @@ class States:
     def settings(self, session: str) -> Settings:
         """What a session needs to go on."""
         try:
-            return msgspec.json.decode(self._read(self._places.settings_file(session)), type=Settings)
+            settings = msgspec.json.decode(self._read(self._places.settings_file(session)), type=Settings)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise MailboxError(f"rounds/{session}.json is damaged; put it back as it was") from None
+            settings = Settings("")
+        if not settings.workspace.startswith("/") or "\0" in settings.workspace:
+            raise MailboxError(f"rounds/{session}.json is damaged; put it back as it was")
+        return settings
+
+    def _begun(self, state: SessionState) -> int:
+        """Tells sessions of one second apart: its settings are written but once."""
+        try:
+            return self._places.settings_file(state.session_id).stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def _write(self, state: SessionState) -> None:
         data = msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"
         write_whole(self._places.session_file(state.session_id), data)
 
-    def _read(self, path: os.PathLike[str]) -> bytes:
+    def _read(self, path: Path) -> bytes:
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - a path of any kind
-                return file.read()
+            return path.read_bytes()
         except OSError as error:
-            raise MailboxError(f"a session cannot be read ({os.strerror(error.errno or 0)})") from None
+            told = f"{path.parent.name}/{path.name} cannot be read ({os.strerror(error.errno or 0)})"
+            raise MailboxError(f"{told}; put it back as it was") from None
 
 
 def _new_id() -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, TypeAlias
+from itertools import chain, count
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
 
 import trio
 
-from codex_adapter.protocols.mailbox.answers import Answerer
+from codex_adapter.protocols.mailbox.answers import Answerer, AnswerFailed
 from codex_adapter.protocols.mailbox.arrivals import Inbox, Seen
 from codex_adapter.protocols.mailbox.happenings import Observer, Remark, Waiting
-from codex_adapter.protocols.mailbox.places import Places, write_whole
+from codex_adapter.protocols.mailbox.places import Places, is_there, write_whole
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.watching import Watch, watched
+from codex_adapter.protocols.mailbox.wire import ANSWER
 
 __all__ = ["End", "MailboxWork"]
+
+_MOST_EMPTY: Final = 3
+"""Answers of ours without any command: whoever gave them would go on so, and be paid for it."""
 
 End: TypeAlias = Literal["complete", "carried_out", "nothing", "stopped"]
 """How work came to rest: the task is complete, one round was carried out, no answer was there, or it was stopped."""
@@ -32,6 +38,7 @@ class MailboxWork:
         self._resting = trio.CancelScope()
         self._stopped = False
         self._told: set[str] = set()
+        self._empty = 0
 
     def cancel(self) -> None:
         """Kill the command under way, end what answers in order, and carry out nothing more."""
@@ -56,12 +63,15 @@ class MailboxWork:
             await self._session.put_out()
             while not self._stopped:
                 seen = self._inbox.look()
+                for name in seen.unreadable:
+                    await self._remark(f"{_text(name)} cannot be read; change its permissions, or save it anew")
                 if seen.whole or self._session.has_taken_up:
                     if not await self._session.carry_out(seen.whole):
                         break
                     if self._session.state.is_complete:
                         return "complete"
-                    if once:
+                    self._count_empty()
+                    if once and not self._stopped:
                         return "carried_out"
                 elif seen.partial is None and self._answerer is not None:
                     await self._ask(self._answerer)
@@ -77,17 +87,27 @@ class MailboxWork:
         await self._tell_waiting()
         if self._stopped:
             return
+        if self._empty == _MOST_EMPTY:
+            raise AnswerFailed(f"{_MOST_EMPTY} answers in a row had no command that could be read")
         journal = self._places.journal_file(state.session_id, state.sequence_number)
         answer = await answerer.answer(self._session.outbox, journal)
         if not self._stopped:
-            write_whole(self._places.inbox / self._session.outbox.name, answer)
+            write_whole(self._free(self._session.outbox.stem), answer)
+
+    def _count_empty(self) -> None:
+        """How many rounds in a row came to nothing but errors of whole answers."""
+        results = self._session.state.last_results
+        self._empty = self._empty + 1 if all(result.command == ANSWER for result in results) else 0
+
+    def _free(self, stem: str) -> Path:
+        """Where an answer can be put over nothing that somebody else has brought meanwhile."""
+        names = chain([f"{stem}.txt"], (f"{stem} ({number}).txt" for number in count(2)))
+        return next(path for path in map(self._places.inbox.joinpath, names) if not is_there(path))
 
     async def _wait(self, seen: Seen, watch: Watch) -> None:
         await self._tell_waiting()
-        for name in seen.unreadable:
-            await self._remark(f"{name} cannot be read; change its permissions, or save it anew")
-        if seen.held:
-            await self._remark(f"{seen.partial} is still open for writing in another program; close it there")
+        if seen.held and seen.partial is not None:
+            await self._remark(f"{_text(seen.partial)} is still open for writing in another program; close it there")
         with trio.CancelScope() as self._resting:
             if self._stopped:
                 self._resting.cancel()
@@ -100,7 +120,7 @@ class MailboxWork:
         if key not in self._told:
             self._told.add(key)
             kind = None if self._answerer is None else self._answerer.kind
-            inbox = os.fsencode(self._places.inbox).decode(errors="replace")
+            inbox = _text(str(self._places.inbox))
             await self._observe(Waiting(state.session_id, state.sequence_number, inbox, kind))
 
     async def _remark(self, text: str) -> None:
@@ -114,3 +134,8 @@ class MailboxWork:
         self._stopped = True
         self._session.stop()
         self._resting.cancel()
+
+
+def _text(name: str) -> str:
+    """A name as text, whatever bytes it has."""
+    return os.fsencode(name).decode(errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,16 @@ async def test_a_command_reads_the_outbox_and_writes_the_answer(
         outbox.read_bytes() + f"{tmp_path}\na b\n'c'".encode()
     )
     assert not (outbox.parent / "journal").exists()
+
+
+async def test_a_command_has_all_of_the_environment_that_can_be_passed_on(
+    outbox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPTIND", "abc")
+    monkeypatch.setenv("HUGE", "x" * 131_000)
+    monkeypatch.setenv("ODD", os.fsdecode(b"caf\xe9"))
+    monkeypatch.setenv("FINE", "y")
+    assert await command('printf %s "$FINE${HUGE:-no}${ODD:-no}"', outbox) == b"ynono"
 
 
 async def test_a_command_that_fails_says_its_last_words(outbox: Path) -> None:

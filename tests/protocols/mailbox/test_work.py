@@ -150,6 +150,16 @@ async def test_one_round_may_be_answered_by_ours(bench: Bench) -> None:
 
 
 @pytest.mark.rule("I17")
+@pytest.mark.fault("mailbox", "whoever answers never gives a command", "the third answer is the last that is asked for")
+async def test_whoever_never_gives_a_command_is_not_asked_for_ever(bench: Bench) -> None:
+    scripted = Scripted("no", "I cannot", "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]", *["sorry"] * 9)
+    async with working(bench, scripted) as work:
+        with pytest.raises(AnswerFailed, match=r"^3 answers in a row had no command"):
+            await work.run()
+    assert len(scripted.asked) == 6
+
+
+@pytest.mark.rule("I17")
 async def test_where_there_is_no_answer_the_session_can_go_on_later(bench: Bench) -> None:
     async with working(bench, Scripted("fail")) as work:
         with pytest.raises(AnswerFailed, match="no model"):
