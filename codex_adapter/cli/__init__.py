@@ -33,6 +33,8 @@ commands:
   serve       many runs at once, for a supervisor: JSON-RPC on stdin and stdout
   operations  files and commands of an agent, in a workspace, by a policy
   mailbox     a task for a model that no network reaches, by files that you carry
+  turn        one turn of a conversation, in an environment that spaces make up
+  space       whether a space is fine, and what is in it
   demo        a real run that needs neither account nor network
   doctor      what is installed, and whether it fits
   schema      the JSON Schema of every record and of the request
@@ -47,7 +49,19 @@ examples:
   git diff | codex-adapter run --sandbox read-only
   codex-adapter replay recorded.jsonl
 """
-_COMMANDS: Final = ("run", "replay", "serve", "operations", "mailbox", "view", "demo", "doctor", "schema")
+_COMMANDS: Final = (
+    "run",
+    "replay",
+    "serve",
+    "operations",
+    "mailbox",
+    "turn",
+    "space",
+    "view",
+    "demo",
+    "doctor",
+    "schema",
+)
 _USAGE_STATUS: Final = 2
 
 

@@ -53,6 +53,10 @@ def _command(name: str) -> Command:
             from codex_adapter.cli.operations import COMMAND  # noqa: PLC0415
         case "mailbox":
             from codex_adapter.cli.mailbox import COMMAND  # noqa: PLC0415
+        case "turn":
+            from codex_adapter.cli.turn import COMMAND  # noqa: PLC0415
+        case "space":
+            from codex_adapter.cli.space import COMMAND  # noqa: PLC0415
         case "demo":
             from codex_adapter.cli.demo import COMMAND  # noqa: PLC0415
         case "doctor":

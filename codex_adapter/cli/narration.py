@@ -14,7 +14,7 @@ from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.advice import ADVICE
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
-__all__ = ["Line", "Narrator", "Tone", "call_label", "printable"]
+__all__ = ["Line", "Narrator", "Tone", "bare_command", "call_label", "first_line", "last_lines", "printable"]
 
 Tone: TypeAlias = Literal[
     "answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"
@@ -156,21 +156,22 @@ def call_label(call: ToolCall) -> str:
     """A tool call in one line of safe text: the command, the files, or the name of what was called."""
     given, kind = call.input, call.tool.kind
     if given is not None and given.command is not None:
-        return f"$ {_first_line(_bare_command(given.command.text))}"
+        return f"$ {first_line(bare_command(given.command.text))}"
     if given is not None and given.changes is not None:
-        return f"files: {_first_line(_changes(given.changes))}"
+        return f"files: {first_line(_changes(given.changes))}"
     if given is not None and given.query is not None and given.query.text:
-        return f"search: {_first_line(given.query.text)}"
+        return f"search: {first_line(given.query.text)}"
     name = call.tool.tool_name
-    return f"{kind}: {_first_line(name)}" if name else kind
+    return f"{kind}: {first_line(name)}" if name else kind
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """The first line of a text, safe and not long, with a sign that there is more."""
     line, _, more = printable(text).strip().partition("\n")
     return line[:_OUTPUT_WIDTH] + ("…" if more or len(line) > _OUTPUT_WIDTH else "")
 
 
-def _bare_command(command: str) -> str:
+def bare_command(command: str) -> str:
     """What the shell was given, without the shell that the CLI puts around every command."""
     try:
         words = shlex.split(command)
@@ -199,5 +200,10 @@ def _tail(call: ToolCall) -> list[Line]:
     if output is None:
         return []
     said = output.error or output.aggregated_output or output.result
-    lines = printable(said.text).strip().split("\n") if said is not None and said.text.strip() else []
+    return [] if said is None else last_lines(said.text)
+
+
+def last_lines(output: str) -> list[Line]:
+    """The end of an output, a few lines of safe text that are not long."""
+    lines = printable(output).strip().split("\n") if output.strip() else []
     return [Line("output", line[:_OUTPUT_WIDTH]) for line in lines[-_OUTPUT_LINES:]]

@@ -76,15 +76,18 @@ def text_view(output: Output) -> Callable[[], View]:
     return PlainView
 
 
-def line_printer(output: Output) -> Callable[[Iterable[Line]], bytes]:
-    """What shows the lines of a run that is over: in colours under the same conditions as `text_view` (C7)."""
+def line_printer(output: Output, *, unbroken: bool = False) -> Callable[[Iterable[Line]], bytes]:
+    """What shows lines of which none is live: in colours under the same conditions as `text_view` (C7).
+
+    With `unbroken` no line is broken but by the terminal itself: a command that is copied from it stays in one piece.
+    """
     if can_show_colours(output):
         try:
             from codex_adapter.cli.pretty import StyledLines  # noqa: PLC0415 - as above
         except ImportError:
             pass
         else:
-            return StyledLines(output.fd)
+            return StyledLines(output.fd, unbroken=unbroken)
     from codex_adapter.cli.plain import plain_text  # noqa: PLC0415 - as above
 
     return plain_text

@@ -22,6 +22,8 @@ from .command import ADAPTER, Cli
         (["replay", "--help"], "examples:\n  codex-adapter replay"),
         (["mailbox", "--help"], "examples:\n  codex-adapter mailbox"),
         (["mailbox", "start", "--help"], "examples:\n  codex-adapter mailbox"),
+        (["turn", "--help"], "examples:\n  codex-adapter turn"),
+        (["space", "--help"], "examples:\n  codex-adapter space"),
         (["demo", "--help"], "examples:\n  codex-adapter demo"),
         (["doctor", "--help"], "examples:\n  codex-adapter doctor"),
         (["schema", "--help"], "examples:\n  codex-adapter schema"),

@@ -17,6 +17,8 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: list[dict[str, Any]] = []
+        self.answered = trio.Event()
+        """Set once the assistant has said something."""
 
     @property
     def callbacks(self) -> SessionCallbacks:
@@ -26,6 +28,8 @@ class Listener:
     async def _hear(self, event: AgentEvent) -> None:
         await trio.lowlevel.checkpoint()
         self.told.append(msgspec.json.decode(msgspec.json.encode(event)))
+        if self.told[-1].get("role") == "assistant":
+            self.answered.set()
 
     @property
     def bare(self) -> list[dict[str, Any]]:

@@ -217,8 +217,7 @@ async def test_a_cancelled_turn_leaves_nothing(tmp_path: Path) -> None:
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(desk.client.run_turn, desk.request(), listener.callbacks)
-            while "message" not in listener.shape[2:]:
-                await trio.sleep(0.01)
+            await listener.answered.wait()
             nursery.cancel_scope.cancel()
     assert "complete" not in listener.shape
 

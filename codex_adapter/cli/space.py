@@ -1,0 +1,93 @@
+"""`codex-adapter space`: whether a space is fine, and what is in it (C14)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from typing_extensions import override
+
+from codex_adapter import CodexConfig
+from codex_adapter.cli.arguments import Command, Parser, one_of
+from codex_adapter.cli.narration import Line, printable
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.turn_client import open_client, said
+from codex_adapter.cli.turn_options import add_space_options, asp_home, check_texts, space_reference
+from codex_adapter.cli.views import line_printer
+from codex_adapter.protocols.turns.wire import (
+    AgentSpacesError,
+    DescribeRequest,
+    DescribeResponse,
+    ResolveRequest,
+    ResolveResponse,
+    SpaceSpec,
+)
+from codex_adapter.records import encode_lines
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Looks at a space, and writes nothing anywhere.
+
+  check DIR      whether it is fine, with all that it depends on
+  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and asked
+
+exit status: 0 when the space is fine; 1 when it is not; 2 for a wrong command line; 125 for any other failure; 128+n
+when we were asked to stop by SIGINT, SIGTERM or SIGHUP.
+"""
+_EXAMPLES = """\
+  codex-adapter space check spaces/review
+  codex-adapter space describe --format jsonl spaces/review | jq '.tools'
+"""
+_CHECK, _DESCRIBE = "check", "describe"
+_NOT_FINE: Final = 1
+
+
+class _SpaceParser(Parser):
+    def __init__(self) -> None:
+        super().__init__("space", "check|describe DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
+        self.add_argument("action", type=one_of(_CHECK, _DESCRIBE), metavar="ACTION", help="check or describe")
+        self.add_argument("directory", metavar="DIR", help="the directory with its space.toml")
+        add_space_options(self)
+
+    @override
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        options = super().read(words)
+        check_texts(options)
+        return options
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    client = open_client(CodexConfig())
+    home, spec = asp_home(options), SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),))
+    answer: ResolveResponse | DescribeResponse = ResolveResponse(ok=False)
+    with stop.interrupting():
+        answer = await client.resolve(ResolveRequest(asp_home=home, spec=spec))
+        if answer.ok and options.action == _DESCRIBE:
+            answer = await client.describe(DescribeRequest(asp_home=home, spec=spec))
+    if stop.exit_status is not None:
+        return stop.exit_status
+    if options.format == "jsonl" or (options.format is None and not output.is_terminal):
+        await output.write(encode_lines((answer,)))
+    else:
+        await output.write(line_printer(output, unbroken=True)(_lines(answer)))
+    return _NOT_FINE if isinstance(answer, ResolveResponse) and not answer.ok else 0
+
+
+def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:
+    match answer:
+        case ResolveResponse(ok=True):
+            yield Line("ok", "the space is fine")
+        case ResolveResponse(error=error):
+            yield Line("failed", said(error or AgentSpacesError(message="the space is not fine")))
+        case DescribeResponse():
+            for what in ("hooks", "skills", "tools"):
+                names = getattr(answer, what)
+                yield Line("notice", f"{what}: {', '.join(map(printable, names)) or 'none'}")
+            for name in answer.unanswered:
+                yield Line("warning", f"MCP server {printable(name)} did not answer, so its tools are not known")
+
+
+COMMAND = Command(_SpaceParser, _perform)

@@ -1,0 +1,97 @@
+"""`codex-adapter turn`: one turn of a conversation, in an environment that spaces make up (C13)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shlex
+from collections.abc import Callable
+from typing import Final
+
+from codex_adapter import CodexConfig, InvalidRequestError
+from codex_adapter.cli.arguments import Command
+from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
+from codex_adapter.cli.inputs import read_input
+from codex_adapter.cli.narration import Line, printable
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.turn_client import open_client, said
+from codex_adapter.cli.turn_options import TurnParser, backend_config, spec_words, turn_request
+from codex_adapter.cli.turn_words import TurnWords
+from codex_adapter.cli.views import line_printer
+from codex_adapter.protocols.turns.wire import (
+    AgentEvent,
+    RunTurnRequest,
+    RunTurnResponse,
+    SessionCallbacks,
+)
+from codex_adapter.records import encode_lines
+
+__all__ = ["COMMAND"]
+
+_FAILED: Final = 1
+_NOT_RESOLVED: Final = 2
+
+
+async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
+    config = backend_config(options)
+    client = open_client(config)
+    told: RunTurnResponse | None = None
+    for_a_program = options.format == "jsonl" or (options.format is None and not output.is_terminal)
+    show = _show_events() if for_a_program else _show_words(output)
+    # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
+    with stop.interrupting():
+        request = turn_request(options, await _prompt(options), secrets.token_hex(8))
+
+        async def on_event(event: AgentEvent) -> None:
+            if text := show(event):
+                await output.write(text)
+
+        told = await client.run_turn(request, SessionCallbacks(on_event))
+    if told is None:
+        return stop.exit_status or FAILURE_STATUS
+    if not for_a_program and told.harness_session_id is not None:
+        await output.write(line_printer(output, unbroken=True)([_way_on(told.harness_session_id, request, config)]))
+    error = told.result.error
+    if error is not None:
+        complain(said(error))
+    if told.result.success:
+        return 0
+    return _NOT_RESOLVED if error is not None and error.code == "resolve_failed" else _FAILED
+
+
+def _show_events() -> Callable[[AgentEvent], bytes]:
+    return lambda event: encode_lines((event,))
+
+
+def _show_words(output: Output) -> Callable[[AgentEvent], bytes]:
+    words, text = TurnWords(), line_printer(output, unbroken=True)
+    return lambda event: text(words.tell(event))
+
+
+def _way_on(session: str, request: RunTurnRequest, config: CodexConfig) -> Line:
+    words = ["codex-adapter", "turn", "--session", session, *spec_words(request)]
+    words += ["--asp-home", request.asp_home, "--cwd", request.cwd]
+    words += [] if config.binary is None else ["--codex", str(config.binary)]
+    words += [] if config.codex_home is None else ["--codex-home", str(config.codex_home)]
+    return Line("notice", f"go on with: {printable(shlex.join(words))}")
+
+
+async def _prompt(options: argparse.Namespace) -> str:
+    """What is to be done: the argument, or all of standard input. Raises `UsageError`."""
+    given: str | None = options.prompt
+    if given is None and os.isatty(0):
+        raise UsageError("a prompt is missing; give it as an argument, or pipe it to standard input")
+    try:
+        prompt = (await read_input("-")).decode() if given in (None, "-") else str(given)
+    except UnicodeError:
+        raise UsageError("the prompt must be UTF-8") from None
+    except (OSError, InvalidRequestError):
+        raise UsageError("the prompt cannot be read: standard input gives an error, or too much") from None
+    if not prompt.strip() or "\0" in prompt:
+        raise UsageError("the prompt must be a text that is not empty, without NUL; say what the agent is to do")
+    return prompt
+
+
+COMMAND = Command(TurnParser, _perform)

@@ -1,0 +1,36 @@
+"""What needs packages that not everybody installs: the client of turns, and how its errors are said (C13, C14)."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from codex_adapter import CodexConfig
+from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.narration import printable
+from codex_adapter.protocols.turns.wire import AgentSpacesError
+
+if TYPE_CHECKING:
+    from codex_adapter.protocols.turns.client import AgentSpacesClient
+
+__all__ = ["open_client", "said"]
+
+_EXTRA: Final = ("httpx2", "semantic_version", "tomli_w")
+_OPTIONS: Final = {"harnessSessionId": "--session", "aspHome": "--asp-home"}
+_MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")
+
+
+def open_client(config: CodexConfig) -> AgentSpacesClient:
+    """A client whose harness runs the CLI so. Raises `UsageError` where a package is missing."""
+    if any(find_spec(name) is None for name in _EXTRA):
+        raise UsageError("a package for turns is missing; install codex-adapter[turns]")
+    from codex_adapter.protocols.turns.client import create_agent_spaces_client  # noqa: PLC0415 - see above
+    from codex_adapter.protocols.turns.harnesses import CodexHarness  # noqa: PLC0415
+
+    return create_agent_spaces_client([CodexHarness(config)])
+
+
+def said(error: AgentSpacesError) -> str:
+    """What an error says, in one line, with options in the place of the members of a request (U6)."""
+    return _MEMBER.sub(lambda member: _OPTIONS[member[1]], " ".join(printable(error.message).split()))

@@ -1,0 +1,185 @@
+"""The options of `turn`, and the request that they make (C13); what `space` has of them, too (C14)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from typing_extensions import override
+
+from codex_adapter import CodexConfig
+from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, one_of
+from codex_adapter.cli.backend_options import read_environment
+from codex_adapter.cli.complaints import UsageError
+from codex_adapter.protocols.turns.wire import RunTurnRequest, SpaceSpec, Target
+
+__all__ = [
+    "TurnParser",
+    "add_space_options",
+    "asp_home",
+    "check_texts",
+    "space_reference",
+    "spec_words",
+    "turn_request",
+]
+
+_DESCRIPTION = """\
+One turn of a conversation with an agent, in an environment that spaces make up: instructions, skills, hooks, MCP
+servers, settings. Its events come as JSON Lines, the last one is complete; --session goes on with the conversation,
+with the same spaces or with others.
+
+exit status: 0 when the turn went well; 1 when it failed; 2 for a wrong command line, or spaces that cannot be resolved;
+125 for any other failure; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP: then no event comes any more.
+"""
+_EXAMPLES = """\
+  codex-adapter turn --space space:path:spaces/review 'Review the last commit'
+  codex-adapter turn --space space:house@^1 --space space:path:. --session ID 'Now mend what you found'
+  codex-adapter turn --target review --target-dir ~/src/project --cwd ~/src/project - < prompt.md
+"""
+_HARNESS: Final = "codex"
+_BY_PATH: Final = "space:path:"
+_NOT_EMPTY: Final = ("space", "attach", "directory", "cwd", "asp_home", "target_dir", "codex", "codex_home")
+
+
+class TurnParser(Parser):
+    """Reads the command line of `turn`."""
+
+    def __init__(self) -> None:
+        super().__init__("turn", "(--space REF... | --target NAME) [OPTIONS] [PROMPT]", _DESCRIPTION, _EXAMPLES)
+        add = self.add_argument
+        add("prompt", nargs="?", metavar="PROMPT", help="what to do; standard input when it is - or left out")
+        add("--space", action="append", metavar="REF", help="a space, the last one wins; repeatable")
+        add("--target", action=Once, metavar="NAME", help="instead of spaces, a target of asp-targets.toml")
+        add("--target-dir", action=Once, metavar="DIR", help="where that file is (default: here)")
+        add("--harness", action=Once, type=one_of(_HARNESS), metavar="ID", help=f"whose agent (default: {_HARNESS})")
+        add("--session", action=Once, metavar="ID", help="go on with this conversation")
+        add("--model", action=Once, metavar="PROVIDER/NAME", help="the model to use")
+        add("--cwd", action=Once, metavar="DIR", help="where the agent works (default: here)")
+        add(
+            "--env",
+            action="append",
+            metavar="NAME[=VALUE]",
+            help="set a variable for the agent, or copy it; repeatable",
+        )
+        add("--attach", action="append", metavar="FILE", help="a file for the agent, images as images; repeatable")
+        add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
+        add(
+            "--codex-home", action=Once, metavar="DIR", help="whose login and settings (default: $CODEX_HOME, ~/.codex)"
+        )
+        add_space_options(self)
+
+    @override
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """As `Parser.read`, all of it checked that needs nothing but the words."""
+        options = super().read(words)
+        check_texts(options)
+        if bool(options.space) == (options.target is not None):
+            raise UsageError("give either --space, once or more, or --target")
+        if options.target_dir is not None and options.target is None:
+            raise UsageError("--target-dir is for --target; leave it out, or give both")
+        return options
+
+
+def add_space_options(parser: Parser) -> None:
+    """Add what all commands with spaces take."""
+    add = parser.add_argument
+    add("--asp-home", action=Once, metavar="DIR", help="registry and state of spaces (default: $ASP_HOME, ~/.asp)")
+    form = "jsonl, or pretty (default: pretty on a terminal, else jsonl)"
+    add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
+
+
+def check_texts(options: argparse.Namespace) -> None:
+    """Whether each value is text, and paths are none that is empty. Raises `UsageError`."""
+    for name, value in vars(options).items():
+        option = f"--{name.replace('_', '-')}" if name not in ("prompt", "directory") else f"the {name}"
+        for text in [value] if isinstance(value, str) else value or ():
+            if not _is_text(text):
+                raise UsageError(f"{option} must be UTF-8, without NUL")
+            if not text and name in _NOT_EMPTY:
+                raise UsageError(f"{option} must not be empty")
+
+
+def asp_home(options: argparse.Namespace) -> str:
+    """Where registry and state of spaces are: by the option, the environment, or in the user's home.
+
+    Raises `UsageError`.
+    """
+    given: str | None = options.asp_home or os.environ.get("ASP_HOME") or None
+    try:
+        place = str(Path.home() / ".asp") if given is None else given
+    except RuntimeError:
+        raise UsageError("--asp-home is missing, and you have no home; give the directory") from None
+    if not _is_text(place):
+        raise UsageError("--asp-home must be UTF-8; give another directory than that of your environment")
+    return _absolute(place)
+
+
+def backend_config(options: argparse.Namespace) -> CodexConfig:
+    """How the CLI is run; its home is linked to from elsewhere, and so is absolute."""
+    home = None if options.codex_home is None else _absolute(options.codex_home)
+    return CodexConfig(binary=options.codex, codex_home=home)
+
+
+def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTurnRequest:
+    """The request of the options; `run_id` is what the turn is called on its events. Raises `UsageError`."""
+    env = read_environment(options.env or ())
+    if not all(name and _is_text(name + value) for name, value in env.items()):
+        raise UsageError("--env must be NAME=VALUE or NAME, in UTF-8")
+    cwd = _absolute("." if options.cwd is None else options.cwd)
+    if not Path(cwd).is_dir():
+        raise UsageError("--cwd: there is no such directory; make it first")
+    return RunTurnRequest(
+        external_session_id=run_id if options.session is None else options.session,
+        external_run_id=run_id,
+        asp_home=asp_home(options),
+        spec=_spec(options),
+        harness=options.harness or _HARNESS,
+        cwd=cwd,
+        prompt=prompt,
+        model=options.model,
+        harness_session_id=options.session,
+        env=env,
+        attachments=tuple(map(_absolute, options.attach or ())),
+    )
+
+
+def spec_words(request: RunTurnRequest) -> list[str]:
+    """The options by which the same environment is asked for from anywhere."""
+    target = request.spec.target
+    if target is not None:
+        return ["--target", target.target_name, "--target-dir", target.target_dir]
+    return [word for reference in request.spec.spaces or () for word in ("--space", reference)]
+
+
+def _spec(options: argparse.Namespace) -> SpaceSpec:
+    if options.target is not None:
+        directory = _absolute("." if options.target_dir is None else options.target_dir)
+        return SpaceSpec(target=Target(target_name=options.target, target_dir=directory))
+    return SpaceSpec(spaces=tuple(map(space_reference, options.space)))
+
+
+def space_reference(reference: str) -> str:
+    """A reference by a path is one from here on the command line; others are as they are given (Z3)."""
+    path = reference.removeprefix(_BY_PATH)
+    return reference if path in ("", reference) else _BY_PATH + _absolute(path)
+
+
+def _absolute(path: str) -> str:
+    """From here on; a link stays as it is. Raises `UsageError`."""
+    try:
+        absolute = str(Path(path).absolute())
+    except OSError:
+        raise UsageError("the directory that you are in is no more; go to another one") from None
+    if not _is_text(absolute):
+        raise UsageError("the directory that you are in has a path that is not UTF-8; go to another one")
+    return absolute
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and "\0" not in value and bool(value.encode() or True)
+    except UnicodeError:
+        return False

@@ -1,0 +1,86 @@
+"""`codex-adapter turn` with the real CLI: a conversation by the command line, and one that is broken off."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+from typing import Any
+
+import pytest
+
+from codex_adapter.testing import Shell, answer, script
+
+from ..protocols.turns.event_rules import check_events
+from .commands import Told, running, told
+from .stage import SOON, Stage
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("C13", "U8")]
+
+
+def words(stage: Stage, *more: str) -> list[str]:
+    """The command line; the space is in the directory that the command is started in."""
+    space = stage.workspace / "house"
+    if not space.exists():
+        (space / "skills" / "greeting").mkdir(parents=True)
+        (space / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nAhoy.\n")
+        (space / "space.toml").write_text('schema = 1\nid = "house"\n')
+        (space / "AGENTS.md").write_text("Be brief, says the house.\n")
+    place = ["--codex", str(stage.release.binary), "--asp-home", str(stage.root / "asp")]
+    return ["--space", "space:path:house", *place, *more]
+
+
+def turn(stage: Stage, *more: str) -> Told:
+    """The command from its start to its end."""
+    with running(stage, "turn", *words(stage, *more)) as process:
+        return told(process)
+
+
+def checked(done: Told) -> dict[str, Any]:
+    """The last event of a turn that went well."""
+    assert (done.status, done.stderr) == (0, b"")
+    first, *_, last = done.records
+    check_events(done.records, first["externalSessionId"], first["externalRunId"])
+    return dict(last)
+
+
+@pytest.mark.smoke
+def test_a_conversation_goes_on_from_one_command_to_the_next(stage: Stage) -> None:
+    stage.release.needs(0, 77, what="skills")
+    pause = stage.release.pause
+    with stage.model(
+        script(answer(Shell("echo one"), delay=pause), answer("One.", delay=pause), answer("Two.", delay=pause))
+    ) as server:
+        first = turn(stage, "Say one.")
+        key = checked(first)["harnessSessionId"]
+        [call] = [record for record in first.records if record["type"] == "tool_call"]
+        [result] = [record for record in first.records if record["type"] == "tool_result"]
+        assert call["toolUseId"] == result["toolUseId"]
+        assert result["output"]["output"].strip() == "one"
+        second = turn(stage, "--session", key, "--format", "pretty", "Say two.")
+        requests = [json.dumps(request["input"]) for request in server.requests]
+    assert (second.status, second.stderr) == (0, b"")
+    *said, way = second.stdout.decode().splitlines()
+    assert said[-2:] == ["Two.", "+ the turn is complete"]
+    assert shlex.split(way)[5:10] == ["turn", "--session", key, "--space", f"space:path:{stage.workspace}/house"]
+    assert all(text in requests[2] for text in ("Say one.", "One.", "Say two.", "Be brief, says the house."))
+    assert not (stage.home / "sessions").exists()
+
+
+def test_a_turn_that_a_signal_broke_off_leaves_nothing_and_is_gone_on_with(stage: Stage) -> None:
+    stage.release.needs(0, 77, what="skills")
+    pause = stage.release.pause
+    with stage.model(script(answer("One.", delay=pause), answer("slow", delay=1000))) as server:
+        key = checked(turn(stage, "Say one."))["harnessSessionId"]
+        with running(stage, "turn", *words(stage, "--session", key, "Say two.")) as process:
+            assert server.wait_for_requests(2, timeout=SOON)
+            process.send_signal(signal.SIGTERM)
+            stopped = told(process)
+    assert (stopped.status, stopped.stderr) == (143, b"")
+    assert "complete" not in {record["type"] for record in stopped.records}
+    with stage.model(script(answer("Three.", delay=pause))) as server:
+        last = checked(turn(stage, "--session", key, "Say three."))
+        asked = json.dumps(server.requests[0]["input"])
+    assert (last["harnessSessionId"], last["result"]["finalOutput"]) == (key, "Three.")
+    assert "Say one." in asked
+    assert "One." in asked
