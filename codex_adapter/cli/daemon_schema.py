@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import msgspec
 
+from codex_adapter.cli.turns_service import TURN_METHODS, TurnEventParams
 from codex_adapter.protocols.supervisor.jsonrpc import Error
 from codex_adapter.protocols.supervisor.wire import METHODS, Method
 
 __all__ = ["message_definitions"]
 
+_METHODS: Final[Mapping[str, Method]] = {**METHODS, **TURN_METHODS}
 _REF: Final = "#/$defs/{name}"
 _VERSION: Final = {"const": "2.0"}
 _ID: Final = {"type": ["string", "number", "null"]}
@@ -33,19 +35,23 @@ def message_definitions() -> dict[str, Any]:
 
     They refer to `EventRecord`, `CompletedRecord`, `FailedRecord` and `RunRequest`, which must stand beside them.
     """
-    kinds = {kind for method in METHODS.values() for kind in method if kind is not None}
-    _, definitions = msgspec.json.schema_components((*kinds, Error), ref_template=_REF)
+    kinds = {kind for method in _METHODS.values() for kind in method if kind is not None}
+    _, made = msgspec.json.schema_components((*kinds, Error, TurnEventParams), ref_template=_REF)
+    # Defaults are tuples in it, too.
+    definitions: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
     for name, field in _UNTYPED:
         definitions[name]["properties"][field] = _UNTYPED[name, field]
     for name, definition in definitions.items():
-        if not name.endswith("Params") and name != "Affected":
+        if not name.endswith(("Params", "Request")) and name != "Affected":
             optional = [field for field, schema in definition["properties"].items() if schema.pop("default", 0) is None]
             definition["required"] = [field for field in definition["properties"] if field not in optional]
     definitions["RpcError"] = {**definitions.pop("Error"), "title": "RpcError"}
-    requests = {f"{_title(name)}Call": _call(name, method) for name, method in METHODS.items()}
-    answers = {f"{_title(name)}Answer": _answer(method) for name, method in METHODS.items() if method.result}
+    requests = {f"{_title(name)}Call": _call(name, method) for name, method in _METHODS.items()}
+    answers = {f"{_title(name)}Answer": _answer(method) for name, method in _METHODS.items() if method.result}
     answers["Refusal"] = _object("An error in place of a result.", id=_ID, error=_ref("RpcError"))
     told = {f"{_title(name)}Notification": _notification(name, *of) for name, of in _NOTIFICATIONS.items()}
+    event = _object("What is told of a turn.", method={"const": "turns/event"}, params=_ref("TurnEventParams"))
+    told["TurnsEventNotification"] = event
     return {
         **definitions,
         **requests,

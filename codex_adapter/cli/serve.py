@@ -16,6 +16,7 @@ from codex_adapter.cli.backend_options import add_backend_options, read_config, 
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.turns_service import turn_services
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.cli.wires import ServiceManager, StandardWires
 from codex_adapter.core.bounds import TEXT_LIMIT
@@ -87,6 +88,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         journal=None if options.journal is None else _journal(options.journal),
         drain_on_eof=options.on_eof == "drain",
         notify=ServiceManager(os.environ).notify,
+        services=turn_services(config),
     )
     # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
     gc.freeze()

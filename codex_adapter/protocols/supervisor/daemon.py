@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from codex_adapter.protocols.supervisor.jsonrpc import (
 from codex_adapter.protocols.supervisor.outbox import Outbox
 from codex_adapter.protocols.supervisor.params import read_params
 from codex_adapter.protocols.supervisor.requests import read_request, refused
+from codex_adapter.protocols.supervisor.services import Service, ServiceCalls
 from codex_adapter.protocols.supervisor.slots import Slots
 from codex_adapter.protocols.supervisor.wires import Wires
 
@@ -38,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What a daemon is, and how it deals with its supervisor (C9).
 
     `containment` finds out at which level runs are held; `notify` is told how the daemon stands, as J16 says it.
+    `services` are further methods by their names.
     """
 
     server: wire.ServerInfo
@@ -46,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal | None
     drain_on_eof: bool
     notify: Callable[[str], None]
+    services: Mapping[str, Service] = {}
 
 
 class Daemon:
@@ -63,6 +66,7 @@ class Daemon:
         self._slots = Slots(settings.limits.max_runs, queue=settings.limits.queue)
         self._runs: dict[str, HostedRun] = {}
         self._run_ended = trio.lowlevel.ParkingLot()
+        self._calls = ServiceCalls(self._slots, self.outbox, self._run_ended.unpark_all)
         self._initialized = self._stopping = False
         self._handlers: dict[str, _Handler] = {
             "initialize": self._initialize,
@@ -87,9 +91,12 @@ class Daemon:
         first = "exit" if call.id is None else "initialize"
         if not self._initialized and call.method not in (first, "exit"):
             raise Fault(NOT_INITIALIZED, "the first request must be initialize")
+        if (service := self._settings.services.get(call.method)) is not None:
+            return await self._serve(service, read_params(call.params, service.params), taken_up)
         if call.method not in self._handlers:
             missing = "journal; start the daemon with --journal DIR" if call.method in wire.METHODS else "such method"
-            raise Fault(METHOD_NOT_FOUND, f"there is no {missing}; there are {', '.join(self._handlers)}")
+            names = ", ".join([*self._handlers, *self._settings.services])
+            raise Fault(METHOD_NOT_FOUND, f"there is no {missing}; there are {names}")
         params = read_params(call.params, wire.METHODS[call.method].params)
         return await self._handlers[call.method](params, taken_up)
 
@@ -130,9 +137,12 @@ class Daemon:
             journal=self._settings.journal is not None,
         )
 
+    async def _serve(self, service: Service, params: msgspec.Struct, taken_up: Callable[[], None]) -> object:
+        self._refuse_when_stopping()
+        return await self._calls.carry_out(service, params, taken_up)
+
     async def _start(self, params: wire.StartParams, taken_up: Callable[[], None]) -> wire.StartResult:
-        if self._stopping:
-            raise Fault(RUN_REFUSED, "the daemon is shutting down", {"kind": "shutting_down"})
+        self._refuse_when_stopping()
         run_id = params.run_id or uuid.uuid4().hex
         if run_id in self._runs:
             raise Fault(INVALID_PARAMS, "runId is that of a live run; give another one, or none")
@@ -193,7 +203,7 @@ class Daemon:
             self._cancel_runs()
         self._stop()
         taken_up()
-        while self._runs:
+        while self._runs or self._calls.live:
             await self._run_ended.park()
         return wire.Nothing()
 
@@ -205,6 +215,11 @@ class Daemon:
         self._stop()
         for run in self._runs.values():
             run.cancel()
+        self._calls.cancel()
+
+    def _refuse_when_stopping(self) -> None:
+        if self._stopping:
+            raise Fault(RUN_REFUSED, "the daemon is shutting down", {"kind": "shutting_down"})
 
     def _stop(self) -> None:
         if not self._stopping:

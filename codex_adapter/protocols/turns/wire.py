@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 __all__ = [
     "AgentEvent",
@@ -40,7 +40,11 @@ ErrorCode: TypeAlias = Literal["resolve_failed", "harness_session_not_found", "m
 SessionState: TypeAlias = Literal["running", "complete", "error"]
 Role: TypeAlias = Literal["user", "assistant"]
 LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
-_NO_ENV: Final[Mapping[str, str]] = MappingProxyType({})
+# What a request's members take, in the words by which they are refused.
+_Text: TypeAlias = Annotated[str, Meta(description="a string")]
+_TextOrNone: TypeAlias = Annotated[str | None, Meta(description="a string, or absent")]
+_Env: TypeAlias = Annotated[Mapping[str, str], Meta(description="an object whose values are strings")]
+_Paths: TypeAlias = Annotated[tuple[str, ...], Meta(description="a list of strings")]
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -59,6 +63,12 @@ class SpaceSpec(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     spaces: tuple[str, ...] | None = None
     target: Target | None = None
+
+
+_Spec: TypeAlias = Annotated[
+    SpaceSpec,
+    Meta(description="an object with spaces, a list of strings, or target, an object with targetName and targetDir"),
+]
 
 
 class AgentSpacesError(_Message, frozen=True, kw_only=True):
@@ -152,17 +162,17 @@ class SessionCallbacks(msgspec.Struct, frozen=True):
 class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One turn. The external ids come back on each event; `env` is passed on as it is (U1)."""
 
-    external_session_id: str
-    external_run_id: str
-    asp_home: str
-    spec: SpaceSpec
-    harness: str
-    cwd: str
-    prompt: str
-    model: str | None = None
-    harness_session_id: str | None = None
-    env: Mapping[str, str] = _NO_ENV
-    attachments: tuple[str, ...] = ()
+    external_session_id: _Text
+    external_run_id: _Text
+    asp_home: _Text
+    spec: _Spec
+    harness: _Text
+    cwd: _Text
+    prompt: _Text
+    model: _TextOrNone = None
+    harness_session_id: _TextOrNone = None
+    env: _Env = {}
+    attachments: _Paths = ()
 
 
 class RunTurnResponse(_Message, frozen=True, kw_only=True):
@@ -177,8 +187,8 @@ class RunTurnResponse(_Message, frozen=True, kw_only=True):
 class ResolveRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether this can be resolved."""
 
-    asp_home: str
-    spec: SpaceSpec
+    asp_home: _Text
+    spec: _Spec
 
 
 class ResolveResponse(_Message, frozen=True, kw_only=True):
@@ -191,8 +201,8 @@ class ResolveResponse(_Message, frozen=True, kw_only=True):
 class DescribeRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What there is in this."""
 
-    asp_home: str
-    spec: SpaceSpec
+    asp_home: _Text
+    spec: _Spec
 
 
 class DescribeResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -98,7 +98,7 @@ class _Reader:
                 yield from self._event(part["params"])
             elif method == "run/completed":
                 yield from self._completed(part["params"])
-            else:
+            elif method != "turns/event":
                 yield f"a notification that nobody knows: {method}"
 
     def supervisor_gone(self) -> None:

@@ -1,0 +1,78 @@
+"""Many conversations at once with the real CLI, held by the example in TypeScript over `serve`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ..protocols.turns.event_rules import check_events, check_response
+from .stage import Stage
+from .test_turns_many import CONVERSATIONS, TURNS, names, scenario, space
+
+pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U8", "U12")]
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "turns" / "conversation.mts"
+COMPILER = ("typescript@5.9.3", "@types/node@20")
+OPTIONS = ("--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "--outDir", "out")
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, compiled."""
+    place = tmp_path_factory.mktemp("typescript")
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        pytest.skip("node and npm are not installed")
+    install = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), *COMPILER]
+    if subprocess.run(install, cwd=place, capture_output=True, timeout=300, check=False).returncode:
+        pytest.skip("npm cannot install the compiler")
+    shutil.copy(EXAMPLE, place)
+    compiler = place / "node_modules" / ".bin" / "tsc"
+    done = subprocess.run([compiler, *OPTIONS, EXAMPLE.name], cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return place / "out" / "conversation.mjs"
+
+
+def test_twenty_conversations_of_ten_turns_at_once_from_another_language(stage: Stage, example: Path) -> None:
+    stage.release.needs(0, 77, what="skills")
+    plan = stage.root / "plan.json"
+    turn = {
+        "aspHome": str(stage.root / "asp"),
+        "spec": msgspec.to_builtins(space(stage.root / "asp")),
+        "harness": "codex",
+        "env": dict(stage.request().env),
+    }
+    talks = {}
+    for name in names():
+        cwd = stage.workspace / name
+        cwd.mkdir()
+        prompts = [f"I am {name}, and this is {number}." for number in range(TURNS)]
+        talks[name] = {"cwd": str(cwd), "prompts": prompts}
+    plan.write_text(json.dumps({"turn": turn, "conversations": talks}))
+    options = ["--codex", str(stage.release.binary), "--codex-home", str(stage.home)]
+    env = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"}
+    with stage.model(scenario(stage)):
+        done = subprocess.run(
+            ["node", example, plan, "--", *options], env=env, capture_output=True, text=True, timeout=1200, check=False
+        )
+    stage.oracle.check()
+    assert (done.returncode, done.stderr) == (0, "")
+    told = sorted(map(json.loads, done.stdout.splitlines()), key=lambda line: str(line["externalSessionId"]))
+    conversations = {name: list(turns) for name, turns in groupby(told, lambda line: line["externalSessionId"])}
+    assert list(conversations) == names()
+    for name, turns in conversations.items():
+        assert [turn["externalRunId"] for turn in turns] == [f"{name}/{number}" for number in range(TURNS)]
+        assert len({turn["response"]["harnessSessionId"] for turn in turns}) == 1
+        for number, turn in enumerate(turns):
+            check_events(turn["events"], name, turn["externalRunId"])
+            check_response(turn["response"], turn["events"])
+            assert turn["response"]["result"] == {"success": True, "finalOutput": f"{name} said {number}"}
+    assert len({turns[0]["response"]["harnessSessionId"] for turns in conversations.values()}) == CONVERSATIONS
