@@ -29,7 +29,8 @@ what came of it, until the model says that the task is done.
 exit status: 0 when the task is complete, or what was asked for is done; 75 when `once` found no answer; 2 for a wrong
 command line, or a mailbox that cannot be used so; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP, 141
 when nobody reads standard output any more: `resume` goes on; as for run when the agent that was to answer failed; 1
-when the mailbox cannot be read or written, or the command that was to answer failed.
+when the mailbox cannot be read or written, or the command that was to answer failed; 125 when standard output could
+not be written.
 """
 _EXAMPLES = """\
   codex-adapter mailbox start --workspace ~/src/project --mailbox ~/mailbox 'Fix the failing test'

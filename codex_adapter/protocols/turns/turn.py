@@ -46,10 +46,13 @@ class Turn:
 
     async def run(self) -> RunTurnResponse:
         """Run it, and tell of it."""
+        refusal = self._look_up()
         await self._bridge.tell(StateEvent, state="running")
         await self._bridge.tell(MessageEvent, role="user", content=self._request.prompt)
         translation = Translation(self._bridge)
         try:
+            if refusal is not None:
+                raise refusal
             result = await self._result(translation)
         except (TurnError, AdapterError, OSError) as error:
             if self._bridge.broken:
@@ -94,14 +97,11 @@ class Turn:
 
     async def _prepared(self) -> HarnessTurn:
         request = self._request
-        before = self._found()
+        before = self._conversation
         self._model = request.model or self._environment.model or (before.model if before else None)
         models = await self._harness.models() or ()
         if self._model is not None and self._model not in models:
             raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
-        if before is not None:
-            self._conversation = before
-            self._bridge.harness_session_id = before.session
         self._directory = (
             self._conversations.new_directory() if before is None else self._conversations.directory(before)
         )
@@ -116,16 +116,21 @@ class Turn:
             attachments=request.attachments,
         )
 
-    def _found(self) -> Conversation | None:
-        """The conversation that goes on; None for a new one. Raises `TurnError` where it is not there."""
+    def _look_up(self) -> TurnError | OSError | None:
+        """Find the conversation that goes on, if one does, so that each event has its key; gives why it cannot."""
         session = self._request.harness_session_id
         if session is None:
             return None
-        found = self._conversations.find(session)
+        try:
+            found = self._conversations.find(session)
+        except OSError as error:
+            return error
         if found is None or found.harness != self._harness.id:
             why = "there is no such session" if found is None else f"the session is one of harness {found.harness}"
-            raise TurnError(f"{why}; begin a new one, without harnessSessionId", "harness_session_not_found")
-        return found
+            return TurnError(f"{why}; begin a new one, without harnessSessionId", "harness_session_not_found")
+        self._conversation = found
+        self._bridge.harness_session_id = session
+        return None
 
     def _remember(self) -> None:
         """Write down the conversation as soon as its key is known: whoever is killed now goes on with it."""

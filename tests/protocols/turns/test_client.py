@@ -169,7 +169,7 @@ async def test_a_conversation_goes_on_after_everything_was_started_anew(desk: De
     desk.client = create_agent_spaces_client([desk.harness])
     told, listener = await desk.turn(harness_session_id=key)
     assert told["harnessSessionId"] == key
-    assert listener.told[0].get("harnessSessionId") is None
+    assert {event["harnessSessionId"] for event in listener.told} == {key}
     first, second = desk.harness.turns
     assert (first.session, second.session) == (None, key)
     assert first.directory == second.directory
