@@ -9,15 +9,12 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from ...cli.command import ADAPTER, SOON, Cli
-from ...kill_matrix.limits import TOGETHER, available, not_held
 from ...runtime.survivors import Survivors
-from ..operations.kills_life import GONE_WITHIN, Instant
+from ..mortal import GONE_WITHIN, Instant, Mortal
 from ..operations.kills_model import check
 from .kills_answers import LEDGER, InboxFile
 
@@ -67,9 +64,6 @@ class Life:
 
     def __init__(self, place: Place, instant: Instant | None, action: str, *words: str) -> None:
         self._place = place
-        self._instant = instant
-        self._timer: Timer | None = None
-        self._lines = 0
         self.killed = False
         self.status: int | None = None
         env = {**place.cli.env, **place.everyone.env}
@@ -80,14 +74,13 @@ class Life:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.stdin = None
-        self._arm()
+        self._mortal = Mortal(self._process, instant, place.commands, place.everyone)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The lines of its output, until it ends. Raises Broken where it leaves something, or ends as it should not."""
         assert isinstance(self._process.stdout, io.BufferedReader)
         for line in self._process.stdout:
-            self._lines += 1
-            self._arm()
+            self._mortal.begin_line()
             if line.endswith(b"\n"):
                 yield json.loads(line)
             else:
@@ -96,50 +89,17 @@ class Life:
 
     def abandon(self) -> None:
         """Leave nothing."""
-        self._disarm()
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.communicate()
-        self._place.commands.kill()
-        self._place.everyone.kill()
-
-    def _arm(self) -> None:
-        if self._instant is None or self._instant.line != self._lines:
-            return
-        if self._instant.seconds == 0:
-            self._kill(self._instant.also)
-            return
-        self._timer = Timer(self._instant.seconds, self._kill, (self._instant.also,))
-        self._timer.start()
-
-    def _disarm(self) -> None:
-        """Kill nothing from now on; what has begun of that is over then."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()
-
-    def _kill(self, also: str) -> None:
-        guards = []
-        if also == "guards" and not not_held(TOGETHER, available()[0], available()):
-            guards = [it.pid for it in self._place.everyone.now() if "guard.py" in it.argv]
-        if self._process.poll() is None:
-            os.kill(self._process.pid, signal.SIGKILL)
-            for pid in guards:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            if also == "group":
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
+        self._mortal.abandon()
 
     def _killed_now(self) -> bool:
         return self._process.wait(SOON) == -signal.SIGKILL
 
     def _bury(self) -> None:
         """See that it has ended as it should, and that nothing of its commands is left."""
-        self._disarm()
+        self._mortal.spare()
         _, errors = self._process.communicate(timeout=SOON)
         self.status = self._process.returncode
-        self.killed = self.status == -signal.SIGKILL and self._instant is not None
+        self.killed = self.status == -signal.SIGKILL and self._mortal.killed
         check(self.killed or self.status in (0, 75), f"ended with {self.status}: {errors!r}")
         left = self._place.commands.soon(GONE_WITHIN)
         check(left == [], f"left: {left}")

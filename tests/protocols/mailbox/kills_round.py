@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from ..operations.kills_life import GONE_WITHIN, Instant
+from ..mortal import GONE_WITHIN, Instant
 from ..operations.kills_model import check
 from .kills_answers import InboxFile, batches
 from .kills_life import Life, Place

@@ -10,10 +10,11 @@ from random import Random
 from typing import Final, NamedTuple
 
 from ...cli.command import ADAPTER, SOON
+from ..mortal import Instant
 from ..rounds import Broken
 from .kills_batches import LARGE, batches
 from .kills_ledger import Ledger
-from .kills_life import Instant, Killed, Life, Place
+from .kills_life import Killed, Life, Place
 from .kills_model import Model, check
 
 __all__ = ["Result", "Round", "play"]
