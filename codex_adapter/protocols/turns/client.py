@@ -102,7 +102,8 @@ async def _in_spaces(
 ) -> Environment:
     """What a spec comes to, looked up in a thread. Raises `TurnError`, with the code of what cannot be resolved."""
     try:
-        return await trio.to_thread.run_sync(partial(look, asp_home, _sought(spec), harness))
+        # Others may keep it waiting; who leaves it then is as one who was killed, which harms nothing.
+        return await trio.to_thread.run_sync(partial(look, asp_home, _sought(spec), harness), abandon_on_cancel=True)
     except SpaceError as error:
         raise TurnError(str(error), "resolve_failed") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,20 @@ async def test_a_cancelled_turn_leaves_nothing(tmp_path: Path) -> None:
             await listener.answered.wait()
             nursery.cancel_scope.cancel()
     assert "complete" not in listener.shape
+
+
+@pytest.mark.rule("U2", "Z9")
+async def test_a_turn_that_waits_for_another_writer_can_be_cancelled(desk: Desk) -> None:
+    await desk.turn()
+    with (desk.home / "state" / "lock").open() as lock, trio.fail_after(10):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        desk.space("two")
+        listener = Listener()
+        with trio.move_on_after(0.2) as scope:
+            request = desk.request(spec=SpaceSpec(spaces=("space:two",)))
+            await desk.client.run_turn(request, listener.callbacks)
+    assert scope.cancelled_caught
+    assert listener.told == []
 
 
 @pytest.mark.rule("U1")
