@@ -31,6 +31,7 @@ LAYERS = {
     "request": Layer(frozenset(), DATA),
     "records": Layer(VOCABULARY, DATA),
     "last_message": Layer(VOCABULARY, DATA),
+    "asking": Layer(frozenset({PUBLIC, "records", "last_message"}), DATA | {"trio"}),
     "core": Layer(VOCABULARY | {"core"}, DATA),
     "recording": Layer(VOCABULARY | {"core"}, DATA),
     "runtime": Layer(RUNTIME, DATA | {"trio"}),
@@ -38,7 +39,7 @@ LAYERS = {
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
     "protocols": Layer(
-        frozenset({PUBLIC, "events", "records", "last_message", "workspace", "protocols"}),
+        frozenset({PUBLIC, "events", "records", "last_message", "asking", "workspace", "protocols"}),
         DATA | {"trio", "inotify_simple", "httpx2", "semantic_version", "tomli_w"},
     ),
     "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),

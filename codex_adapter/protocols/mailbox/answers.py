@@ -6,27 +6,22 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol
 
 import trio
 from msgspec.structs import replace
 
-from codex_adapter import AdapterError, Completion, RunCancelled, RunHandle, RunRequest
-from codex_adapter.last_message import LastMessage
+from codex_adapter import AdapterError, Completion, Event, RunRequest
+from codex_adapter.asking import Asking, OpenRun
 from codex_adapter.protocols.mailbox.places import MailboxError
 from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
-from codex_adapter.records import encode_completion, encode_events, in_pieces
+from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.workspace import Workspace, WorkspaceError, run_command
 
-__all__ = ["AgentAnswers", "AnswerFailed", "Answerer", "CommandAnswers", "OpenRun"]
+__all__ = ["AgentAnswers", "AnswerFailed", "Answerer", "CommandAnswers"]
 
-OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandle]]
-"""Opens a run of the agent, as `CodexBackend.open_run` does."""
-
-_MUCH_TEXT: Final = 1024 * 1024
 _HELD: Final = {"agent_api.exec.non_interactive": True, "backend.codex.exec.sandbox_mode": "read-only"}
 """Whatever it changes or runs is a command of its answer."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -66,24 +61,16 @@ class AgentAnswers:
     kind: Literal["codex", "command"] = "codex"
 
     def __init__(self, open_run: OpenRun, request: RunRequest) -> None:
-        self._open_run = open_run
+        self._asking = Asking(open_run)
         self._request = request
-        self._run: RunHandle | None = None
-        self._scope = trio.CancelScope()
 
     def cancel(self) -> None:
         """End the run under way in order."""
-        if self._run is None:
-            self._scope.cancel()
-        else:
-            self._run.cancel()
+        self._asking.cancel()
 
     def kill(self) -> None:
         """End it at once."""
-        if self._run is None:
-            self._scope.cancel()
-        else:
-            self._run.kill()
+        self._asking.kill()
 
     async def answer(self, outbox: Path, journal: Path) -> bytes:
         """As `Answerer.answer`."""
@@ -93,37 +80,14 @@ class AgentAnswers:
             working_dir=str(outbox.parent),
             extensions={**self._request.extensions, **_HELD},
         )
-        message = LastMessage()
-        outcome: Completion | AdapterError = RunCancelled("cancelled")
-        with _Journal(journal) as records, trio.CancelScope() as self._scope:
-            try:
-                async with self._open_run(request) as run:
-                    try:
-                        self._run = run
-                        await _forward(run, message, records)
-                        outcome = await run.wait_completed()
-                    finally:
-                        self._run = None
-            except AdapterError as error:
-                outcome = error
+        with _Journal(journal) as records:
+            outcome, text = await self._asking.ask(request, records.write)
             records.end(outcome)
         if not isinstance(outcome, Completion):
             raise AnswerFailed(str(outcome), outcome)
-        text = message.text or outcome.final_text
-        if not outcome.status.success or outcome.turn != "completed" or not text:
+        if not text:
             raise AnswerFailed("the agent's run ended without an answer", outcome)
         return text.encode()
-
-
-async def _forward(run: RunHandle, message: LastMessage, records: _Journal) -> None:
-    while True:
-        try:
-            batch = await run.events.receive_batch()
-        except trio.EndOfChannel:
-            return
-        message.take(batch)
-        for events in in_pieces(batch, _MUCH_TEXT):
-            records.write(encode_events(events), next_seq=events[-1].seq + 1)
 
 
 class _Journal:
@@ -144,9 +108,9 @@ class _Journal:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def write(self, lines: bytes, *, next_seq: int) -> None:
-        self._next_seq = next_seq
-        self._append(lines)
+    async def write(self, events: Sequence[Event]) -> None:
+        self._next_seq = events[-1].seq + 1
+        self._append(encode_events(events))
 
     def end(self, outcome: Completion | AdapterError) -> None:
         self._append(encode_completion(self._next_seq, outcome))

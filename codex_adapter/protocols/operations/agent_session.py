@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
-import trio
 from msgspec.structs import replace
 
-from codex_adapter import AdapterError, Completion, RunCancelled, RunHandle, RunRequest
-from codex_adapter.last_message import LastMessage
+from codex_adapter import AdapterError, Completion, Event, RunRequest
+from codex_adapter.asking import Asking, OpenRun
 from codex_adapter.protocols.operations.agent_records import Records
 from codex_adapter.protocols.operations.strict_schema import agent_schema
-from codex_adapter.records import in_pieces
 
-__all__ = ["AgentSession", "OpenRun"]
+__all__ = ["AgentSession"]
 
-OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandle]]
-"""Opens a run of the agent, as `CodexBackend.open_run` does."""
-
-_MUCH_TEXT: Final = 1024 * 1024
 _SCHEMA: Final = "backend.codex.output_schema"
 _RESUME: Final = "agent_api.session.resume.v1"
 _HELD: Final[Mapping[str, Any]] = {
@@ -36,67 +29,30 @@ class AgentSession:
     def __init__(
         self, open_run: OpenRun, request: RunRequest, records: Records, write: Callable[[bytes], Awaitable[object]]
     ) -> None:
-        self._open_run = open_run
+        self._asking = Asking(open_run)
         self._request = request
         self._records = records
         self._write = write
-        self._run: RunHandle | None = None
-        self._scope = trio.CancelScope()
+        self.cancel = self._asking.cancel
+        self.kill = self._asking.kill
         self.id: str | None = None
         """By which it can be gone on with; None until the agent has told it."""
         self.outcome: Completion | AdapterError | None = None
         """That of the last run."""
 
-    def cancel(self) -> None:
-        """End the run under way in order."""
-        if self._run is None:
-            self._scope.cancel()
-        else:
-            self._run.cancel()
-
-    def kill(self) -> None:
-        """End the run under way at once."""
-        if self._run is None:
-            self._scope.cancel()
-        else:
-            self._run.kill()
-
     async def turn(self, prompt: str) -> str | None:
         """A run with this prompt: the agent's last message, whole; None when the run did not go well."""
-        message = LastMessage()
-        outcome: Completion | AdapterError = RunCancelled("cancelled")
-        with trio.CancelScope() as self._scope:
-            try:
-                async with self._open_run(self._asked(prompt)) as run:
-                    try:
-                        self._run = run
-                        await self._forward(run, message)
-                        outcome = await run.wait_completed()
-                    finally:
-                        self._run = None
-            except AdapterError as error:
-                outcome = error
-        self.outcome = outcome
-        await self._write(self._records.run_ended(outcome))
-        if not isinstance(outcome, Completion):
-            return None
-        self.id = outcome.session_id or self.id
-        if not outcome.status.success or outcome.turn != "completed":
-            return None
-        return message.text or outcome.final_text or ""
+        self.outcome, text = await self._asking.ask(self._asked(prompt), self._tell)
+        await self._write(self._records.run_ended(self.outcome))
+        if isinstance(self.outcome, Completion):
+            self.id = self.outcome.session_id or self.id
+        return text
+
+    async def _tell(self, events: Sequence[Event]) -> None:
+        await self._write(self._records.run_events(events))
 
     def _asked(self, prompt: str) -> RunRequest:
         extensions = {**self._request.extensions, **_HELD, _SCHEMA: agent_schema()}
         if self.id is not None:
             extensions[_RESUME] = {"selector": "id", "id": self.id}
         return replace(self._request, prompt=prompt, extensions=extensions)
-
-    async def _forward(self, run: RunHandle, message: LastMessage) -> None:
-        while True:
-            try:
-                batch = await run.events.receive_batch()
-            except trio.EndOfChannel:
-                return
-            message.take(batch)
-            for events in in_pieces(batch, _MUCH_TEXT):
-                await self._write(self._records.run_events(events))

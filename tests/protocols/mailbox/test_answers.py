@@ -12,7 +12,8 @@ import trio
 import trio.testing
 
 from codex_adapter import BackendError, CodexConfig, Event, RunCancelled, RunRequest, open_run
-from codex_adapter.protocols.mailbox.answers import AgentAnswers, AnswerFailed, CommandAnswers, OpenRun
+from codex_adapter.asking import OpenRun
+from codex_adapter.protocols.mailbox.answers import AgentAnswers, AnswerFailed, CommandAnswers
 from codex_adapter.protocols.mailbox.places import MailboxError
 from codex_adapter.records import decode_record
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
