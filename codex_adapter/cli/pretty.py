@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.text import Text
 
 from codex_adapter import AdapterError, Completion, Event
+from codex_adapter.cli.live_paper import LivePaper, fit
 from codex_adapter.cli.narration import Line, Narrator, Tone
 
 __all__ = ["LiveView", "StyledLines"]
@@ -47,8 +45,7 @@ class StyledLines:
         """The bytes that show the lines."""
         paper = io.StringIO()
         console = Console(file=paper, force_terminal=True, markup=False, emoji=False, highlight=False)
-        with suppress(OSError):
-            console.size = os.get_terminal_size(self._fd)
+        fit(console, self._fd)
         for line in lines:
             sign, style = {**_STYLES, **_STATIC_STYLES}[line.tone]
             console.print(Text(sign + line.text, style=style), soft_wrap=self._unbroken)
@@ -61,24 +58,11 @@ class LiveView:
     refresh_seconds: float | None = 0.25
 
     def __init__(self, fd: int) -> None:
-        self._fd = fd
         self._narrator = Narrator()
-        self._paper = io.StringIO()
-        self._console = Console(
-            file=self._paper, force_terminal=True, force_interactive=True, markup=False, emoji=False, highlight=False
-        )
-        self._live = Live(
-            get_renderable=self._now,
-            console=self._console,
-            auto_refresh=False,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        self._paper = LivePaper(fd, self._now)
 
     def events(self, batch: Sequence[Event]) -> bytes:
         """As `View.events`."""
-        self._fit()
         for event in batch:
             for line in self._narrator.tell(event):
                 self._print(line)
@@ -86,28 +70,21 @@ class LiveView:
 
     def refresh(self) -> bytes:
         """The live part anew."""
-        self._fit()
-        if not self._live.is_started:
-            self._live.start()
-            # Nobody would show it again if we were killed.
-            self._console.show_cursor(True)
-        self._live.refresh()
-        return self._take()
+        return self._paper.refresh()
 
     def completion(self, outcome: Completion | AdapterError) -> bytes:
         """As `View.completion`; the last state of the plan stays."""
-        self._fit()
-        self._live.stop()
+        self._paper.stop()
         if self._narrator.plan:
-            self._console.print(self._plan())
+            self._paper.print(self._plan())
         for line in self._narrator.end(outcome):
             self._print(line)
-        return self._take()
+        return self._paper.take()
 
     def _print(self, line: Line) -> None:
         sign, style = _STYLES.get(line.tone, ("", None))
         if style is not None:
-            self._console.print(Text(sign + line.text, style=style))
+            self._paper.print(Text(sign + line.text, style=style))
 
     def _now(self) -> RenderableType:
         running = self._narrator.running
@@ -118,13 +95,3 @@ class LiveView:
 
     def _plan(self) -> Text:
         return Text("\n".join(f"  {step}" for step in self._narrator.plan), style="magenta")
-
-    def _fit(self) -> None:
-        with suppress(OSError):
-            self._console.size = os.get_terminal_size(self._fd)
-
-    def _take(self) -> bytes:
-        text = self._paper.getvalue()
-        self._paper.seek(0)
-        self._paper.truncate()
-        return text.encode()

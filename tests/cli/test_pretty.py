@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from codex_adapter import Completion, ExitStatus, InvalidRequestError, Pipeline
 from codex_adapter.cli.narration import Line, Narrator, printable
+from codex_adapter.cli.pretty import StyledLines
 from codex_adapter.testing import PrintJson, ReadPrompt
 from codex_adapter.testing.thread_lines import (
     agent_message,
@@ -217,3 +218,15 @@ def test_printable_text_has_nothing_that_a_terminal_obeys(text: str) -> None:
     shown = printable(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     assert printable(shown) == shown
+
+
+@pytest.mark.rule("C7")
+@pytest.mark.fault("environment", "a terminal that tells that it is nothing wide", "text is shown as on any other")
+def test_a_terminal_without_a_size_shows_text() -> None:
+    reading, terminal = os.openpty()
+    try:
+        assert os.get_terminal_size(terminal) == (0, 0)
+        assert b"all is well" in StyledLines(terminal)([Line("ok", "all is well")])
+    finally:
+        os.close(reading)
+        os.close(terminal)

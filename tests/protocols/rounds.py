@@ -12,7 +12,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Broken", "Failure", "command", "play_all"]
+__all__ = ["Broken", "Failure", "command", "play_all", "summed"]
 
 _R = TypeVar("_R")
 _T = TypeVar("_T")
@@ -43,6 +43,14 @@ def play_all(rounds: Iterable[_R], play: Callable[[_R, Path], _T], jobs: int) ->
 
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(played, rounds)
+
+
+def summed(results: Sequence[Any], kind: type[Any]) -> str:
+    """The sums of what the rounds came to, a `kind` of NamedTuple each that has its round, on one line."""
+    good = [result for result in results if isinstance(result, kind)]
+    sums = {name: sum(getattr(it, name) for it in good) for name in kind._fields if name != "round"}
+    told = ", ".join(f"{name} {number}" for name, number in sums.items())
+    return f"rounds {len(results)}, failed {len(results) - len(good)}, {told}"
 
 
 def command(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ..rounds import Failure, command
+from ..rounds import Failure, command, summed
 from .kills_round import Result, Round, play
 
 __all__ = ["summary"]
@@ -22,10 +22,7 @@ def main() -> int:
 
 def summary(results: Sequence[Result | Failure]) -> str:
     """The sums, on one line."""
-    good = [result for result in results if isinstance(result, Result)]
-    sums = {name: sum(getattr(it, name) for it in good) for name in Result._fields if name != "round"}
-    told = ", ".join(f"{name} {number}" for name, number in sums.items())
-    return f"rounds {len(results)}, failed {len(results) - len(good)}, {told}"
+    return summed(results, Result)
 
 
 if __name__ == "__main__":
