@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "is_there", "write_whole"]
+__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "as_text", "is_there", "write_whole"]
 
 _DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
 _SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
@@ -116,6 +116,11 @@ class Places:
 def _write_owner(fd: int, session: str) -> None:
     with suppress(OSError):  # the lock counts, not what it says
         os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
+
+
+def as_text(path: str) -> str:
+    """A path, or a name, as text, whatever bytes it has."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def is_there(path: Path) -> bool:

@@ -18,7 +18,7 @@ from codex_adapter.protocols.mailbox.happenings import Completed, Observer, Outb
 from codex_adapter.protocols.mailbox.inbox import read_answer
 from codex_adapter.protocols.mailbox.outbox import Outbox as OutboxText
 from codex_adapter.protocols.mailbox.outbox import write_outbox
-from codex_adapter.protocols.mailbox.places import MailboxError, Places, is_there, sync_directory, write_whole
+from codex_adapter.protocols.mailbox.places import MailboxError, Places, as_text, is_there, sync_directory, write_whole
 from codex_adapter.protocols.mailbox.rounds import Answer, Begun, Finished, Intent, Round
 from codex_adapter.protocols.mailbox.states import States
 from codex_adapter.protocols.mailbox.wire import (
@@ -82,7 +82,7 @@ class Session:
         """See that the round's outbox is there, and tell of it."""
         if not is_there(self.outbox):
             write_whole(self.outbox, self._outbox_text().encode())
-        await self._observe(Outbox(*self._where(), path=_shown(str(self.outbox))))
+        await self._observe(Outbox(*self._where(), path=as_text(str(self.outbox))))
 
     async def carry_out(self, arrived: Sequence[Path]) -> bool:
         """Carry out what was taken up already and what arrived, and put out the next outbox.
@@ -98,7 +98,7 @@ class Session:
         for position, path in self._taken_up(journal):
             asked = self._asked(journal, position, path, seen, done=summary is not None)
             if path is not None:
-                await self._observe(TakenUp(*self._where(), name=_shown(path.name), path=_shown(str(path))))
+                await self._observe(TakenUp(*self._where(), name=as_text(path.name), path=as_text(str(path))))
             for index, command in asked:
                 finished = journal.finished(position, index)
                 if finished is None and self._stopped:
@@ -236,11 +236,6 @@ class Session:
 
     def _where(self) -> tuple[str, int]:
         return self.state.session_id, self.state.sequence_number
-
-
-def _shown(path: str) -> str:
-    """A path as text, whatever bytes it has."""
-    return os.fsencode(path).decode(errors="replace")
 
 
 def _refused(error: str) -> Malformed:

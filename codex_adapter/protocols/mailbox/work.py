@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain, count
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -12,7 +11,7 @@ import trio
 from codex_adapter.protocols.mailbox.answers import Answerer, AnswerFailed
 from codex_adapter.protocols.mailbox.arrivals import Inbox, Seen
 from codex_adapter.protocols.mailbox.happenings import Observer, Remark, Waiting
-from codex_adapter.protocols.mailbox.places import Places, is_there, write_whole
+from codex_adapter.protocols.mailbox.places import Places, as_text, is_there, write_whole
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.watching import Watch, watched
 from codex_adapter.protocols.mailbox.wire import ANSWER
@@ -64,7 +63,7 @@ class MailboxWork:
             while not self._stopped:
                 seen = self._inbox.look()
                 for name in seen.unreadable:
-                    await self._remark(f"{_text(name)} cannot be read; change its permissions, or save it anew")
+                    await self._remark(f"{as_text(name)} cannot be read; change its permissions, or save it anew")
                 if seen.whole or self._session.has_taken_up:
                     if not await self._session.carry_out(seen.whole):
                         break
@@ -107,7 +106,7 @@ class MailboxWork:
     async def _wait(self, seen: Seen, watch: Watch) -> None:
         await self._tell_waiting()
         if seen.held and seen.partial is not None:
-            await self._remark(f"{_text(seen.partial)} is still open for writing in another program; close it there")
+            await self._remark(f"{as_text(seen.partial)} is still open for writing in another program; close it there")
         with trio.CancelScope() as self._resting:
             if self._stopped:
                 self._resting.cancel()
@@ -120,7 +119,7 @@ class MailboxWork:
         if key not in self._told:
             self._told.add(key)
             kind = None if self._answerer is None else self._answerer.kind
-            inbox = _text(str(self._places.inbox))
+            inbox = as_text(str(self._places.inbox))
             await self._observe(Waiting(state.session_id, state.sequence_number, inbox, kind))
 
     async def _remark(self, text: str) -> None:
@@ -134,8 +133,3 @@ class MailboxWork:
         self._stopped = True
         self._session.stop()
         self._resting.cancel()
-
-
-def _text(name: str) -> str:
-    """A name as text, whatever bytes it has."""
-    return os.fsencode(name).decode(errors="replace")
