@@ -1,1 +1,96 @@
-"""Turns: one conversation with any harness, in an environment that spaces make up."""
+"""Turns: one conversation with any harness, in an environment that spaces make up (U1).
+
+All that a control plane needs is here: the client, requests, responses and events, and what a harness of one's own is.
+What takes packages of the extra `turns` is loaded when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from codex_adapter.protocols.turns.wire import (
+    AgentEvent,
+    AgentSpacesError,
+    CompleteEvent,
+    DescribeRequest,
+    DescribeResponse,
+    ErrorCode,
+    HarnessCapabilities,
+    HarnessModels,
+    LogEvent,
+    LogLevel,
+    MessageDeltaEvent,
+    MessageEvent,
+    ResolveRequest,
+    ResolveResponse,
+    Role,
+    RunResult,
+    RunTurnRequest,
+    RunTurnResponse,
+    SessionCallbacks,
+    SessionState,
+    SpaceSpec,
+    StateEvent,
+    Target,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+
+if TYPE_CHECKING:
+    from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
+    from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
+    from codex_adapter.protocols.turns.harnesses.codex import CodexHarness
+
+__all__ = [
+    "AgentEvent",
+    "AgentSpacesClient",
+    "AgentSpacesError",
+    "CodexHarness",
+    "CompleteEvent",
+    "DescribeRequest",
+    "DescribeResponse",
+    "ErrorCode",
+    "Harness",
+    "HarnessCapabilities",
+    "HarnessModels",
+    "HarnessTurn",
+    "LogEvent",
+    "LogLevel",
+    "MessageDeltaEvent",
+    "MessageEvent",
+    "ResolveRequest",
+    "ResolveResponse",
+    "Role",
+    "RunResult",
+    "RunTurnRequest",
+    "RunTurnResponse",
+    "SessionCallbacks",
+    "SessionState",
+    "SpaceSpec",
+    "StateEvent",
+    "Target",
+    "ToolCallEvent",
+    "ToolResultEvent",
+    "TurnError",
+    "create_agent_spaces_client",
+]
+
+if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
+    _HOMES = {
+        "client": ("AgentSpacesClient", "create_agent_spaces_client"),
+        "harness": ("Harness", "HarnessTurn", "TurnError"),
+        "harnesses.codex": ("CodexHarness",),
+    }
+    _HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            home = import_module(f"{__name__}.{_HOME[name]}")
+        except ModuleNotFoundError as error:
+            raise ImportError("a package for turns is missing; install codex-adapter[turns]") from error
+        value = globals()[name] = getattr(home, name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
