@@ -90,6 +90,18 @@ def test_an_answer_that_cannot_be_read_is_remarked_by_a_single_round_too(desk: D
     assert remark == "\ufffd.txt cannot be read; change its permissions, or save it anew"
 
 
+@pytest.mark.rule("I13")
+def test_what_is_no_answer_is_remarked_by_a_single_round_too(desk: Desk) -> None:
+    desk.begun()
+    desk.answer(message("Hello.")).rename(other := desk.mailbox / "inbox" / "answer.md")
+    os.utime(other, (0, 0))
+    done = desk.run("once")
+    assert (done.status, done.stderr) == (75, "")
+    [remark] = [record["text"] for record in done.records if record["type"] == "remark"]
+    assert remark == "answer.md is no answer: those are files, not links, with names in .txt"
+    assert other.exists()
+
+
 @pytest.mark.rule("I14")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 @pytest.mark.fault(

@@ -21,6 +21,7 @@ __all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
 _SETTLED: Final = 1.0
 _GIVEN_UP: Final = 10.0
 """Seconds after which what is unclosed will not be closed any more."""
+_MOST_OTHERS: Final = 10
 _PROBE: Final = ".codex-adapter-"
 """How the names of files begin by which we find out what the file system can tell."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -37,6 +38,8 @@ class Seen(NamedTuple):
     """The names of what would be answers if they could be read."""
     again: float | None
     """In how many seconds one may be whole that is not yet; None where there is none."""
+    others: tuple[str, ...] = ()
+    """The names of what rests there and is no answer, the first few."""
     held: bool = False
     """Whether the one that is not whole has not changed for long, and somebody has it open for writing."""
 
@@ -63,18 +66,19 @@ class Inbox:
 
     def look(self) -> Seen:
         """What there is now. Raises `MailboxError` where that cannot be told."""
-        found, unreadable = _found(self._directory)
+        found, unreadable, others = _found(self._directory)
         self._known = {entry.path.name: self._state(entry) for entry in found}
         whole: list[Path] = []
         for path, status in found:
             rest = self._rest(path, status)
             wait = (_GIVEN_UP if self._known[path.name].unclosed else _SETTLED) - rest
             if wait > 0:
-                return Seen(tuple(whole), path.name, unreadable, wait)
+                return Seen(tuple(whole), path.name, unreadable, wait, others)
             if self._leases and _is_open_for_writing(path):
-                return Seen(tuple(whole), path.name, unreadable, _SETTLED, held=rest > _GIVEN_UP)
+                held = rest > _GIVEN_UP
+                return Seen(tuple(whole), path.name, unreadable, _SETTLED, others, held)
             whole.append(path)
-        return Seen(tuple(whole), None, unreadable, None)
+        return Seen(tuple(whole), None, unreadable, None, others)
 
     def _state(self, entry: _Found) -> _State:
         path, status = entry
@@ -90,7 +94,7 @@ class Inbox:
 
 def waiting_names(directory: Path) -> tuple[str, ...]:
     """The names of what lies in an inbox to be taken up, whole or not, the oldest first. Raises `MailboxError`."""
-    found, _ = _found(directory)
+    found, _, _ = _found(directory)
     return tuple(entry.path.name for entry in found)
 
 
@@ -104,27 +108,30 @@ def read_answer_file(path: Path) -> bytes:
         raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); look at it") from None
 
 
-def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...]]:
+def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, ...]]:
     found: list[_Found] = []
     unreadable: list[str] = []
+    others: list[str] = []
     try:
         names = os.listdir(directory)  # noqa: PTH208 - only the names
     except OSError as error:
         raise MailboxError(f"its inbox cannot be read ({os.strerror(error.errno or 0)})") from None
     for name in names:
         path = directory / name
-        if name.startswith(".") or not name.lower().endswith(".txt"):
+        if name.startswith("."):
             continue
         with suppress(OSError):
             status = path.lstat()
-            if not stat.S_ISREG(status.st_mode):
-                continue
-            if os.access(path, os.R_OK):
+            if not (stat.S_ISREG(status.st_mode) and name.lower().endswith(".txt")):
+                # What changes may be on its way, and get its name in the end.
+                if time.time() - status.st_mtime > _GIVEN_UP:
+                    others.append(name)
+            elif os.access(path, os.R_OK):
                 found.append(_Found(path, status))
             else:
                 unreadable.append(name)
     found.sort(key=lambda entry: (entry.status.st_mtime_ns, entry.path.name))
-    return found, tuple(sorted(unreadable))
+    return found, tuple(sorted(unreadable)), tuple(sorted(others)[:_MOST_OTHERS])
 
 
 def _is_unclosed(path: Path) -> bool:

@@ -64,6 +64,8 @@ class MailboxWork:
                 seen = self._inbox.look()
                 for name in seen.unreadable:
                     await self._remark(f"{as_text(name)} cannot be read; change its permissions, or save it anew")
+                for name in seen.others:
+                    await self._remark(f"{as_text(name)} is no answer: those are files, not links, with names in .txt")
                 if seen.whole or self._session.has_taken_up:
                     if not await self._session.carry_out(seen.whole):
                         break

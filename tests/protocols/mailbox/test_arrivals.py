@@ -49,7 +49,7 @@ def test_what_is_no_text_file_is_left_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "directory.txt").mkdir()
     (tmp_path / "link.txt").symlink_to(put(tmp_path, "elsewhere"))
     os.mkfifo(tmp_path / "fifo.txt")
-    assert look(tmp_path) == Seen((), None, (), None)
+    assert look(tmp_path) == Seen((), None, (), None, others=("answer.md", "answer.txt.part", "elsewhere"))
 
 
 def test_one_that_has_just_changed_is_waited_for_a_second(tmp_path: Path) -> None:
@@ -121,6 +121,23 @@ def test_one_that_cannot_be_read_is_named_and_holds_up_no_other(tmp_path: Path) 
     put(tmp_path, "other.txt")
     seen = look(tmp_path)
     assert (names(seen), seen.unreadable) == (["other.txt"], ("secret.txt",))
+
+
+@pytest.mark.fault("mailbox", "an answer is saved as `answer.md`", "it is left where it is, and remarked")
+def test_what_is_no_answer_is_named_once_it_rests(tmp_path: Path) -> None:
+    put(tmp_path, "answer.md")
+    put(tmp_path, "answer.txt.part", age=5)
+    put(tmp_path, ".hidden")
+    (tmp_path / "link.txt").symlink_to(put(tmp_path, "other.txt"))
+    os.utime(tmp_path / "link.txt", (0, 0), follow_symlinks=False)
+    seen = look(tmp_path)
+    assert (names(seen), seen.others) == (["other.txt"], ("answer.md", "link.txt"))
+
+
+def test_of_many_that_are_no_answers_the_first_are_named(tmp_path: Path) -> None:
+    for number in range(12):
+        put(tmp_path, f"{number:02}.md")
+    assert look(tmp_path).others == tuple(f"{number:02}.md" for number in range(10))
 
 
 def test_looking_leaves_nothing_behind(tmp_path: Path) -> None:
