@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -40,6 +41,7 @@ def shell_call(
     command finds /dev/null there. Raises `WorkspaceError`, which never names a value.
     """
     _check(command, env)
+    command, env = _in_utf8(command), {name: _in_utf8(value) for name, value in env.items()}
     base = {"PATH": environ.get("PATH") or _PATH, **_FIXED, "PWD": directory}
     base |= {name: environ[name] for name in _INHERITED if name in environ}
     # Whatever holds the command starts with this environment too, outside of any sandbox: a variable that makes the
@@ -54,6 +56,11 @@ def shell_call(
         return ShellCall((_SHELL, "-c", "--", command), base)
     prelude.append(f'exec {_SHELL} -c -- "$1"')
     return ShellCall((_SHELL, "-c", "\n".join(prelude), "sh", command), base | carried)
+
+
+def _in_utf8(text: str) -> str:
+    """What the system is given as UTF-8, also where Python takes another encoding from the locale."""
+    return os.fsdecode(text.encode())
 
 
 def _check(command: str, env: Mapping[str, str]) -> None:

@@ -193,3 +193,18 @@ def test_the_log_of_no_state_is_an_error_that_says_so(cli: Cli) -> None:
     assert (done.status, done.stdout) == (125, b"")
     assert done.complaint == "--state: there is no such state; give the file that a runtime was given"
     assert not (cli.directory / "none.db").exists()
+
+
+@pytest.mark.rule("H12")
+@pytest.mark.fault(
+    "workspace", "the locale is POSIX and Python is told to believe it", "commands and variables are UTF-8 all the same"
+)
+def test_commands_are_in_utf8_whatever_the_locale(cli: Cli, root: Path) -> None:
+    shell = {"type": "shell", "command": "echo 'h\u00e9' \"$X\" > \u00e9.txt; cat \u00e9.txt", "env": {"X": "\u00fc"}}
+    cli.env |= {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    message = json.dumps({"protocolVersion": "1.0", "operations": [shell]}).encode()
+    done = cli.run("operations", "--workspace", str(root), "--policy", "permissive", stdin=message)
+    assert (done.status, done.stderr) == (0, "")
+    [event] = json.loads(done.stdout)["events"]
+    assert (event["command"], event["stdout"]) == (shell["command"], "h\u00e9 \u00fc\n")
+    assert (root / "\u00e9.txt").read_text() == "h\u00e9 \u00fc\n"
