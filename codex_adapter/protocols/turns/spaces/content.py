@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
 from codex_adapter.protocols.turns.spaces.reading import LARGEST_TEXT, LARGEST_TOML
 
-__all__ = ["MOST_BYTES", "MOST_NAMES", "Content", "NewFile", "read_content"]
+__all__ = ["MOST_BYTES", "MOST_NAMES", "Content", "NewFile", "is_utf8", "read_content"]
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 MOST_NAMES: Final = 10_000
@@ -112,7 +112,7 @@ class _Walk:
         except OSError as error:
             raise unreadable(prefix or "its directory", error) from None
         for name in names:
-            if not _is_utf8(name):
+            if not is_utf8(name):
                 raise SpaceError(f"{shown(prefix + name)}: its name is not UTF-8; rename it")
         return sorted(names)
 
@@ -155,7 +155,8 @@ def _moment(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _is_utf8(name: str) -> bool:
+def is_utf8(name: str) -> bool:
+    """Whether this is UTF-8 for the file system."""
     try:
         os.fsencode(name).decode()
     except UnicodeDecodeError:

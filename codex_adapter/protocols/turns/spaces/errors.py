@@ -22,13 +22,16 @@ class SpaceError(Exception):
         self.reference: Final = reference
         self.way: Final = way
         by_way = f" (by way of {' > '.join(way)})" if way else ""
-        super().__init__(problem if reference is None else f"{shown(reference)}{by_way}: {problem}")
+        super().__init__(
+            problem if reference is None else f"{shown(reference) or 'an empty reference'}{by_way}: {problem}"
+        )
 
 
 def shown(text: str) -> str:
     """A name or a key as it can stand in a sentence: printable, and not long."""
-    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}…"
+    begin = text[:_LONGEST_SHOWN]
+    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in begin)
+    return plain if len(text) <= _LONGEST_SHOWN else f"{plain}…"
 
 
 def unreadable(what: str, error: Exception) -> SpaceError:

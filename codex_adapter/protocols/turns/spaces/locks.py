@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -11,14 +12,15 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
 from codex_adapter.protocols.turns.spaces.reading import read_json, read_regular
 from codex_adapter.protocols.turns.spaces.state import State
 from codex_adapter.protocols.turns.spaces.versions import is_version
 
-__all__ = ["Lock", "Locked", "spec_name"]
+__all__ = ["Lock", "Locked", "named_digests", "spec_name"]
 
 _LARGEST: Final = 16 * 1024 * 1024
+_DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
 
 
 class Locked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,6 +39,16 @@ def spec_name(references: Sequence[str], target: tuple[str, Path] | None) -> str
     """What tells specs apart: the references, and the target's name and directory where there is one (Z8)."""
     about = [list(references), None if target is None else [target[0], str(target[1])]]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+
+def named_digests(state: State) -> frozenset[str]:
+    """All digests in all locks, those too that are no locks any more but were (Z10). Raises `SpaceError`."""
+    try:
+        paths = [path for path in state.locks.iterdir() if path.suffix == ".json"]
+    except OSError as error:
+        raise unreadable("aspHome: state/locks", error) from None
+    contents = (read_regular(path, _LARGEST, f"aspHome: state/locks/{path.name}") for path in paths)
+    return frozenset(digest.decode() for content in contents for digest in _DIGEST.findall(content or b""))
 
 
 class Lock:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -31,13 +33,17 @@ __all__ = [
 
 Text = Annotated[str, Meta(pattern=r"\A[^\x00]*\Z")]
 """What can stand in arguments and variables."""
-Word = Annotated[str, Meta(pattern=r"\A[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z")]
-"""One line, not blank."""
+_LINE: Final = r"\A[^\S\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"
+Word = Annotated[str, Meta(pattern=_LINE)]
+"""One line, not blank; said so that no character can be of two parts, which would take the square of their number."""
+Pattern = Annotated[str, Meta(pattern=_LINE, max_length=1000)]
 Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
 Name = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{0,63}\Z")]
 ServerName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,31}\Z")]
 _SKILL: Final = re.compile(r"skills/(?P<name>[^/]+)/SKILL\.md")
 _SKILL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
+_WARNINGS: Final = threading.Lock()
+"""What is done with warnings is one thing for all threads."""
 _TOOLS: Final = ("before_tool", "after_tool")
 
 
@@ -70,7 +76,7 @@ class HookLine(_Table, frozen=True, kw_only=True):
     name: Name
     event: HookEvent
     command: Word
-    matcher: Word | None = None
+    matcher: Pattern | None = None
     timeout: Annotated[int, Meta(ge=1, le=600)] = 60
 
 
@@ -183,7 +189,19 @@ def _hooks(content: bytes | None) -> tuple[HookLine, ...]:
             raise SpaceError(f"{name}: there are two hooks '{hook.name}'; rename one")
         if hook.matcher is not None and hook.event not in _TOOLS:
             raise SpaceError(f"{name}: hook '{hook.name}' has the key 'matcher', which only events of tools have")
+        if hook.matcher is not None and not _is_regular_expression(hook.matcher):
+            raise SpaceError(f"{name}: hook '{hook.name}': the key 'matcher' is no regular expression")
     return hooks
+
+
+def _is_regular_expression(text: str) -> bool:
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what may mean something else in a future Python
+        try:
+            re.compile(text)
+        except (re.error, OverflowError, RecursionError):
+            return False
+    return True
 
 
 def _servers(content: bytes | None) -> dict[str, ServerLine]:

@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 import msgspec
 
 from codex_adapter.protocols.turns.spaces.composition import composed
-from codex_adapter.protocols.turns.spaces.content import read_content
+from codex_adapter.protocols.turns.spaces.content import is_utf8, read_content
 from codex_adapter.protocols.turns.spaces.environment import Environment
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
 from codex_adapter.protocols.turns.spaces.locks import Lock, Locked, spec_name
 from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, Target, read_space, read_targets
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular, real_path
 from codex_adapter.protocols.turns.spaces.registry import Finder, Found
 from codex_adapter.protocols.turns.spaces.resolution import Loaded, Space, ordered
 from codex_adapter.protocols.turns.spaces.state import State
@@ -59,7 +59,11 @@ class _Sought:
 
     def __init__(self, asp_home: str | os.PathLike[str], spec: Spec) -> None:
         self._asp_home = _absolute(os.fspath(asp_home), "aspHome")
+        if not is_utf8(os.fspath(self._asp_home)):  # it stands in what is written for harnesses
+            raise SpaceError("the path of aspHome is not UTF-8; rename what is not")
         state = State(self._asp_home)
+        state.refuse_links()
+        self._state = state.root
         self._store = Store(state)
         self._base: Path | None = None
         self._harnesses: dict[str, HarnessSettings] = {}
@@ -100,6 +104,8 @@ class _Sought:
             if content is None:
                 raise SpaceError(f"version {found.version} is locked, and no more to be had; publish it as it was")
         else:
+            if self._state.is_relative_to(source):
+                raise SpaceError("aspHome is in it, so that it would hold its own copies; put one of them elsewhere")
             content = read_content(source)
         return Loaded(read_space(content.kept), content.digest, source, source)
 
@@ -107,7 +113,7 @@ class _Sought:
         try:
             directory = self._store.keep(space.loaded.source, space.loaded.digest)
         except SpaceError as error:
-            raise SpaceError(error.problem, space.reference) from None
+            raise SpaceError(error.problem, space.reference, space.way) from None
         return space._replace(loaded=space.loaded._replace(directory=directory))
 
     def _composed(self, spaces: Sequence[Space], harness: str | None) -> Environment:
@@ -117,11 +123,11 @@ class _Sought:
 def _absolute(path: str, what: str) -> Path:
     try:
         os.fsencode(path)
-        if path.startswith("/") and "\0" not in path:
-            return Path(os.path.realpath(path))
-    except (OSError, ValueError):
-        pass
-    raise SpaceError(f"{what} is not an absolute path")
+    except ValueError:
+        path = ""
+    if not path.startswith("/") or "\0" in path:
+        raise SpaceError(f"{what} is not an absolute path")
+    return real_path(path, what)
 
 
 def _target(directory: Path, name: str) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import msgspec
 
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
 
-__all__ = ["LARGEST_TEXT", "LARGEST_TOML", "read_json", "read_regular", "read_text", "read_toml"]
+__all__ = ["LARGEST_TEXT", "LARGEST_TOML", "read_json", "read_regular", "read_text", "read_toml", "real_path"]
 
 LARGEST_TEXT: Final = 1024 * 1024
 """Bytes of a file in another form than TOML."""
@@ -28,7 +29,7 @@ _T = TypeVar("_T")
 def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
     """A TOML file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
-    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+    if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
         raise SpaceError(f"{name}: a line has more than {_MOST_DOTS} dots; break it into several")
     try:
         tables = tomllib.loads(text)
@@ -43,9 +44,10 @@ def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
 
 def read_json(content: bytes, type_: type[_T], name: str) -> _T:
     """A JSON file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    text = read_text(content, name)
     try:
-        value = msgspec.json.decode(content, type=type_)
-        json.loads(content, object_pairs_hook=lambda pairs: _require_once([key for key, _ in pairs], name))
+        value = msgspec.json.decode(text, type=type_)
+        json.loads(text, object_pairs_hook=lambda pairs: _require_once([key for key, _ in pairs], name))
     except msgspec.ValidationError as error:
         raise SpaceError(f"{name}: {_complaint(str(error))}") from None
     except (ValueError, RecursionError):
@@ -80,6 +82,16 @@ def read_regular(path: Path, limit: int, name: str) -> bytes | None:
     return content
 
 
+def real_path(path: str | os.PathLike[str], name: str) -> Path:
+    """Where a path leads by links; `name` is how errors call it. Raises `SpaceError`."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:
+        raise unreadable(name, error) from None
+    except RecursionError:  # a link to a link to a link...
+        raise unreadable(name, OSError(errno.ELOOP, "")) from None
+
+
 def _require_once(keys: list[str], name: str) -> None:
     seen: set[str] = set()
     for key in keys:
@@ -90,7 +102,7 @@ def _require_once(keys: list[str], name: str) -> None:
 
 def _complaint(error: str) -> str:
     """The key is named, what stands there is not: it may be a secret."""
-    where = re.search(r" - at (?P<name>`key` in )?`\$\.?(?P<key>.*?)`$", error, re.DOTALL)
+    where = re.search(r" - at (?P<name>`key` in )?`\$\.?(?P<key>[^`]*)`\Z", error)
     key = where["key"] if where else ""
     unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at |$)", error, re.DOTALL)
     if unknown:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
 from codex_adapter.protocols.turns.spaces.locks import Locked
 from codex_adapter.protocols.turns.spaces.manifests import read_tags
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular, real_path
 from codex_adapter.protocols.turns.spaces.references import OfRegistry, ThePath, parse_reference
 from codex_adapter.protocols.turns.spaces.versions import DEV, chosen, is_version
 
@@ -68,13 +68,16 @@ class Finder:
             found = Found(_real(place / locked.version), meant.id, locked.version, locked.digest)
         else:
             version = chosen(meant.selector, _versions(place), lambda: _tags(place))
+            if version == DEV and not os.path.lexists(place / DEV):
+                what = "no dev" if meant.selector else "no version that is no pre-release, and no dev"
+                raise SpaceError(f"the registry has {what} of this space; publish one, or change the reference")
             found = Found(_real(place / version), meant.id, None if version == DEV else version)
         self._versions[reference] = found
         return found
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    return real_path(path, "its directory")
 
 
 def _versions(place: Path) -> frozenset[str]:

@@ -26,9 +26,10 @@ class Loaded(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A space in its place, by the reference that led there first."""
+    """A space in its place, by the reference, and the way to it, that led there first."""
 
     reference: str
+    way: tuple[str, ...]
     found: Found
     loaded: Loaded
 
@@ -83,7 +84,7 @@ class _Order:
             return None
         if len(self._by_directory) >= MOST_SPACES:
             raise SpaceError(f"there are more than {MOST_SPACES} spaces; compose fewer")
-        space = Space(reference, found, self._load(found))
+        space = Space(reference, way, found, self._load(found))
         _require_right(space.loaded, found)
         other = self._by_id.setdefault(space.loaded.files.manifest.id, space)
         if other is not space:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
+import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -13,11 +15,14 @@ from typing import Final
 
 from codex_adapter.protocols.turns.spaces.errors import SpaceError
 
-__all__ = ["State", "unwritable"]
+__all__ = ["TEMPORARY", "State", "make_private", "unwritable", "write_whole"]
 
 _PATIENCE: Final = 120.0
 """Seconds to wait for other writers, which copy no more than a few spaces."""
 _PAUSE: Final = 0.02
+_LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}|.+\.tmp")
+"""Names of files that `write_whole` has not written to their end, now and in former releases."""
 
 
 class State:
@@ -28,44 +33,65 @@ class State:
         self.store: Final = self.root / "store"
         self.locks: Final = self.root / "locks"
 
+    def refuse_links(self) -> None:
+        """Raises `SpaceError` where one of its directories is a link, which may lead anywhere (Z9)."""
+        if any(directory.is_symlink() for directory in (self.root, self.store, self.locks)):
+            raise SpaceError("aspHome: state/, or a directory in it, is a link; put a directory there")
+
     @contextmanager
     def for_ourselves(self, *, patience: float = _PATIENCE) -> Iterator[None]:
         """Be the only writer; waits up to so many seconds. Raises `SpaceError`."""
+        self.refuse_links()
         try:
             self.root.parent.mkdir(parents=True, exist_ok=True)
             for directory in (self.root, self.store, self.locks):
-                _make(directory)
-            fd = os.open(
-                self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
-            )
+                make_private(directory)
         except OSError as error:
             raise unwritable(error) from None
+        fd = _taken(self.root / "lock", time.monotonic() + patience)
         try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise SpaceError("aspHome: state/lock is no regular file; remove it")
-            _take(fd, patience)
             yield
         finally:
             os.close(fd)
 
     def write_whole(self, path: Path, data: bytes) -> None:
-        """Write a file that is there whole or not at all, also after a loss of power. Raises `SpaceError`.
-
-        Only for who is the only writer: the temporary file has the same name always, so that none is left for good.
-        """
-        temporary = path.with_name(f"{path.name}.tmp")
+        """The function of this name for files in here. Raises `SpaceError`."""
         try:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(fd)
-            temporary.replace(path)
-            _sync_directory(path.parent)
+            write_whole(path, data)
         except OSError as error:
             raise unwritable(error) from None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file, for its owner alone, that is there whole or not at all, also after a loss of power.
+
+    Who is killed leaves a file with a name as in `TEMPORARY` beside it. Raises OSError.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            os.fchmod(fd, 0o600)
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_directory(path.parent)
+
+
+def make_private(directory: Path) -> None:
+    """Have a directory, one that is made being for its owner alone, whatever the umask is. Raises OSError."""
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        if not directory.is_dir():
+            raise
+    else:
+        directory.chmod(0o700)
 
 
 def unwritable(error: OSError) -> SpaceError:
@@ -73,26 +99,40 @@ def unwritable(error: OSError) -> SpaceError:
     return SpaceError(f"aspHome: state/ cannot be written to ({os.strerror(error.errno or 0)})")
 
 
-def _make(directory: Path) -> None:
-    """What spaces hold may be secret, and a link in a directory from others may lead anywhere."""
-    directory.mkdir(mode=0o700, exist_ok=True)
-    if directory.is_symlink():
-        raise SpaceError("aspHome: state/, or a directory in it, is a link; put a directory there")
-
-
-def _take(fd: int, patience: float) -> None:
-    deadline = time.monotonic() + patience
+def _taken(path: Path, deadline: float) -> int:
+    """The descriptor by which the lock is ours, until it is closed."""
     while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise SpaceError("aspHome: another process has been writing for too long; look after it") from None
-            time.sleep(_PAUSE)
+            fd = os.open(path, _LOCK_FLAGS, 0o600)
         except OSError as error:
             raise unwritable(error) from None
-        else:
-            return
+        try:
+            if _take(fd, path):
+                return fd
+        except OSError as error:
+            os.close(fd)
+            raise unwritable(error) from None
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+        if time.monotonic() > deadline:
+            raise SpaceError("aspHome: another process has been writing for too long; look after it")
+        time.sleep(_PAUSE)
+
+
+def _take(fd: int, path: Path) -> bool:
+    """Whether it is ours, and still what others find in its place."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        raise SpaceError("aspHome: state/lock is no regular file; remove it")
+    if stat.S_IMODE(status.st_mode) != 0o600:
+        os.fchmod(fd, 0o600)  # whatever the umask is
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(status, path.lstat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
 
 
 def _sync_directory(path: Path) -> None:

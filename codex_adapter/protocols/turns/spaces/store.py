@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from codex_adapter.protocols.turns.spaces.content import Content, NewFile, read_content
 from codex_adapter.protocols.turns.spaces.errors import SpaceError
-from codex_adapter.protocols.turns.spaces.state import State, unwritable
+from codex_adapter.protocols.turns.spaces.removal import remove
+from codex_adapter.protocols.turns.spaces.retention import aside, mark_used, remove_unused
+from codex_adapter.protocols.turns.spaces.state import State, make_private, unwritable
 
 __all__ = ["Store"]
 
-_NEW: Final = ".new"
-_OLD: Final = ".old"
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -43,7 +42,8 @@ class Store:
 
         Raises `SpaceError`, also where the directory has other content by now.
         """
-        if self.content(digest) is None:
+        may_go = mark_used(self.directory(digest))
+        if may_go or self.content(digest) is None:
             with self._state.for_ourselves():
                 copied = self.content(digest) or self._copied(source)
             if copied.digest != digest:
@@ -51,29 +51,35 @@ class Store:
         return self.directory(digest)
 
     def _copied(self, source: Path) -> Content:
-        new, old = self.directory(_NEW), self.directory(_OLD)
+        remove_unused(self._state)
+        new = aside(self._state.store, "new")
         with _in_our_words():
-            _remove(new)  # of one who was killed
-            _remove(old)
-            new.mkdir(mode=0o700)
-            try:
-                content = read_content(source, _new_files(new))
-                if self.content(content.digest) is None:
-                    place = self.directory(content.digest)
-                    if os.path.lexists(place):
-                        place.rename(old)
-                    new.rename(place)
-            finally:
-                _remove(new)
-                _remove(old)
+            make_private(new)
+        try:
+            content = read_content(source, _new_files(new))
+            if self.content(content.digest) is None:
+                with _in_our_words():
+                    self._put(new, self.directory(content.digest))
+        finally:
+            with suppress(OSError):
+                remove(new)
         return content
+
+    def _put(self, new: Path, place: Path) -> None:
+        if not os.path.lexists(place):
+            new.rename(place)
+            return
+        old = place.rename(aside(self._state.store, "old"))
+        new.rename(place)
+        with suppress(OSError):
+            remove(old)
 
 
 def _new_files(root: Path) -> NewFile:
     @contextmanager
     def new_file(path: str, executable: bool) -> Iterator[Callable[[bytes], None]]:
         with _in_our_words():
-            (root / path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_parents(root, (root / path).parent)
             fd = os.open(root / path, _NEW_FILE, 0o600)
 
         def write(chunk: bytes) -> None:
@@ -92,11 +98,13 @@ def _new_files(root: Path) -> NewFile:
     return new_file
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def _make_parents(root: Path, directory: Path) -> None:
+    missing = []
+    while directory != root and not directory.exists():
+        missing.append(directory)
+        directory = directory.parent
+    for parent in reversed(missing):
+        make_private(parent)
 
 
 @contextmanager

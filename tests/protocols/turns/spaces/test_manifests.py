@@ -14,6 +14,9 @@ HEAD = 'schema = 1\nid = "a"\n'
 HOOK = 'schema = 1\n[[hook]]\nname = "h"\nevent = "stop"\ncommand = "true"\n'
 
 
+TOOL_HOOK = HOOK.replace("stop", "before_tool")
+
+
 def complaint(**files: str | bytes) -> str:
     given = {"space.toml": HEAD, **{name.replace("__", "/").replace("_", "."): files[name] for name in files}}
     given = {
@@ -104,58 +107,41 @@ def test_what_is_wrong_in_a_manifest_is_named(text: str, says: str) -> None:
     assert complaint(space_toml=text).startswith(says)
 
 
+@pytest.mark.rule("Z2")
+def test_a_matcher_is_a_regular_expression_and_what_python_thinks_of_its_future_is_no_matter() -> None:
+    hooks = f"{TOOL_HOOK}matcher = '[[a]|apply_.*'".encode()
+    assert read_space({"space.toml": HEAD.encode(), "hooks/hooks.toml": hooks}).hooks[0].matcher == "[[a]|apply_.*"
+
+
+@pytest.mark.rule("Z1", "Z2")
+def test_a_file_takes_time_by_its_length_and_not_by_its_square() -> None:
+    many = 900_000
+    where = "the key 'mcpServers[...].command' has a wrong type or value"
+    for text in ("a" * many + "\n", " " * many + "\n", " " * many):
+        assert where in complaint(mcp=json.dumps({"mcpServers": {"a": {"command": text}}}))
+    assert "there is no key" in complaint(mcp=json.dumps({"mcpServers": {}, " - at `$" * (many // 8): 1}))
+    assert "line has more than 500 dots" in complaint(space_toml='"\u2028".'.join(["a." * 490] * 60) + "a=1")
+    for head in (
+        "a" + " " * many + "x",
+        '"' * many + ":",
+        "k: " + "'" * many + "x",
+        "x: " * (many // 3),
+        "- " * 99_999,
+    ):
+        assert "skills/s/SKILL.md" in complaint(skill=f"---\n{head}\n---\n")
+
+
+@pytest.mark.rule("Z1")
+def test_a_byte_order_mark_may_stand_before_each_file() -> None:
+    files = {"space.toml": HEAD, "mcp/mcp.json": '{"mcpServers":{"a":{"command":"x"}}}', "hooks/hooks.toml": HOOK}
+    read = read_space({path: f"\ufeff{text}".encode() for path, text in files.items()})
+    assert (list(read.servers), len(read.hooks)) == (["a"], 1)
+
+
 @pytest.mark.rule("Z1")
 def test_a_directory_without_a_manifest_is_no_space() -> None:
     with pytest.raises(SpaceError, match=r"it has no space\.toml"):
         read_space({"AGENTS.md": b""})
-
-
-@pytest.mark.rule("Z2")
-@pytest.mark.parametrize(
-    ("head", "description"),
-    [
-        ("description: Does it", "Does it"),
-        ("name: s\ndescription:   Does it   # so", "Does it"),
-        ('description: "a: \\"b\\""\nname: \'s\'', 'a: "b"'),
-        ("description: 'it''s' # yes", "it's"),
-        ("description: >-\n  Does\n  it\nallowed-tools: [a, b]", "Does it"),
-        ("# why\nmetadata:\n  description: no\ndescription: yes", "yes"),
-        ("description:\n  Does it\n\n", "Does it"),
-        ("description: http://x\r", "http://x"),
-        ("tools:\n- a\n- b\ndescription: Does it", "Does it"),
-    ],
-)
-def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> None:
-    files = read_space({"space.toml": HEAD.encode(), "skills/s/SKILL.md": f"---\n{head}\n---\nBody\n".encode()})
-    assert files.skills == {"s": description}
-
-
-@pytest.mark.rule("Z2")
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("Body", "does not begin with front matter"),
-        ("\n---\ndescription: x\n---", "does not begin with front matter"),
-        ("---\ndescription: x\n", "does not begin with front matter"),
-        ("---\nname: s\n---", "the key 'description' is missing or empty"),
-        ("---\ndescription: ''\n---", "the key 'description' is missing or empty"),
-        ("---\ndescription: # x\n---", "the key 'description' is missing or empty"),
-        (f"---\nname: {SECRET}\ndescription: x\n---", "the key 'name' is not the name of its directory"),
-        (f"---\ndescription: x\n{SECRET}\n---", "line 3 is no 'key: value'"),
-        (f"---\ndescription: '{SECRET}\n---", "the value in line 2 does not end with the quote"),
-        (f"---\ndescription: 'x' {SECRET}\n---", "the value in line 2 does not end with the quote"),
-        (f"---\ndescription: one: {SECRET}\n---", "the value in line 2 is no YAML as it stands"),
-        ("---\ndescription: x\ndescription: y\n---", "the key in line 3 is there twice"),
-        (b"---\ndescription: \xff\n---", "is not UTF-8"),
-    ],
-)
-def test_what_is_wrong_in_front_matter_is_named(text: str | bytes, says: str) -> None:
-    assert complaint(skill=text).removeprefix("skills/s/SKILL.md").lstrip(": ").startswith(says)
-
-
-@pytest.mark.rule("Z2")
-def test_a_skill_has_a_name_that_every_harness_takes() -> None:
-    assert "rename its directory" in complaint(**{"skills/A b/SKILL.md": "---\ndescription: x\n---"})
 
 
 @pytest.mark.rule("Z2")
@@ -173,6 +159,9 @@ def test_a_skill_has_a_name_that_every_harness_takes() -> None:
         (HOOK + "async = true", "there is no key 'hook[0].async'; remove it"),
         (HOOK + HOOK.removeprefix("schema = 1\n"), "there are two hooks 'h'; rename one"),
         ("hook = []", "the key 'schema' is missing"),
+        (TOOL_HOOK + f"matcher = '({SECRET}'", "hook 'h': the key 'matcher' is no regular expression"),
+        (TOOL_HOOK + "matcher = 'a{99999999999}'", "hook 'h': the key 'matcher' is no regular expression"),
+        (TOOL_HOOK + f"matcher = '{'a' * 1001}'", "the key 'hook[0].matcher' has a wrong type or value"),
     ],
 )
 def test_what_is_wrong_with_hooks_is_named(text: str, says: str) -> None:

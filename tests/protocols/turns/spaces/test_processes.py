@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -40,8 +41,8 @@ def check_whole(home: Path) -> None:
     """Whatever is in the store under a digest has this digest, and each lock is one, with all of its content there."""
     store = home / "state" / "store"
     entries = {entry.name for entry in store.iterdir()} if store.exists() else set()
-    assert all(re.fullmatch(r"[0-9a-f]{64}|\.new|\.old", name) for name in entries)
-    for name in entries - {".new", ".old"}:
+    assert all(re.fullmatch(r"[0-9a-f]{64}|\.(new|old)-[0-9a-f]{16}", name) for name in entries)
+    for name in (entry for entry in entries if entry[0] != "."):
         assert read_content(store / name).digest == name
     for lock in (home / "state" / "locks").glob("*.json"):
         locked = json.loads(lock.read_bytes())["spaces"]
@@ -121,6 +122,24 @@ def test_processes_that_are_killed_while_they_write_do_not_hurt_others(home: Hom
         check_whole(home.path)
     prepare(home.path, ["space:shared"])
     assert not list((home.path / "state").glob("**/*.tmp"))
+
+
+def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(home: Home) -> None:
+    home.publish("a", "1.0.0")
+    state = State(home.path)
+    with state.for_ourselves(), process("once", str(home.path), "space:a") as it:
+        assert it.stdout is not None
+        assert it.stdin is not None
+        assert it.stdout.readline() == "ready\n"
+        it.stdin.write("\n")
+        it.stdin.flush()
+        lock = Path(f"/proc/{it.pid}/fd")
+        while not any(os.path.realpath(fd) == str(state.root / "lock") for fd in lock.iterdir()):
+            assert it.poll() is None
+        (state.root / "lock").unlink()
+        with state.for_ourselves(patience=0), pytest.raises(subprocess.TimeoutExpired):
+            it.wait(0.2)
+        assert it.communicate(timeout=30)[0] == "a@1.0.0\n"
 
 
 def test_who_waits_for_too_long_gives_up(home: Home) -> None:

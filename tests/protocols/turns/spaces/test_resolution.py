@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -164,7 +165,13 @@ def test_what_is_not_there_or_not_what_it_is_found_as_is_refused(home: Home) -> 
     assert "key 'id' is not the id" in refused(home, ["space:a"])
     assert "key 'version' is not the version" in refused(home, ["space:c"])
     assert "it has no space.toml" in refused(home, ["space:f"])
-    assert "there is no directory" in refused(home, ["space:g"])
+    (home.registry / "h").mkdir()
+    (home.registry / "h" / "2.0.0-rc.1").mkdir()
+    assert "the registry has no version that is no pre-release, and no dev" in refused(home, ["space:g"])
+    assert "the registry has no version that is no pre-release, and no dev" in refused(home, ["space:h"])
+    assert "the registry has no dev of this space" in refused(home, ["space:h@dev"])
+    assert "there is no directory" in refused(home, [f"space:path:{project}/nothing"])
+    assert refused(home, [""]) == "an empty reference: a reference begins with 'space:'"
     assert "the registry has no such space" in refused(home, ["space:nothing"])
     assert "the registry does not have this version" in refused(home, ["space:c@1.0.1"])
     assert "give an absolute one" in refused(home, ["space:path:x"])
@@ -177,6 +184,38 @@ def test_what_is_not_there_or_not_what_it_is_found_as_is_refused(home: Home) -> 
     assert "is not an absolute path" in refused(home, TargetSpec(name="web", directory="/\0"))
     with pytest.raises(SpaceError, match=r"^aspHome is not an absolute path$"):
         resolve("home", [])
+
+
+@pytest.mark.rule("Z3")
+def test_a_way_of_a_few_links_is_gone_and_one_without_end_refused(home: Home) -> None:
+    make_space(home.project / "0", "a")
+    for number in range(3000):
+        (home.project / f"{number + 1}").symlink_to(f"{number}")
+    assert resolve(home.path, [f"space:path:{home.project}/20"]).spaces[0].directory == str(home.project / "0")
+    said = refused(home, [f"space:path:{home.project}/3000"])
+    assert said.endswith("/3000: its directory cannot be read (Too many levels of symbolic links)")
+    with pytest.raises(SpaceError, match=r"^aspHome cannot be read \(Too many levels of symbolic links\)$"):
+        resolve(home.project / "3000", [])
+
+
+@pytest.mark.rule("Z7")
+def test_a_space_in_which_its_own_copies_would_be_is_refused(home: Home) -> None:
+    make_space(home.path, "a")
+    for place in (home.path, home.path.parent):
+        make_space(place, "a")
+        assert "aspHome is in it, so that it would hold its own copies" in refused(home, [f"space:path:{place}"])
+    make_space(home.path / "inside", "a")
+    assert resolve(home.path, [f"space:path:{home.path}/inside"]).spaces[0].id == "a"
+
+
+@pytest.mark.rule("Z9")
+def test_a_home_whose_path_nobody_could_write_down_is_refused(home: Home) -> None:
+    real = os.fsdecode(os.fsencode(home.path.parent) + b"/\xff")
+    os.mkdir(real)  # noqa: PTH102 - as it is
+    (home.path.parent / "link").symlink_to(real)
+    for path in (real, str(home.path.parent / "link")):
+        with pytest.raises(SpaceError, match=r"^the path of aspHome is not UTF-8; rename what is not$"):
+            resolve(path, [])
 
 
 @pytest.mark.rule("Z3")

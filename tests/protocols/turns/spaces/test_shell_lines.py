@@ -12,7 +12,7 @@ from codex_adapter.protocols.turns.spaces.shell_lines import with_directory
 
 pytestmark = pytest.mark.rule("Z2")
 
-NASTY = st.text(st.sampled_from("ab /'\"\\$`*?~#;&|()<>{}!\tü"), min_size=1, max_size=12).map("/".__add__)
+NASTY = st.text(st.sampled_from("ab /'\"\\$`*?~#;&|()<>{}!\t\nü"), min_size=1, max_size=12).map("/{}z".format)
 LINES = [
     ("${SPACE}", "{}"),
     ("${SPACE}/x", "{}/x"),
@@ -24,6 +24,17 @@ LINES = [
     ("$(printf %s ${SPACE})x", None),
     ('"$(printf %s "${SPACE}/x" \'(\')"', "{}/x("),
     ("'\\'${SPACE}", "\\{}"),
+    ('"`printf %s ${SPACE}`"', "{}"),
+    ("\"`printf %s '${SPACE}/x'`\"", "{}/x"),
+    ('"\\`${SPACE}\\`"', "`{}`"),
+    ('"`echo`${SPACE}"', "{}"),
+    ("${HOME:+${SPACE}}", "{}"),
+    ("${HOME:+'${SPACE}'}", "{}"),
+    ('"${HOME:+${SPACE}}"', "{}"),
+    ('"${HOME:+it\'s }${SPACE}"', "it's {}"),
+    ('"$( (printf %s "${SPACE}") )"', "{}"),
+    ("a#${SPACE}", "a#{}"),
+    ("'#'${SPACE}", "#{}"),
     ("plain", "plain"),
     ('"${OTHER-y}"', "y"),
 ]
@@ -39,6 +50,14 @@ def test_the_directory_is_part_of_one_word_wherever_it_stands(directory: str) ->
     assert done.stdout.decode().split("\0")[:-1] == [word.replace("{}", directory) for _, word in right]
 
 
-@given(st.text(st.sampled_from("a'\"\\$(){}"), max_size=10))
+@settings(max_examples=10)
+@given(NASTY)
+def test_a_comment_ends_with_the_line_whatever_the_directory_is(directory: str) -> None:
+    line = with_directory("printf %s ${SPACE} #' ${SPACE}", directory)
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=True, timeout=10)
+    assert (done.stdout.decode(), done.stderr) == (directory, b"")
+
+
+@given(st.text(st.sampled_from("a'\"\\$(){}`# "), max_size=10))
 def test_a_line_without_a_directory_stays_as_it_is(line: str) -> None:
     assert with_directory(line, "/d") == line

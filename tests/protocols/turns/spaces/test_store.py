@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import SpaceError, prepare
+from codex_adapter.protocols.turns.spaces import SpaceError, prepare, resolve
 from codex_adapter.protocols.turns.spaces.content import read_content
 from codex_adapter.protocols.turns.spaces.state import State
 from codex_adapter.protocols.turns.spaces.store import Store
@@ -28,7 +28,7 @@ def place(home: Home) -> Path:
     return place
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o077])
+@pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
 def test_a_copy_is_for_its_owner_alone_and_read_only(home: Home, place: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
@@ -39,22 +39,28 @@ def test_a_copy_is_for_its_owner_alone_and_read_only(home: Home, place: Path, um
         str(path.relative_to(copy)): stat.S_IMODE(path.stat().st_mode) for path in copy.rglob("*") if path.is_file()
     }
     assert modes == {"space.toml": 0o400, "skills/s/SKILL.md": 0o400, "bin/run": 0o500}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (home.path / "state", home.store, copy)} == {0o700}
+    state = home.path / "state"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (state, *state.rglob("*")) if path.is_dir()} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (state / "lock", *(state / "locks").iterdir())} == {0o600}
     assert read_content(copy) == read_content(place)
 
 
 def test_a_copy_is_made_once(home: Home, place: Path) -> None:
     prepare(home.path, ["space:a"])
-    before = everything(home.path)
+    before, copies = everything(home.path), [str(path) for path in home.store.iterdir()]
     prepare(home.path, ["space:a"])
-    assert everything(home.path) == before
+    after = everything(home.path)
+    assert [after.pop(copy) != before.pop(copy) for copy in copies] == [True]  # it is marked as used
+    assert after == before
     make_space(home.project, "a", "1.0.0")
     shutil.copytree(place, home.project, dirs_exist_ok=True)
     prepare(home.path, [f"space:path:{home.project}"])
     assert len(list(home.store.iterdir())) == 1
 
 
-@pytest.mark.parametrize("damage", ["a file more", "a file less", "another content", "another kind", "a link", "no x"])
+@pytest.mark.parametrize(
+    "damage", ["a file more", "a file less", "another content", "another kind", "a link", "no x", "much too deep"]
+)
 def test_a_copy_that_somebody_changed_is_made_anew(home: Home, place: Path, damage: str) -> None:
     before = prepare(home.path, ["space:a"])
     copy = Path(before.spaces[0].directory)
@@ -65,6 +71,13 @@ def test_a_copy_that_somebody_changed_is_made_anew(home: Home, place: Path, dama
     elif damage == "another content":
         (copy / "bin" / "run").unlink()
         write_files(copy, {"bin/run": "#!/bin/bash"})
+    elif damage == "much too deep":
+        fd = os.open(copy, os.O_RDONLY)
+        for _ in range(2000):
+            os.mkdir("deep", dir_fd=fd)
+            above, fd = fd, os.open("deep", os.O_RDONLY, dir_fd=fd)
+            os.close(above)
+        os.close(fd)
     elif damage == "no x":
         (copy / "bin" / "run").chmod(0o400)
     else:
@@ -74,6 +87,17 @@ def test_a_copy_that_somebody_changed_is_made_anew(home: Home, place: Path, dama
     assert read_content(copy) == read_content(place)
     assert not copy.is_symlink()
     assert [entry.name for entry in home.store.iterdir()] == [before.spaces[0].digest]
+
+
+@pytest.mark.rule("Z9")
+@pytest.mark.parametrize("broken", ["state", "state/store", "state/locks"])
+def test_a_link_is_refused_also_where_nothing_is_to_be_written(home: Home, place: Path, broken: str) -> None:
+    prepare(home.path, ["space:a"])
+    (home.path / broken).rename(home.project / "elsewhere")
+    (home.path / broken).symlink_to(home.project / "elsewhere")
+    for make in (prepare, resolve):
+        with pytest.raises(SpaceError, match=r"^aspHome: state/, or a directory in it, is a link"):
+            make(home.path, ["space:a"])
 
 
 def test_what_python_leaves_beside_its_modules_is_no_change(home: Home, place: Path) -> None:

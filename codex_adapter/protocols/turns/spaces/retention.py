@@ -1,0 +1,85 @@
+"""How long copies of spaces are kept, and that nothing else stays in the store (Z10)."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from codex_adapter.protocols.turns.spaces.errors import SpaceError
+from codex_adapter.protocols.turns.spaces.locks import named_digests
+from codex_adapter.protocols.turns.spaces.removal import remove
+from codex_adapter.protocols.turns.spaces.state import TEMPORARY, State
+
+__all__ = ["KEPT_FOR", "MOST_REMOVED", "aside", "mark_used", "remove_unused"]
+
+_DAY: Final = 24 * 60 * 60.0
+KEPT_FOR: Final = 30 * _DAY
+"""Seconds since a turn has begun with it."""
+MOST_REMOVED: Final = 4
+"""At a time: more than one, so that there are fewer and fewer, and few, so that no turn waits long."""
+_COPY: Final = re.compile(r"[0-9a-f]{64}")
+_ASIDE: Final = re.compile(r"\.(new|old)(-[0-9a-f]+)?")
+
+
+def aside(store: Path, kind: str) -> Path:
+    """A name in the store that nothing has yet, for what is not a copy yet (`new`) or no longer (`old`)."""
+    return store / f".{kind}-{secrets.token_hex(8)}"
+
+
+def mark_used(copy: Path) -> bool:
+    """Mark a copy as used by a turn that begins; whether one who is removing copies may have chosen it before (Z10).
+
+    One that cannot be marked, as in a file system that is read only, can be removed by nobody.
+    """
+    try:
+        unused = time.time() - copy.lstat().st_mtime
+        os.utime(copy, follow_symlinks=False)
+    except OSError:
+        return False
+    return unused > KEPT_FOR - _DAY
+
+
+def remove_unused(state: State) -> None:
+    """Remove some of what nobody needs any more; what cannot be removed stays (Z10).
+
+    Only for who is the only writer.
+    """
+    removed = 0
+    for path in _unneeded(state):
+        with suppress(OSError):
+            remove(path.rename(aside(state.store, "old")) if _COPY.fullmatch(path.name) else path)
+            removed += 1
+        if removed == MOST_REMOVED:
+            return
+
+
+def _unneeded(state: State) -> Iterator[Path]:
+    """What killed ones left, and copies; none of these where it cannot be known whether a lock names it."""
+    yield from _entries(state.locks, TEMPORARY)
+    yield from _entries(state.store, _ASIDE)
+    unused = list(filter(_is_unused, _entries(state.store, _COPY)))
+    try:
+        named = named_digests(state) if unused else frozenset()
+    except SpaceError:
+        return
+    yield from (copy for copy in unused if copy.name not in named)
+
+
+def _entries(directory: Path, names: re.Pattern[str]) -> list[Path]:
+    try:
+        return [path for path in directory.iterdir() if names.fullmatch(path.name)]
+    except OSError:
+        return []
+
+
+def _is_unused(copy: Path) -> bool:
+    try:
+        return time.time() - copy.lstat().st_mtime > KEPT_FOR
+    except OSError:
+        return False

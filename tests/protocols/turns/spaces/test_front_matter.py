@@ -1,0 +1,105 @@
+"""The front matter of skills: what YAML takes for a text is taken, what it does not take is named, and not quoted."""
+
+from __future__ import annotations
+
+import pytest
+
+from codex_adapter.protocols.turns.spaces import SpaceError
+from codex_adapter.protocols.turns.spaces.manifests import read_space
+
+pytestmark = pytest.mark.rule("Z2")
+
+SECRET = "s3cr3t-v4lue"
+MANIFEST = b'schema = 1\nid = "a"\n'
+
+
+def descriptions(text: str | bytes, name: str = "s") -> dict[str, str]:
+    content = text.encode() if isinstance(text, str) else text
+    return read_space({"space.toml": MANIFEST, f"skills/{name}/SKILL.md": content}).skills
+
+
+@pytest.mark.parametrize(
+    ("head", "description"),
+    [
+        ("description: Does it", "Does it"),
+        ("name: s\ndescription:   Does it   # so", "Does it"),
+        ('description: "a: \\"b\\""\nname: \'s\'', 'a: "b"'),
+        ("description: 'it''s' # yes", "it's"),
+        ("description: >-\n  Does\n  it\nallowed-tools: [a, b]", "Does it"),
+        ("# why\nmetadata:\n  description: no\ndescription: yes", "yes"),
+        ("description:\n  Does it\n\n", "Does it"),
+        ("description: http://x\r", "http://x"),
+        ("tools:\n- a\n-\n- b\ndescription: Does it", "Does it"),
+        ('description: "a\\tb \\u00e9\\x41\\U0001F600\\\\n"', "a b éA😀\\n"),
+        ('description: "one\n  two"\n"k": 1\nmy.key: 2\nmy key : 3', "one two"),
+        ("description:\n  'one'", "one"),
+        ("description: one\n  two # so", "one two"),
+        ("description: |2\n   # one\n  two", "# one two"),
+        ("description: | # so\n  one\n\n   two", "one two"),
+        ("metadata: {a: [b, 'c}'], d: e}\ntools: [a,\n  b # c\n]\ndescription: x", "x"),
+        ("metadata: # so\n  # so\n  a: b\ndescription: x", "x"),
+        ("description: a:b, c [d] {e} 'f' #g", "a:b, c [d] {e} 'f'"),
+    ],
+)
+def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> None:
+    assert descriptions(f"---\n{head}\n---\nBody\n") == {"s": description}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Body", "does not begin with front matter"),
+        ("\n---\ndescription: x\n---", "does not begin with front matter"),
+        ("---\ndescription: x\n", "does not begin with front matter"),
+        ("---\nname: s\n---", "the key 'description' is missing or empty"),
+        ("---\ndescription: ''\n---", "the key 'description' is missing or empty"),
+        ("---\ndescription: # x\n---", "the key 'description' is missing or empty"),
+        (f"---\nname: {SECRET}\ndescription: x\n---", "the key 'name' is not the name of its directory"),
+        (f"---\ndescription: x\n{SECRET}\n---", "line 3 is no 'key: value'"),
+        (f"---\ndescription: '{SECRET}\n---", "the value in line 2 does not end with the quote"),
+        (f"---\ndescription: 'x' {SECRET}\n---", "the value in line 2 does not end with the quote"),
+        (f"---\ndescription: one: {SECRET}\n---", "the value in line 2 is no YAML as it stands"),
+        ("---\ndescription: x\ndescription: y\n---", "the key in line 3 is there twice"),
+        ("---\n'a': x\na: y\n---", "the key in line 3 is there twice"),
+        *(
+            (f"---\ndescription: {it}\n---", "the key 'description' is missing")
+            for it in ("~", "null", "[a]", "{a: b}")
+        ),
+        *(
+            (f"---\ndescription: {it}\n---", "the value in line 2 is no YAML as it stands; put it in quotes")
+            for it in ("- x", "? x", ",x", "]x", ">x", "|x", "&a x", "*a", "!a x", "@x", "%x", "`x`", "a:", "[a", "{a]")
+        ),
+        ("---\ndescription: x\n  more: y\n---", "the value in line 2 is no YAML as it stands"),
+        ("---\ndescription: x # y\n  more\n---", "the value in line 2 is no YAML as it stands"),
+        ("---\ndescription: x\n  # y\n  more\n---", "the value in line 2 is no YAML as it stands"),
+        ("---\ndescription: x\n- y\n---", "the value in line 2 is no YAML as it stands"),
+        ("---\ndescription: >\n  x\n y\n---", "the value in line 2 has lines that are indented less than its first"),
+        ("---\ndescription: >\n- y\n---", "the value in line 2 has lines that are indented less than its first"),
+        ("---\ndescription: >\n\tx\n---", "the value in line 2 has lines that begin with a tab"),
+        ("---\ndescription: >\n---", "the key 'description' is missing"),
+        ("---\n  x\ndescription: y\n---", "line 2 is no 'key: value'"),
+        ("---\ndescription:\n  a: b\n---", "the key 'description' is missing"),
+        ("---\ndescription:\n- a\n---", "the key 'description' is missing"),
+        (f'---\ndescription: "\\q{SECRET}"\n---', "the value in line 2 has a backslash with which nothing begins"),
+        ('---\ndescription: "\\UFFFFFFFF"\n---', "the value in line 2 has a backslash with which nothing begins"),
+        ('---\ndescription: "\\ud800"\n---', "the value in line 2 has a character that is no text"),
+        ('---\ndescription: "\\0"\n---', "the value in line 2 has a character that is no text"),
+        ("---\nx: 1\ndescription: a\x07\n---", "line 3 has a character that is no text"),
+        ("---\ndescription: a\u2028b\n---", "line 2 has a character that is no text"),
+        (b"---\ndescription: \xff\n---", "is not UTF-8"),
+    ],
+)
+def test_what_is_wrong_in_front_matter_is_named(text: str | bytes, says: str) -> None:
+    with pytest.raises(SpaceError) as caught:
+        descriptions(text)
+    assert str(caught.value).removeprefix("skills/s/SKILL.md").lstrip(": ").startswith(says)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_skill_has_a_name_that_every_harness_takes() -> None:
+    text = "---\ndescription: x\n---"
+    for name in ("a", "1", "a_b-c", "a" * 64):
+        assert descriptions(text, name) == {name: "x"}
+    for name in ("A b", "A", "-a", "a.b", "a" * 65, "ü", "a\n"):
+        with pytest.raises(SpaceError, match="rename its directory"):
+            descriptions(text, name)
