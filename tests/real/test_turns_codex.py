@@ -322,7 +322,7 @@ async def test_a_session_that_is_not_there_is_refused_before_any_start(
             await conversation.turn(session=key)
         assert model.requests == []
     assert refused.value.told.code == "harness_session_not_found"
-    assert list(conversation.directory.iterdir()) == []
+    assert [path.name for path in conversation.directory.iterdir()] == ["codex.lock"]
 
 
 async def test_the_users_own_home_is_neither_seen_nor_changed(stage: Stage, conversation: Conversation) -> None:
@@ -346,6 +346,51 @@ async def test_the_users_own_home_is_neither_seen_nor_changed(stage: Stage, conv
     assert hooked(stage) == []
     # This provider asks for no login, and is not sent one.
     assert not (conversation.home / "auth.json").exists()
+
+
+SKILLS = {
+    "unnamed": "---\ndescription: {told}\n---\n",
+    "marked": "\ufeff---\nname: marked\ndescription: {told}\n---\n",
+    "returns": "---\r\nname: returns\r\ndescription: {told}\r\n---\r\n",
+    "folded": "---\nname: folded\ndescription: >-\n  {told}\n---\n",
+    "true": "---\nname: true\ndescription: {told}\n---\n",
+    "more": "---\nname: more\ndescription: {told}\nmetadata:\n  short-description: " + "x" * 2000 + "\n---\n",
+}
+"""As Z2 has them, and as some release or other leaves them out in silence."""
+
+
+async def test_every_skill_is_told_of_however_it_is_written(stage: Stage, conversation: Conversation) -> None:
+    stage.release.needs(0, 77, what="skills")
+    skills = []
+    for name, content in SKILLS.items():
+        directory = stage.root / "store" / name
+        directory.mkdir(parents=True)
+        (directory / "SKILL.md").write_bytes(content.format(told=f"Tells of {name}.").encode())
+        skills.append(Skill(name=name, description=f"Tells of {name}.", space="one", directory=str(directory)))
+    with stage.model(script("done")) as model:
+        well(await conversation.turn(environment(skills=tuple(skills))))
+        missing = [name for name in SKILLS if f"{name}: Tells of {name}." not in told(model.requests[0])]
+    assert missing == []
+
+
+@pytest.mark.parametrize("permissions", ["read-only", "workspace-write", "full"])
+@pytest.mark.parametrize("inside", ["", "below"])
+async def test_settings_and_hooks_of_the_project_do_not_count(
+    stage: Stage, conversation: Conversation, permissions: Any, inside: str
+) -> None:
+    subprocess.run(["git", "init", "-q", stage.workspace], check=True)  # noqa: ASYNC221 - quick
+    cwd = stage.workspace / inside
+    event = [{"hooks": [{"type": "command", "command": f"echo own >> {stage.root}/hooked"}]}]
+    for directory in {stage.workspace, cwd}:
+        (directory / ".codex").mkdir(parents=True)
+        started = f'command = "sh", args = ["-c", "echo own >> {stage.root}/hooked"]'
+        (directory / ".codex" / "config.toml").write_text(f'model = "own"\nmcp_servers.own = {{ {started} }}\n')
+        (directory / ".codex" / "hooks.json").write_text(json.dumps({"hooks": {"SessionStart": event}}))
+    with stage.model(script(fallback=answer("done"))) as model:
+        for _ in range(2):
+            well(await conversation.turn(environment(permissions=permissions), cwd=str(cwd)))
+        assert {request["model"] for request in model.requests} == {"mock-model"}
+    assert hooked(stage) == []
 
 
 @pytest.mark.rule("U10")

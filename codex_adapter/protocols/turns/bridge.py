@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
+import trio
+
 from codex_adapter.protocols.turns.wire import (
     AgentEvent,
     CompleteEvent,
@@ -45,6 +47,8 @@ class Bridge:
 
     async def tell(self, kind: type[_E], **fields: Any) -> None:
         """Tell an event, and wait until it is taken (U2)."""
+        # The last one may have been taken by whoever cancelled the turn.
+        await trio.lowlevel.checkpoint_if_cancelled()
         self._seq += 1
         event = kind(
             ts=self._clock(),

@@ -80,7 +80,7 @@ class AgentSpacesClient:
 
     async def get_harness_capabilities(self) -> HarnessCapabilities:
         """The harnesses that are installed here and work, with their models (U5)."""
-        found = [(harness.id, await harness.models()) for harness in self._harnesses.values()]
+        found = [(harness.id, await _models_of(harness)) for harness in self._harnesses.values()]
         return HarnessCapabilities(
             harnesses=tuple(HarnessModels(id=id_, models=models) for id_, models in found if models is not None)
         )
@@ -92,9 +92,16 @@ class AgentSpacesClient:
         harness = self._harnesses.get(request.harness)
         if harness is None:
             raise TurnError(f"there is no such harness; there is {', '.join(self._harnesses) or 'none'}")
-        if await harness.models() is None:
-            raise TurnError(f"the harness {harness.id} is not installed here, or does not work")
+        await harness.check()
         return harness
+
+
+async def _models_of(harness: Harness) -> tuple[str, ...] | None:
+    try:
+        await harness.check()
+    except TurnError:
+        return None
+    return await harness.models()
 
 
 async def _in_spaces(

@@ -48,8 +48,11 @@ class Harness(Protocol):
     def id(self) -> str:
         """By which it is asked for."""
 
+    async def check(self) -> None:
+        """See that it is installed, and can be asked for a turn. Raises `TurnError`, which says what to do."""
+
     async def models(self) -> tuple[str, ...] | None:
-        """Its models, `provider/name`, its own choice first; None where it is not installed, or does not work."""
+        """Its models, `provider/name`, its own choice first; None where it does not work, or cannot tell now."""
 
     def open(self, turn: HarnessTurn) -> AbstractAsyncContextManager[RunHandle]:
         """The run of a turn. Entering raises `TurnError`, and AdapterError as runs do."""

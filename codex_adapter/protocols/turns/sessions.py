@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-__all__ = ["Conversation", "Conversations"]
+from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
+from codex_adapter.protocols.turns.spaces.removal import remove
+from codex_adapter.protocols.turns.spaces.state import make_private, write_whole
+
+__all__ = ["ABANDONED", "Conversation", "Conversations"]
+
+ABANDONED: Final = 24 * 60 * 60.0
+"""Seconds after which a conversation that has no key yet is one whose turn was killed."""
+_MOST_REMOVED: Final = 4
+"""At a time, so that no turn waits long."""
+_NAME: Final = re.compile(r"[0-9a-f]{16}")
+_LARGEST: Final = 64 * 1024
 
 
 class Conversation(msgspec.Struct, frozen=True):
@@ -23,46 +36,70 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class Conversations:
-    """Those of one `aspHome`. Every method raises OSError where the file system fails."""
+    """Those of one `aspHome`. Every method blocks, and raises OSError where the file system fails."""
 
     def __init__(self, asp_home: Path) -> None:
         self._root = asp_home / "state" / "sessions"
+        # One file for each directory of a conversation without a key, so that no other has to be looked at for them.
+        self._begun = self._root / "begun"
 
     def find(self, session: str) -> Conversation | None:
         """The conversation of this key; None where there is none that can be gone on with."""
         try:
-            found = msgspec.json.decode(self._record(session).read_bytes(), type=Conversation)
-        except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
+            found = msgspec.json.decode(read_regular(self._record(session), _LARGEST), type=Conversation)
+        except (FileNotFoundError, NotADirectoryError, NotRegularError):
             return None
-        return found if found.session == session and self.directory(found).is_dir() else None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        whole = found.session == session and _NAME.fullmatch(found.directory)
+        return found if whole and self.directory(found).is_dir() else None
 
     def directory(self, conversation: Conversation) -> Path:
         """Where its harness keeps what is its own."""
-        return self._root / Path(conversation.directory).name
+        return self._root / conversation.directory
 
-    def new_directory(self) -> Path:
-        """A directory for a conversation that has no key yet; for its owner alone."""
-        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        made = self._root / secrets.token_hex(8)
-        made.mkdir(mode=0o700)
-        return made
+    def begin(self) -> Path:
+        """A directory for a conversation that has no key yet, for its owner alone.
+
+        Some that killed turns left are removed.
+        """
+        for directory in (self._root.parent, self._root, self._begun):
+            make_private(directory)
+        self._remove_abandoned()
+        name = secrets.token_hex(8)
+        (self._begun / name).touch(mode=0o600, exist_ok=False)
+        make_private(self._root / name)
+        return self._root / name
+
+    def abandon(self, directory: Path) -> None:
+        """Remove the directory of a conversation that got no key; what cannot be removed now is a killed turn's."""
+        with suppress(OSError):
+            remove(directory)
+            (self._begun / directory.name).unlink(missing_ok=True)
 
     def save(self, conversation: Conversation) -> None:
         """Write it down, whole or not at all."""
-        path = self._record(conversation.session)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(fd, "wb") as file:
-                file.write(msgspec.json.encode(conversation))
-                file.flush()
-                os.fsync(fd)
-            temporary.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+        # First: a directory that has a record must never be taken for one of a killed turn.
+        (self._begun / conversation.directory).unlink(missing_ok=True)
+        write_whole(self._record(conversation.session), msgspec.json.encode(conversation))
+
+    def _remove_abandoned(self) -> None:
+        removed = 0
+        for begun in self._begun.iterdir():
+            if _NAME.fullmatch(begun.name) and _age(begun) > ABANDONED:
+                self.abandon(self._root / begun.name)
+                removed += 1
+            if removed == _MOST_REMOVED:
+                return
 
     def _record(self, session: str) -> Path:
         """By a digest: a key may be any text."""
         return self._root / f"{hashlib.sha256(session.encode(errors='surrogatepass')).hexdigest()}.json"
+
+
+def _age(path: Path) -> float:
+    """Seconds since it was written; of what somebody else has just removed, none."""
+    try:
+        return time.time() - path.lstat().st_mtime
+    except FileNotFoundError:
+        return 0.0

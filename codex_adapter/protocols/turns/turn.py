@@ -35,7 +35,7 @@ class Turn:
         self._conversations = Conversations(Path(request.asp_home))
         self._conversation: Conversation | None = None
         self._directory: Path | None = None
-        self._model: str | None = None
+        self._model = request.model
 
     @staticmethod
     async def refused(request: RunTurnRequest, bridge: Bridge, error: TurnError) -> RunTurnResponse:
@@ -45,8 +45,16 @@ class Turn:
         return RunTurnResponse(harness=request.harness, result=result, model=request.model)
 
     async def run(self) -> RunTurnResponse:
-        """Run it, and tell of it."""
-        refusal = self._look_up()
+        """Run it, and tell of it; a conversation that got no key is gone afterwards (U8)."""
+        try:
+            return await self._run()
+        finally:
+            if self._conversation is None and self._directory is not None:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(self._conversations.abandon, self._directory)
+
+    async def _run(self) -> RunTurnResponse:
+        refusal = await self._look_up()
         await self._bridge.tell(StateEvent, state="running")
         await self._bridge.tell(MessageEvent, role="user", content=self._request.prompt)
         translation = Translation(self._bridge)
@@ -77,7 +85,7 @@ class Turn:
                     break
                 for event in batch:
                     await translation.tell(event)
-                    self._remember()
+                    await self._remember()
             outcome: Completion | AdapterError = await run.wait_completed()
         error = self._harness.failure(outcome)
         if error is not None:
@@ -97,14 +105,13 @@ class Turn:
 
     async def _prepared(self) -> HarnessTurn:
         request = self._request
+        self._model = await self._chosen()
+        await trio.to_thread.run_sync(_check_cwd, request.cwd)
         before = self._conversation
-        self._model = request.model or self._environment.model or (before.model if before else None)
-        models = await self._harness.models() or ()
-        if self._model is not None and self._model not in models:
-            raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
-        self._directory = (
-            self._conversations.new_directory() if before is None else self._conversations.directory(before)
-        )
+        if before is None:
+            self._directory = await trio.to_thread.run_sync(self._conversations.begin)
+        else:
+            self._directory = self._conversations.directory(before)
         return HarnessTurn(
             environment=self._environment,
             directory=self._directory,
@@ -116,13 +123,28 @@ class Turn:
             attachments=request.attachments,
         )
 
-    def _look_up(self) -> TurnError | OSError | None:
+    async def _chosen(self) -> str | None:
+        """The model, None for the harness's own choice (U5). What was asked for is refused where it is not there."""
+        asked = self._environment.model if self._request.model is None else self._request.model
+        before = self._conversation.model if self._conversation else None
+        if asked is None and before is None:
+            return None
+        models = await self._harness.models()
+        if models is None:
+            raise TurnError(f"the harness {self._harness.id} cannot tell its models now; try again")
+        if asked is None:
+            return before if before in models else None
+        if asked not in models:
+            raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
+        return asked
+
+    async def _look_up(self) -> TurnError | OSError | None:
         """Find the conversation that goes on, if one does, so that each event has its key; gives why it cannot."""
         session = self._request.harness_session_id
         if session is None:
             return None
         try:
-            found = self._conversations.find(session)
+            found = await trio.to_thread.run_sync(self._conversations.find, session)
         except OSError as error:
             return error
         if found is None or found.harness != self._harness.id:
@@ -132,12 +154,25 @@ class Turn:
         self._bridge.harness_session_id = session
         return None
 
-    def _remember(self) -> None:
+    async def _remember(self) -> None:
         """Write down the conversation as soon as its key is known: whoever is killed now goes on with it."""
         session = self._bridge.harness_session_id
         if session is None or self._directory is None:
             return
         now = Conversation(session, self._harness.id, self._directory.name, self._model)
         if now != self._conversation:
-            self._conversations.save(now)
+            await trio.to_thread.run_sync(self._conversations.save, now)
             self._conversation = now
+
+
+def _check_cwd(cwd: str) -> None:
+    """Blocks; raises `TurnError`."""
+    if not cwd.startswith("/"):
+        raise TurnError("cwd: must be an absolute path")
+    try:
+        cwd.encode()  # it stands in files that are UTF-8
+        found = "\0" not in cwd and Path(cwd).is_dir()
+    except (OSError, UnicodeEncodeError):
+        found = False
+    if not found:
+        raise TurnError("cwd: there is no such directory")

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import trio
+
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
-from codex_adapter.protocols.turns.harness import HarnessTurn
+from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
 from codex_adapter.protocols.turns.wire import AgentSpacesError
 from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
@@ -29,21 +31,29 @@ class ScriptedHarness:
     def __init__(self, directory: Path, *scripts: list[Step], id: str = "scripted") -> None:
         self.id = id
         self.installed = True
+        self.names: tuple[str, ...] | None = MODELS
         self.turns: list[HarnessTurn] = []
+        self.asked = trio.Event()
         self._directory = directory
         self._scripts: list[list[Step]] = list(scripts)
         if not scripts:
             self._scripts.append(saying(PrintJson(agent_message("item_0", "Done."))))
 
+    async def check(self) -> None:
+        """As `Harness.check`."""
+        if not self.installed:
+            raise TurnError("there is no such agent; install it")
+
     async def models(self) -> tuple[str, ...] | None:
         """As `Harness.models`."""
-        return MODELS if self.installed else None
+        return self.names if self.installed else None
 
     @asynccontextmanager
     async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
         """As `Harness.open`."""
         number = len(self.turns)
         self.turns.append(turn)
+        self.asked.set()
         steps = self._scripts[min(number, len(self._scripts) - 1)]
         binary = write_agent(self._directory / f"agent-{self.id}-{number}", steps)
         extensions = {"backend.codex.tool_payloads": "full"}

@@ -15,7 +15,7 @@ from codex_adapter.workspace import Containment
 
 __all__ = ["list_all_tools", "list_tools"]
 
-_AT_ONCE: Final = 8
+_AT_ONCE: Final = 64
 
 
 async def list_tools(server: Server, *, seconds: float, containment: Containment | None = None) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ async def list_tools(server: Server, *, seconds: float, containment: Containment
 async def list_all_tools(servers: Sequence[Server], *, seconds: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tools of all servers as `SERVER/TOOL`, and the names of those that did not answer, in their order (U11).
 
-    Eight are asked at once, each in at most so many seconds; one that fails holds up no other.
+    All of it takes at most so many seconds; one that fails holds up no other, but where there are very many of them.
     """
     containment = Containment()
     limiter = trio.CapacityLimiter(_AT_ONCE)
@@ -43,9 +43,10 @@ async def list_all_tools(servers: Sequence[Server], *, seconds: float) -> tuple[
             with suppress(ServerError):
                 answers[number] = await list_tools(server, seconds=seconds, containment=containment)
 
-    async with trio.open_nursery() as nursery:
-        for number, server in enumerate(servers):
-            nursery.start_soon(ask, number, server)
+    with trio.move_on_after(seconds):
+        async with trio.open_nursery() as nursery:
+            for number, server in enumerate(servers):
+                nursery.start_soon(ask, number, server)
     tools = (f"{server.name}/{tool}" for number, server in enumerate(servers) for tool in answers.get(number, ()))
     return tuple(tools), tuple(server.name for number, server in enumerate(servers) if number not in answers)
 

@@ -67,3 +67,13 @@ def test_an_image_with_an_odd_path_is_given_by_a_link(tmp_path: Path) -> None:
         assert not any("," in path or "\n" in path for path in given)
     assert link_images([], links) == ()
     assert list(links.iterdir()) == []
+
+
+def test_an_image_that_no_model_would_be_shown_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "huge"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n")
+    os.truncate(path, 50 * 1024 * 1024 + 1)
+    with pytest.raises(TurnError, match=r"attachments\[0\]: an image has at most 50 MiB"):
+        sort_attachments([str(path)])
+    os.truncate(path, 50 * 1024 * 1024)
+    assert sort_attachments([str(path)]).images == (str(path),)

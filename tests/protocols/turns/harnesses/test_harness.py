@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import trio
+import trio.testing
 
 from codex_adapter import CodexConfig, SpawnError
 from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
 from codex_adapter.protocols.turns.harnesses import CodexHarness, default_harnesses
+from codex_adapter.protocols.turns.harnesses.codex.home import Home
 from codex_adapter.testing import Facts, ReadPrompt, Step, WriteFacts, read_facts, write_agent
 
 from .environments import EMPTY, a_hook, a_server, a_skill, environment
@@ -65,7 +70,12 @@ class Place:
         """Have a session there."""
         sessions = self.directory / "codex" / "sessions"
         sessions.mkdir(parents=True)
-        (sessions / f"rollout-2026-01-02T03-04-05-{SESSION}.jsonl").touch()
+        (sessions / f"rollout-2026-01-02T03-04-05-{SESSION}.jsonl").write_text('{"type":"session_meta"}\n')
+
+
+def a_long_skill(root: Path) -> Any:
+    """A skill with more to tell of itself than old releases hear."""
+    return msgspec.structs.replace(a_skill(root), description="x" * 1025)
 
 
 @pytest.fixture
@@ -132,20 +142,27 @@ async def test_a_session_goes_on_where_it_is_kept(place: Place) -> None:
 @pytest.mark.rule("U9")
 @pytest.mark.parametrize(
     ("release", "what"),
-    [("0.66.0", "skills"), ("0.116.0", "hooks"), ("0.116.0", "servers"), ("0.98.0", "image")],
+    [
+        ("0.66.0", "skills"),
+        ("0.140.0", "description"),
+        ("0.116.0", "hooks"),
+        ("0.116.0", "servers"),
+        ("0.98.0", "image"),
+    ],
 )
 async def test_what_a_release_cannot_do_is_refused_before_its_start(tmp_path: Path, release: str, what: str) -> None:
     place = Place(tmp_path, release)
     (tmp_path / "image").write_bytes(b"GIF89a")
     turns: dict[str, dict[str, Any]] = {
         "skills": {"environment": environment(skills=(a_skill(tmp_path),))},
+        "description": {"environment": environment(skills=(a_long_skill(tmp_path),))},
         "hooks": {"environment": environment(hooks=(a_hook(),))},
         "servers": {"environment": environment(servers=(a_server(),))},
         "image": {"attachments": (str(tmp_path / "image"),)},
     }
     with pytest.raises(TurnError, match=f"or newer of the Codex CLI, and {release} is installed"):
         await place.turn(**turns[what])
-    assert list(place.directory.iterdir()) == []
+    assert [path.name for path in place.directory.iterdir()] == ["codex.lock"]
 
 
 @pytest.mark.rule("U9")
@@ -213,3 +230,78 @@ async def test_without_a_cli_there_are_no_models_and_no_turns(place: Place) -> N
     with pytest.raises(SpawnError):
         async with harness.open(turn):
             pass
+
+
+FAILING = """#!/bin/sh
+test "$1" = --version && {{ echo codex-cli 0.163.0; exit; }}
+echo $$ >> {log}
+{how}
+"""
+
+
+def failing(root: Path, how: str) -> CodexConfig:
+    """A CLI that works, and does this when it is asked for its models."""
+    (root / "codex").write_text(FAILING.format(log=root / "log", how=how))
+    (root / "codex").chmod(0o755)
+    (root / "own").mkdir()
+    return CodexConfig(binary=str(root / "codex"), codex_home=str(root / "own"))
+
+
+@pytest.mark.rule("U5")
+async def test_a_cli_that_was_killed_over_its_models_has_not_told_them_and_is_asked_again(tmp_path: Path) -> None:
+    harness = CodexHarness(failing(tmp_path, "kill -9 $$"))
+    await harness.check()
+    assert await harness.models() is None
+    lists(tmp_path, "0.163.0")
+    assert await harness.models() == ("openai/default", "openai/second")
+
+
+@pytest.mark.rule("U5")
+async def test_a_cli_that_knows_of_no_list_works_with_what_its_user_has_chosen(tmp_path: Path) -> None:
+    harness = CodexHarness(failing(tmp_path, "exit 2"))
+    await harness.check()
+    assert await harness.models() == ()
+    (tmp_path / "own" / "config.toml").write_text('model = "own"\n')
+    assert await harness.models() == ("openai/own",)
+
+
+@pytest.mark.rule("U5")
+async def test_those_who_wait_for_a_list_that_fails_do_not_ask_one_after_the_other(tmp_path: Path) -> None:
+    harness = CodexHarness(failing(tmp_path, "read line < fifo; kill -9 $$"))
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "codex").write_text((tmp_path / "codex").read_text().replace("fifo", str(tmp_path / "fifo")))
+    told: list[Any] = []
+
+    async def ask() -> None:
+        told.append(await harness.models())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+        await trio.testing.wait_all_tasks_blocked(0.2)
+        await trio.to_thread.run_sync((tmp_path / "fifo").write_text, "go\n")
+    assert told == [None] * 5
+    assert len((tmp_path / "log").read_text().split()) == 1
+
+
+@pytest.mark.rule("U4", "U5")
+async def test_why_it_does_not_work_is_told(place: Place) -> None:
+    with pytest.raises(TurnError, match="codex-adapter doctor"):
+        await CodexHarness(CodexConfig(binary=str(place.root / "missing"))).check()
+    config = lists(place.root, "0.163.0")
+    await CodexHarness(config).check()
+    (place.root / "own" / "config.toml").write_text("broken")
+    with pytest.raises(TurnError, match=r"config\.toml"):
+        await CodexHarness(config).check()
+    with pytest.raises(TurnError, match="is no directory"):
+        await CodexHarness(msgspec.structs.replace(config, codex_home=str(place.root / "missing"))).check()
+
+
+@pytest.mark.rule("U8")
+async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> None:
+    place.begun()
+    with Home(place.directory).held():
+        with pytest.raises(TurnError, match="another turn of this session"):
+            await place.turn(session=SESSION)
+        assert not (place.directory / "codex" / "config.toml").exists()
+    await place.turn(session=SESSION)

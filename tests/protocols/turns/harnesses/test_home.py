@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -38,7 +39,7 @@ def lay(place: Path, kind: str, elsewhere: Path) -> None:
     """Something of this kind there."""
     match kind:
         case "file":
-            place.write_text("old")
+            place.write_bytes(b"SQLite format 3\0")
         case "directory":
             (place / "deep").mkdir(parents=True)
             (place / "deep" / "file").write_text("old")
@@ -70,10 +71,13 @@ def test_nothing_of_earlier_turns_is_left_but_what_the_cli_keeps(
     for _ in range(2):
         home.furnish({"config.toml": b"a = 1\n"}, (a_skill(source),), (login,))
         kept = {name for name, kind in found.items() if name in KEPT and kind in ("file", "directory")}
+        for name, kind in found.items():
+            if name.endswith(".sqlite") and kind != "file":
+                kept -= {name, f"{name}-wal"}
         assert names(home) == {"config.toml", "skills", "auth.json"} | kept
         assert (home.path / "config.toml").read_bytes() == b"a = 1\n"
         assert (home.path / "auth.json").readlink() == login
-        assert (home.path / "skills" / "greeting" / "SKILL.md").read_text() == "skill"
+        assert (home.path / "skills" / "greeting" / "SKILL.md").read_text().endswith("---\nskill")
         assert stat.S_IMODE((home.path / "skills" / "greeting" / "scripts" / "run").stat().st_mode) & 0o111
     home.furnish({}, (), ())
     assert names(home) == kept
@@ -134,7 +138,10 @@ def test_a_session_is_there_when_its_file_is(tmp_path: Path) -> None:
     file.mkdir(parents=True)
     assert not home.has(SESSION)
     file.rmdir()
-    file.touch()
+    for content in (b"", b"\0" * 100 + b"\n", b'{"type":"session'):  # the agent was killed as it wrote
+        file.write_bytes(content)
+        assert not home.has(SESSION)
+    file.write_bytes(b'{"type":"session_meta"}\n')
     assert home.has(SESSION)
 
 
@@ -153,3 +160,35 @@ def test_what_a_conversation_began_with_is_remembered(tmp_path: Path) -> None:
     Home(tmp_path).begin("digest")
     Home(tmp_path).furnish({}, (), ())
     assert Home(tmp_path).began_with() == "digest"
+
+
+@pytest.mark.rule("U8")
+@pytest.mark.parametrize("name", ["codex.place", "codex.told", "codex/config.toml", "codex/skills", "codex/.env"])
+@pytest.mark.parametrize("kind", ["fifo", "directory", "dangling"])
+def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path, name: str, kind: str) -> None:
+    home = Home(tmp_path)
+    home.furnish({"config.toml": b"a = 1\n"}, (), ())
+    path = tmp_path / name
+    path.unlink(missing_ok=True)
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        lay(path, kind, tmp_path)
+    home.began_with()
+    home.furnish({"config.toml": b"b = 1\n"}, (), ())
+    home.begin("told")
+    assert (home.path / "config.toml").read_bytes() == b"b = 1\n"
+    assert home.began_with() == "told"
+
+
+@pytest.mark.rule("U8")
+@pytest.mark.parametrize("content", [b"garbage", b"\0" * 4096])
+def test_what_is_no_database_is_forgotten(tmp_path: Path, content: bytes) -> None:
+    home = Home(tmp_path)
+    home.furnish({}, (), ())
+    for name in ("state_5.sqlite", "state_5.sqlite-wal"):
+        (home.path / name).write_bytes(content)
+    (home.path / "logs_2.sqlite").write_bytes(b"SQLite format 3\0...")
+    (home.path / "new_1.sqlite").touch()
+    home.furnish({}, (), ())
+    assert names(home) == {"logs_2.sqlite", "new_1.sqlite"}

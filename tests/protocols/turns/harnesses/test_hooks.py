@@ -71,7 +71,8 @@ def test_a_matcher_is_for_events_of_tools_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "matcher", ["(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b", r"(a)\1", "(?P<x>a)(?P=x)", "(?>a)", r"a\Z"]
+    "matcher",
+    ["(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b", r"(a)\1", "(?P<x>a)(?P=x)", "(?>a)", r"a\Z", "(x", "*", "a{2,1}"],
 )
 def test_a_matcher_that_the_cli_would_drop_is_refused(matcher: str) -> None:
     with pytest.raises(TurnError, match="hook note: its matcher"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,16 @@ def test_the_home_is_where_the_cli_looks_for_it(tmp_path: Path) -> None:
     write(tmp_path / ".codex", 'model = "found"')
     assert read_own_home({"HOME": str(tmp_path)}).model == "found"
     assert read_own_home({"HOME": str(tmp_path), "CODEX_HOME": ""}).model == "found"
-    for nowhere in ({}, {"HOME": str(tmp_path / ".codex")}, {"CODEX_HOME": str(tmp_path / "none")}):
+    for nowhere in ({}, {"HOME": str(tmp_path / ".codex")}):
         own = read_own_home(nowhere)
         assert (own.directory, own.model, own.provider_name, own.settings) == (None, None, "openai", {})
+
+
+@pytest.mark.parametrize("name", ["none", "file"])
+def test_a_home_that_is_named_and_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TurnError, match="is no directory"):
+        read_own_home({"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / name)})
 
 
 def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:
@@ -95,3 +103,21 @@ def test_a_login_is_for_whoever_asks_for_it(
     for name in ("auth.json", ".env"):
         (tmp_path / name).touch()
     assert {path.name for path in own.logins(provider, env)} == set(files)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "directory", "huge", "not UTF-8"])
+def test_what_is_no_file_that_could_be_settings_is_refused_and_not_waited_for(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "config.toml"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "directory":
+            path.mkdir()
+        case "huge":
+            path.write_bytes(b"#" * (4 * 1024 * 1024 + 1))
+        case "not UTF-8":
+            path.write_bytes(b"# \xff")
+    with pytest.raises(TurnError, match="mend it"):
+        read_own_home({"CODEX_HOME": str(tmp_path)})

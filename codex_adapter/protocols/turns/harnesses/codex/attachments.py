@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from codex_adapter.protocols.turns.harness import TurnError
+from codex_adapter.protocols.turns.spaces.removal import remove
 
 __all__ = ["Attachments", "link_images", "sort_attachments"]
 
 _HEAD: Final = 16
+_LARGEST_IMAGE: Final = 50 * 1024 * 1024
 _SIGNATURES: Final = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
 
 
@@ -40,8 +42,11 @@ def sort_attachments(paths: Sequence[str]) -> Attachments:
         what = f"attachments[{number}]"
         if not path.startswith("/"):
             raise TurnError(f"{what}: must be an absolute path")
-        kind = _image_kind(_head(path, what))
+        head, size = _head(path, what)
+        kind = _image_kind(head)
         if kind is not None:
+            if size > _LARGEST_IMAGE:
+                raise TurnError(f"{what}: an image has at most {_LARGEST_IMAGE >> 20} MiB; make it smaller")
             images.append(path)
             modern = modern or kind in ("gif", "webp")
         elif path.isprintable():
@@ -56,9 +61,8 @@ def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
 
     Blocks; links of earlier turns are gone afterwards. Raises OSError.
     """
-    directory.mkdir(exist_ok=True, mode=0o700)
-    for old in directory.iterdir():
-        old.unlink()
+    remove(directory)
+    directory.mkdir(mode=0o700)
     given: list[str] = []
     for number, image in enumerate(images):
         if "," in image or not image.isprintable():
@@ -70,16 +74,17 @@ def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _head(path: str, what: str) -> bytes:
-    """How a file begins; what would block or is no file is not waited for."""
+def _head(path: str, what: str) -> tuple[bytes, int]:
+    """How a file begins, and its size; what would block or is no file is not waited for."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError):
         raise TurnError(f"{what}: there is no file that can be read") from None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
             raise TurnError(f"{what}: must be a regular file")
-        return os.read(descriptor, _HEAD)
+        return os.read(descriptor, _HEAD), facts.st_size
     except OSError:
         raise TurnError(f"{what}: cannot be read") from None
     finally:

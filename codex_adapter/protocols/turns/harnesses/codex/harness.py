@@ -52,13 +52,21 @@ class CodexHarness:
         """`codex`."""
         return "codex"
 
+    async def check(self) -> None:
+        """See that the CLI is there and runs, and that its user's settings can be read (U5). Raises `TurnError`."""
+        if not await self._installation.works():
+            raise TurnError(
+                "the Codex CLI is not installed here, or does not work; `codex-adapter doctor` tells what to do"
+            )
+        await self._own()
+
     async def models(self) -> tuple[str, ...] | None:
         """What the installed CLI lists, and before it what its user has chosen, each as `PROVIDER/NAME` (U5)."""
         listed = await self._installation.models()
         if listed is None:
             return None
         try:
-            own = await trio.to_thread.run_sync(read_own_home, self._environ())
+            own = await self._own()
         except TurnError:
             return None
         chosen = self._config.model or own.model
@@ -70,22 +78,28 @@ class CodexHarness:
         """The run of a turn (U9, U10). Raises `TurnError` before anything is started, OSError, and as runs do."""
         given = {**turn.environment.env, **turn.env}
         installed = await self._installation.find(given)
-        request = await trio.to_thread.run_sync(self._prepare, turn, given, installed)
-        async with open_run(request, config=self._config) as run:
-            yield run
+        home = Home(turn.directory)
+        with home.held():
+            request = await trio.to_thread.run_sync(self._prepare, turn, given, installed, home)
+            async with open_run(request, config=self._config) as run:
+                yield run
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
         """Why a run did not go well, None where it did (U6)."""
         return failure(outcome)
+
+    async def _own(self) -> OwnHome:
+        # A file of a few megabytes can take minutes to read; who leaves it then leaves nothing.
+        return await trio.to_thread.run_sync(read_own_home, self._environ(), abandon_on_cancel=True)
 
     def _environ(self) -> dict[str, str]:
         """The environment of a run that is given nothing; the home in it is the user's."""
         home = {} if self._config.codex_home is None else {"CODEX_HOME": self._config.codex_home}
         return {**os.environ, **home, **self._config.env}
 
-    def _prepare(self, turn: HarnessTurn, given: Mapping[str, str], installed: Installed) -> RunRequest:
+    def _prepare(self, turn: HarnessTurn, given: Mapping[str, str], installed: Installed, home: Home) -> RunRequest:
         """All that comes before the start, checks first. Blocks."""
-        environment, home = turn.environment, Home(turn.directory)
+        environment = turn.environment
         if not str(home.path).isprintable():
             raise TurnError("the path of aspHome must have printable characters only")
         attachments = sort_attachments(turn.attachments)
@@ -94,7 +108,9 @@ class CodexHarness:
         own = read_own_home(self._environ())
         model = self._model(turn, own)
         environ = {**self._environ(), **given}
-        files = materials(environment, own, model.provider, home=home.path, hidden=foreign_skills(environ))
+        files = materials(
+            environment, own, model.provider, home=home.path, cwd=turn.cwd, hidden=foreign_skills(environ)
+        )
         home.furnish(files, environment.skills, own.logins(model.provider, environ))
         if turn.session is None:
             home.begin(told_digest(environment))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.protocols.turns.harness import TurnError
+from codex_adapter.protocols.turns.harnesses.codex.skills import copy_skill
+from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
 from codex_adapter.protocols.turns.spaces import Skill
+from codex_adapter.protocols.turns.spaces.removal import remove
 
 __all__ = ["Home", "is_session"]
 
 _SESSION: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _SKILLS: Final = "skills"
+_LONGEST_LINE: Final = 16 * 1024 * 1024
+_LONGEST_NOTE: Final = 64 * 1024
 _KEPT: Final = frozenset(
     {"sessions", "archived_sessions", "installation_id", "thread-writer-locks", "models_cache.json"}
     | {"version.json", ".sandbox_migration"}
@@ -22,6 +29,7 @@ _KEPT: Final = frozenset(
 """What the CLI finds again; also its databases. Whatever else lies here is of the last turn, and goes."""
 _DATABASES: Final = "*.sqlite*"
 _STATE: Final = "state_*.sqlite*"
+_SQLITE: Final = b"SQLite format 3\0"
 
 
 def is_session(key: str) -> bool:
@@ -41,13 +49,24 @@ class Home:
         root = Path(os.path.realpath(directory))
         self.path: Final = root / "codex"
         self.images: Final = root / "images"
+        self._lock = root / "codex.lock"
         self._place = root / "codex.place"
         self._told = root / "codex.told"
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be its only turn until the end of the block. Raises `TurnError` where another one is under way."""
+        fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        try:
+            _lock(fd)
+            yield
+        finally:
+            os.close(fd)
+
     def has(self, session: str) -> bool:
-        """Whether the CLI keeps this session here."""
+        """Whether the CLI keeps this session here: one whose first line is not whole it can never go on with."""
         found = (self.path / "sessions").rglob(f"rollout-*-{session}.jsonl")
-        return any(path.is_file() for path in found)
+        return any(path.is_file() and _is_begun(path) for path in found)
 
     def furnish(self, files: Mapping[str, bytes], skills: Sequence[Skill], links: Sequence[Path]) -> None:
         """Have these files, skills and links in it, and nothing of earlier turns but what the CLI keeps (U9).
@@ -58,7 +77,7 @@ class Home:
         self._settle()
         for entry in list(self.path.iterdir()):
             if not _is_kept(entry):
-                _remove(entry)
+                remove(entry)
         for name, content in files.items():
             _write(self.path / name, content)
         for link in links:
@@ -66,7 +85,7 @@ class Home:
         if skills:
             (self.path / _SKILLS).mkdir(mode=0o700)
         for skill in skills:
-            _copy(Path(skill.directory), self.path / _SKILLS / skill.name)
+            copy_skill(skill, self.path / _SKILLS)
 
     def begin(self, told: str) -> None:
         """Note by a digest what the agent is told at the beginning of a conversation."""
@@ -74,52 +93,61 @@ class Home:
 
     def began_with(self) -> str | None:
         """What `begin` was given; None where it was not called."""
-        try:
-            return self._told.read_bytes().decode(errors="replace")
-        except FileNotFoundError:
-            return None
+        return _note(self._told)
 
     def _settle(self) -> None:
-        """In a home that was moved or copied, forget the database that tells where sessions were before.
+        """Forget databases that are none, which the CLI could not open, and in a home that was moved or copied the one
+        that tells where sessions were before.
 
         The CLI would not find them, or go on in the files of the home that this one is a copy of.
         """
-        here = os.fsencode(self.path)
-        try:
-            if self._place.read_bytes() == here:
-                return
-        except FileNotFoundError:
-            pass
+        for database in list(self.path.glob("*.sqlite")):
+            if not _is_database(database):
+                for file in list(self.path.glob(f"{database.name}*")):
+                    remove(file)
+        if _note(self._place) == str(self.path):
+            return
         for database in list(self.path.glob(_STATE)):
-            database.unlink()
-        temporary = self._place.with_suffix(".new")
-        _write(temporary, here)
-        temporary.replace(self._place)
+            remove(database)
+        _write(self._place, str(self.path).encode())
 
 
 def _is_kept(entry: Path) -> bool:
     return (entry.name in _KEPT or entry.match(_DATABASES)) and not entry.is_symlink()
 
 
-def _remove(entry: Path) -> None:
-    if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry)
-    else:
-        entry.unlink()
+def _lock(fd: int) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise TurnError("another turn of this session is under way; wait until it has ended") from None
+
+
+def _is_database(path: Path) -> bool:
+    """By how it begins; an empty one is one."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) in (_SQLITE, b"")
+
+
+def _is_begun(rollout: Path) -> bool:
+    with rollout.open("rb") as file:
+        line = file.readline(_LONGEST_LINE)
+    return line.startswith(b"{") and line.endswith(b"\n")
+
+
+def _note(path: Path) -> str | None:
+    """What was written there; None where nothing was, or it is no more to be known."""
+    try:
+        return read_regular(path, _LONGEST_NOTE).decode(errors="replace")
+    except (FileNotFoundError, NotRegularError):
+        return None
 
 
 def _write(path: Path, content: bytes) -> None:
-    """For its owner alone: settings can have secrets in them."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    """For its owner alone: settings can have secrets in them. Whatever was there is gone first."""
+    remove(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a directory; what is copied can be removed again, whatever may be done with the source."""
-    target.mkdir(mode=0o700)
-    for entry in source.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            _copy(entry, target / entry.name)
-        else:
-            shutil.copy(entry, target / entry.name)

@@ -59,6 +59,8 @@ def _groups(hooks: Sequence[Hook]) -> Iterator[tuple[_Event, dict[str, Any]]]:
         event = _EVENTS[hook.event]
         group: dict[str, Any] = {"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}
         if event.of_tools and hook.matcher is not None:
+            if not _is_expression(hook.matcher):
+                raise TurnError(f"hook {hook.name}: its matcher is no regular expression; mend it")
             if _UNKNOWN_TO_THE_CLI.search(_ESCAPED.sub("", hook.matcher)):
                 raise TurnError(
                     f"hook {hook.name}: its matcher has what the Codex CLI does not know; "
@@ -66,6 +68,14 @@ def _groups(hooks: Sequence[Hook]) -> Iterator[tuple[_Event, dict[str, Any]]]:
                 )
             group["matcher"] = hook.matcher
         yield event, group
+
+
+def _is_expression(matcher: str) -> bool:
+    try:
+        re.compile(matcher)
+    except (re.error, Warning, RecursionError, OverflowError):
+        return False
+    return True
 
 
 def _hash(event: _Event, group: dict[str, Any]) -> str:

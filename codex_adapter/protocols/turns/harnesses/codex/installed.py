@@ -20,6 +20,8 @@ _OLDEST: Final[Release] = (0, 44, 0)
 """Before, a run could not be understood."""
 _LISTS_MODELS: Final[Release] = (0, 125, 0)
 _SECONDS: Final = 20.0
+_KILLED: Final = 128
+"""And the signal's number, is how a shell tells of it."""
 _LONGEST_LIST: Final = 16 * 1024 * 1024
 
 
@@ -55,6 +57,7 @@ class Installation:
         self._containment = Containment()
         self._models: dict[_Key, tuple[str, ...]] = {}
         self._asking = trio.Lock()
+        self._failures = 0
 
     async def find(self, env: Mapping[str, str]) -> Installed:
         """The CLI that a run with these variables executes. Raises `SpawnError`, and OSError."""
@@ -63,31 +66,57 @@ class Installation:
             path, version = await self._backend.installed({**env, "CODEX_HOME": home})
         return Installed(path, None if version is None else version[:3])
 
-    async def models(self) -> tuple[str, ...] | None:
-        """The models that the CLI lists by itself, its default first; None where there is no CLI that works (U5).
+    async def works(self) -> bool:
+        """Whether there is a CLI that can be understood (U5)."""
+        found = await self._found()
+        # What tells no release must show in another way that it is this CLI.
+        return found is not None and (found.release is not None or await self._listed(found) is not None)
 
-        Releases that have no such list give an empty tuple.
+    async def models(self) -> tuple[str, ...] | None:
+        """The models that the CLI lists by itself, its default first (U5).
+
+        None where there is no CLI that works, or where this one is not able to tell now; a list that cannot be read, as
+        that of a release that has none, is empty.
         """
+        found = await self._found()
+        return None if found is None else await self._listed(found)
+
+    async def _found(self) -> Installed | None:
         try:
             found = await self.find({})
-            key = await _key(found.path)
         except (AdapterError, OSError):
             return None
-        if not found.since(_OLDEST):
-            return None
+        return found if found.since(_OLDEST) else None
+
+    async def _listed(self, found: Installed) -> tuple[str, ...] | None:
         if not found.since(_LISTS_MODELS):
             return ()
+        try:
+            key = await _key(found.path)
+        except OSError:
+            return None
+        failures = self._failures
         async with self._asking:
-            if key not in self._models:
-                listed = await self._ask(found.path)
-                if listed is None:
-                    # A release that tells its number works, even if it was too busy to tell more.
-                    return None if found.release is None else ()
-                self._models[key] = listed
-            return self._models[key]
+            if key in self._models:
+                return self._models[key]
+            if failures != self._failures:
+                # Whoever waits for one that takes its time does not wait once more, each behind the other.
+                return None
+            told = await self._ask(found.path)
+            if told is None:
+                self._failures += 1
+                return None
+            listed = _read(told)
+            if listed is None:
+                return None if found.release is None else ()
+            self._models[key] = listed
+            return listed
 
-    async def _ask(self, path: str) -> tuple[str, ...] | None:
-        """What the CLI's own command says, in a home of its own, which is empty and away afterwards."""
+    async def _ask(self, path: str) -> bytes | None:
+        """What the CLI's own command says, in a home of its own, which is empty and away afterwards.
+
+        None where it did not come to its end; nothing where it does not know the command.
+        """
         try:
             with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home) as place:
                 command = f"exec {shlex.quote(path)} debug models --bundled"
@@ -103,14 +132,18 @@ class Installation:
                 )
         except (AdapterError, WorkspaceError, OSError):
             return None
-        if done.exit_code != 0 or done.stdout.left_out:
+        if done.timed_out or done.exit_code > _KILLED:
             return None
-        try:
-            listed = msgspec.json.decode(done.stdout.head, type=_Models).models
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            return None
-        shown = [model for model in listed if model.visibility == "list"]
-        return tuple(model.slug for model in sorted(shown, key=lambda model: model.priority))
+        return b"" if done.exit_code != 0 or done.stdout.left_out else done.stdout.head
+
+
+def _read(told: bytes) -> tuple[str, ...] | None:
+    try:
+        listed = msgspec.json.decode(told, type=_Models).models
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    shown = [model for model in listed if model.visibility == "list"]
+    return tuple(model.slug for model in sorted(shown, key=lambda model: model.priority))
 
 
 async def _key(path: str) -> _Key:

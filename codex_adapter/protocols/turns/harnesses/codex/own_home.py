@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from codex_adapter.protocols.turns.harness import TurnError
+from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
 
 __all__ = ["OwnHome", "read_own_home"]
 
 _OPENAI: Final = "openai"
+_LARGEST: Final = 4 * 1024 * 1024
 _TAKEN: Final = frozenset(
     {
         # how a model is reached
@@ -68,21 +70,23 @@ def read_own_home(env: Mapping[str, str]) -> OwnHome:
     if directory is None:
         return OwnHome(None, None, None, {})
     try:
-        with (directory / "config.toml").open("rb") as file:
-            config = tomllib.load(file)
+        config = tomllib.loads(read_regular(directory / "config.toml", _LARGEST).decode())
     except FileNotFoundError:
         config = {}
-    except (OSError, ValueError, RecursionError):
+    except (OSError, NotRegularError, ValueError, RecursionError):
         raise TurnError("the config.toml of the Codex CLI, in CODEX_HOME, cannot be read; mend it") from None
     settings = {key: value for key, value in config.items() if key in _TAKEN}
     return OwnHome(directory, _text(config, "model"), _text(config, "model_provider"), settings)
 
 
 def _directory(env: Mapping[str, str]) -> Path | None:
-    named = env.get("CODEX_HOME") or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
-    if named is None:
+    named = env.get("CODEX_HOME")
+    if named and not Path(named).is_dir():
+        raise TurnError("CODEX_HOME, where login and settings of the Codex CLI are, is no directory; name another one")
+    place = named or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
+    if place is None:
         return None
-    directory = Path(named).absolute()
+    directory = Path(place).absolute()
     return directory if directory.is_dir() else None
 
 

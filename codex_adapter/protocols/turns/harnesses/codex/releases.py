@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
 from codex_adapter.protocols.turns.harnesses.codex.attachments import Attachments
 from codex_adapter.protocols.turns.harnesses.codex.installed import Installed, Release
+from codex_adapter.protocols.turns.harnesses.codex.skills import LONGEST_DESCRIPTION
 
 __all__ = ["REPLACES_INSTRUCTIONS", "check_release", "lacking"]
 
@@ -23,6 +24,11 @@ class _Need(NamedTuple):
 
 _NEEDS: Final = (
     _Need("skills", (0, 77, 0), lambda turn, _: bool(turn.environment.skills)),
+    _Need(
+        f"a skill's description of more than {LONGEST_DESCRIPTION} characters",
+        (0, 147, 0),
+        lambda turn, _: any(len(skill.description) > LONGEST_DESCRIPTION for skill in turn.environment.skills),
+    ),
     _Need("hooks", (0, 125, 0), lambda turn, _: bool(turn.environment.hooks)),
     _Need("MCP servers whose tools run unasked", (0, 125, 0), lambda turn, _: bool(turn.environment.servers)),
     _Need("images in GIF or WebP", (0, 116, 0), lambda _, attachments: attachments.modern),

@@ -1,0 +1,25 @@
+"""Reading files that somebody else may have put there: nothing that blocks or never ends is waited for (U8, U9)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["NotRegularError", "read_regular"]
+
+
+class NotRegularError(Exception):
+    """No regular file is there, or one that is too large."""
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """A file of at most so many bytes. Blocks; raises `NotRegularError`, and OSError."""
+    if not stat.S_ISREG(path.stat().st_mode):  # a device is not even opened
+        raise NotRegularError
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise NotRegularError
+    return content
