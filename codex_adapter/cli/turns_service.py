@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -12,8 +13,8 @@ from codex_adapter import CodexConfig
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.turn_client import open_client
 from codex_adapter.protocols.supervisor.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
-from codex_adapter.protocols.supervisor.services import Notify, Service
-from codex_adapter.protocols.supervisor.wire import Method, Nothing
+from codex_adapter.protocols.supervisor.services import Ending, Notify, Service
+from codex_adapter.protocols.supervisor.wire import Affected, Method, Nothing, Text
 from codex_adapter.protocols.turns.wire import (
     AgentEvent,
     DescribeRequest,
@@ -31,8 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["TURN_METHODS", "TurnEventParams", "turn_services"]
 
+
+class TurnCancelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The turns that are to end."""
+
+    external_run_id: Text
+
+
 TURN_METHODS: Final[Mapping[str, Method]] = {
     "turns/run": Method(RunTurnRequest, RunTurnResponse),
+    "turns/cancel": Method(TurnCancelParams, Affected),
     "turns/resolve": Method(ResolveRequest, ResolveResponse),
     "turns/describe": Method(DescribeRequest, DescribeResponse),
     "turns/capabilities": Method(Nothing, HarnessCapabilities),
@@ -46,26 +55,24 @@ class TurnEventParams(msgspec.Struct, frozen=True, rename="camel"):
     event: AgentEvent
 
 
-def turn_services(config: CodexConfig) -> dict[str, Service]:
+def turn_services(config: CodexConfig) -> dict[str, Service | Ending]:
     """The methods of a client whose harness runs the CLI so, by their names (U12).
 
     What it takes is loaded by the first call: most daemons never get one.
     """
     methods = _Methods(config)
-    performing: dict[str, Callable[[Any, Notify], Awaitable[object]]] = {
-        "turns/run": methods.run,
-        "turns/resolve": methods.resolve,
-        "turns/describe": methods.describe,
-        "turns/capabilities": methods.capabilities,
-    }
+    name: Callable[[RunTurnRequest | TurnCancelParams], str] = attrgetter("external_run_id")
     return {
-        name: Service(method.params, performing[name], has_agent=name == "turns/run")
-        for name, method in TURN_METHODS.items()
+        "turns/run": Service(RunTurnRequest, methods.run, has_agent=True, named=name),
+        "turns/cancel": Ending(TurnCancelParams, named=name),
+        "turns/resolve": Service(ResolveRequest, methods.resolve),
+        "turns/describe": Service(DescribeRequest, methods.describe),
+        "turns/capabilities": Service(Nothing, methods.capabilities),
     }
 
 
 class _Methods:
-    """What each of them does."""
+    """What those do that need a client."""
 
     def __init__(self, config: CodexConfig) -> None:
         self._config = config

@@ -3,8 +3,9 @@
 //   node conversation.mjs PLAN.json -- --codex codex
 //
 // The plan is {"turn": {...}, "conversations": {"NAME": {"cwd": "/absolute", "prompts": ["first", "second"]}}}: `turn`
-// has the params of `turns/run` that all turns have in common, such as aspHome, spec and harness. Of each turn a line of
-// JSON is written: its ids, its response and its events. Exit status: 0 when every turn went well, else 1.
+// has the params of `turns/run` that all turns have in common, such as aspHome, spec and harness; with "seconds" beside
+// the prompts, a turn that takes longer is cancelled. Of each turn a line of JSON is written: its ids, its response and
+// its events. Exit status: 0 when every turn went well, else 1.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -14,7 +15,7 @@ type Result = { success: boolean; finalOutput?: string; error?: { message: strin
 type Response = { harness: string; result: Result; harnessSessionId?: string; model?: string };
 type AgentEvent = { type: string; seq: number; externalRunId: string; [field: string]: unknown };
 type Turn = { aspHome: string; spec: object; harness: string; env?: Record<string, string> };
-type Talk = { cwd: string; prompts: string[] };
+type Talk = { cwd: string; prompts: string[]; seconds?: number };
 type Plan = { turn: Turn; conversations: Record<string, Talk> };
 type Call = { resolve: (result: unknown) => void; reject: (error: Error) => void };
 
@@ -51,6 +52,11 @@ class Daemon {
     }
   }
 
+  /** The stop button: the turn ends, whatever it is about, and `turn` throws once nothing of it is left. */
+  async cancel(externalRunId: string): Promise<void> {
+    await this.call("turns/cancel", { externalRunId }).catch(() => {}); // a daemon that has ended left no turn
+  }
+
   async end(): Promise<void> {
     this.child.stdin.end(); // which cancels whatever is still under way
     await this.ended;
@@ -74,12 +80,14 @@ class Daemon {
 }
 
 /** One conversation: its turns one after another, each going on by the key that the last one gave. */
-async function hold(daemon: Daemon, turn: Turn, name: string, { cwd, prompts }: Talk): Promise<boolean> {
+async function hold(daemon: Daemon, turn: Turn, name: string, { cwd, prompts, seconds }: Talk): Promise<boolean> {
   let harnessSessionId: string | undefined;
   for (const [number, prompt] of prompts.entries()) {
     const ids = { externalSessionId: name, externalRunId: `${name}/${number}` };
     const events: AgentEvent[] = [];
-    const response = await daemon.turn({ ...turn, ...ids, cwd, prompt, harnessSessionId }, (event) => events.push(event));
+    const clock = seconds ? setTimeout(() => daemon.cancel(ids.externalRunId), seconds * 1000) : undefined;
+    const params = { ...turn, ...ids, cwd, prompt, harnessSessionId };
+    const response = await daemon.turn(params, (event) => events.push(event)).finally(() => clearTimeout(clock));
     console.log(JSON.stringify({ ...ids, response, events }));
     if (!response.result.success) return false;
     harnessSessionId = response.harnessSessionId;
@@ -93,7 +101,8 @@ const daemon = new Daemon(options);
 try {
   await daemon.call("initialize", { protocolVersion: "1.0", clientInfo: { name: "conversation" } });
   const talks = Object.entries(plan.conversations);
-  const went = await Promise.all(talks.map(([name, talk]) => hold(daemon, plan.turn, name, talk)));
+  const failed = (name: string) => (error: Error) => console.error(`conversation ${name}: ${error.message}`);
+  const went = await Promise.all(talks.map(([name, talk]) => hold(daemon, plan.turn, name, talk).catch(failed(name))));
   process.exitCode = went.every(Boolean) ? 0 : 1;
 } catch (error) {
   console.error(`conversation: ${(error as Error).message}`);

@@ -26,7 +26,7 @@ from codex_adapter.protocols.supervisor.jsonrpc import (
 from codex_adapter.protocols.supervisor.outbox import Outbox
 from codex_adapter.protocols.supervisor.params import read_params
 from codex_adapter.protocols.supervisor.requests import read_request, refused
-from codex_adapter.protocols.supervisor.services import Service, ServiceCalls
+from codex_adapter.protocols.supervisor.services import Ending, Service, ServiceCalls
 from codex_adapter.protocols.supervisor.slots import Slots
 from codex_adapter.protocols.supervisor.wires import Wires
 
@@ -48,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal | None
     drain_on_eof: bool
     notify: Callable[[str], None]
-    services: Mapping[str, Service] = {}
+    services: Mapping[str, Service | Ending] = {}
 
 
 class Daemon:
@@ -137,7 +137,9 @@ class Daemon:
             journal=self._settings.journal is not None,
         )
 
-    async def _serve(self, service: Service, params: msgspec.Struct, taken_up: Callable[[], None]) -> object:
+    async def _serve(self, service: Service | Ending, params: msgspec.Struct, taken_up: Callable[[], None]) -> object:
+        if isinstance(service, Ending):
+            return wire.Affected(known=self._calls.end(service.named(params)))
         self._refuse_when_stopping()
         return await self._calls.carry_out(service, params, taken_up)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -37,6 +38,11 @@ RUN_REFUSED: Final = -32010
 
 MOST_IN_A_BATCH: Final = 100
 """Its answers are sent together, and each may be large."""
+_SURROGATE: Final = re.compile(
+    rb"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|[dD][89a-fA-F][\da-fA-F]{2})"
+)
+"""An escape of a surrogate pair, which is in the second group, or of half of one."""
+_REPLACEMENT: Final = rb"\ufffd"
 _NULL: Final = Raw(b"null")
 _ABSENT: Final = Raw(b"")
 
@@ -124,6 +130,8 @@ def read_message(line: bytes | bytearray) -> Message:
     except msgspec.ValidationError:
         members = []
     except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
+        if (id_ := _id_of_halved(line)) is not None:
+            return Message([_wrong(PARSE_ERROR, "a string has half of a surrogate pair; cut texts by characters", id_)])
         return Message([_wrong(PARSE_ERROR, "this line is no JSON in UTF-8, or too deeply nested")])
     if not members:
         return Message([_wrong(INVALID_REQUEST, f"a batch must have 1 to {MOST_IN_A_BATCH} requests")])
@@ -154,6 +162,20 @@ def _read_call(text: bytes | bytearray | Raw) -> Call:
     if bytes(envelope.params)[:1] not in (b"", b"{", b"["):
         return _wrong(INVALID_REQUEST, "params must be an object", id_)
     return Call(id_, method, envelope.params)
+
+
+def _id_of_halved(line: bytes | bytearray) -> Raw | None:
+    """The id of a request that would be one but for half of a surrogate pair, as who cuts a text in UTF-16 writes (J5).
+
+    Who asked so is told, rather than left to wait.
+    """
+    whole = _SURROGATE.sub(lambda found: found[0] if found[2] else found[1] + _REPLACEMENT, line)
+    try:
+        line.decode()
+        id_ = None if whole == line else _read_call(whole).id
+    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
+        return None
+    return None if id_ is None or _REPLACEMENT in bytes(id_) else id_
 
 
 def _text(value: Raw) -> str | None:

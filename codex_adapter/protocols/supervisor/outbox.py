@@ -44,11 +44,20 @@ class Outbox:
         A checkpoint only where there is somebody to wait for. Once nobody reads any more, it does nothing.
         """
         with trio.CancelScope(shield=True):
-            try:
-                self._turn.acquire_nowait()
-            except trio.WouldBlock:
-                await self._turn.acquire()
-            await self._write(encode_lines(messages) if self.open else b"")
+            await self._take_turn()
+            await self._write(self._encoded(messages))
+
+    async def offer(self, messages: Sequence[object]) -> None:
+        """As `send`, but whoever is cancelled waits no longer: then a task writes the rest of them, or nobody any."""
+        await self._take_turn()
+        data = self._encoded(messages)
+        written = self._wires.write_now(data) if data else 0
+        if written == len(data):
+            self._turn.release()
+            return
+        done = trio.Event()
+        self._nursery.start_soon(self._finish, data[written:], done)
+        await done.wait()
 
     def send_now(self, messages: Sequence[object]) -> None:
         """As `send`, when it is idle, and without waiting: a task sees to what there is no room for yet."""
@@ -56,11 +65,26 @@ class Outbox:
         written = self._wires.write_now(data)
         if written < len(data):
             self._turn.acquire_nowait()
-            self._nursery.start_soon(self._finish, data[written:])
+            self._nursery.start_soon(self._finish, data[written:], trio.Event())
 
-    async def _finish(self, rest: bytes) -> None:
+    async def _finish(self, rest: bytes, done: trio.Event) -> None:
         with trio.CancelScope(shield=True):
             await self._write(rest)
+        done.set()
+
+    async def _take_turn(self) -> None:
+        try:
+            self._turn.acquire_nowait()
+        except trio.WouldBlock:
+            await self._turn.acquire()
+
+    def _encoded(self, messages: Sequence[object]) -> bytes:
+        """Encode them in one's turn, which is given to the next one where that cannot be done."""
+        try:
+            return encode_lines(messages) if self.open else b""
+        except BaseException:
+            self._turn.release()
+            raise
 
     async def _write(self, data: bytes) -> None:
         """Write, and give the turn to the next one."""

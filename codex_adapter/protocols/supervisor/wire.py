@@ -35,6 +35,7 @@ __all__ = [
     "ShutdownParams",
     "StartParams",
     "StartResult",
+    "Text",
     "WaitsFor",
 ]
 

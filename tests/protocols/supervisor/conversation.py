@@ -63,6 +63,12 @@ class Conversation:
         return self._stdin
 
     @property
+    def stdout(self) -> int:
+        """Where the daemon writes."""
+        assert self._stdout is not None, "stdout is closed"
+        return self._stdout
+
+    @property
     def stderr(self) -> str:
         """What is on standard error so far."""
         return self._stderr.read_text()

@@ -130,6 +130,41 @@ def test_half_of_a_surrogate_pair_is_an_id_or_no_json(shared: Supervisor) -> Non
     assert answered('"\\ud800"', answer) or (answered("null", answer) and b"-32700" in answer)
 
 
+@pytest.mark.rule("J5")
+@pytest.mark.parametrize("text", [r"\ud83d", r"\uD83D cut", r"\udc00\ud83d", r"\ud83d\ude00\ud83d", r"\\\\\ud83d\n"])
+@pytest.mark.parametrize("id_", ["7", '"\\ud83d\\ude00"', "1e400"])
+def test_who_cuts_a_text_within_a_surrogate_pair_is_told_so(shared: Supervisor, text: str, id_: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":{id_},"method":"run/cancel","params":{{"runId":"{text}"}}}}'
+    answer = next_answer(shared, line.encode())
+    assert answered(id_, answer)
+    assert b"-32700" in answer
+    assert b"surrogate" in answer
+
+
+@pytest.mark.rule("J5")
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'{"jsonrpc":"2.0","method":"run/list","params":{"a":"\ud83d"}}',
+        r'[{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"a":"\ud83d"}}]',
+        r'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"a":"\ud83d"}',
+        r'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"a":\ud83d}}',
+        r'{"jsonrpc":"2.0","id":"\udc00","method":"run/list"}',
+        r'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"a":"\ud83d ü"}}',
+    ],
+)
+def test_what_else_has_half_of_a_surrogate_pair_is_no_json(shared: Supervisor, line: str) -> None:
+    answer = next_answer(shared, line.encode("latin-1"))
+    assert answered("null", answer)
+    assert b"-32700" in answer
+
+
+@pytest.mark.rule("J6")
+def test_what_only_looks_like_half_of_a_surrogate_pair_is_a_text(shared: Supervisor) -> None:
+    line = r'{"jsonrpc":"2.0","id":7,"method":"run/cancel","params":{"runId":"\\ud83d \\\\ude00 \ud83d\ude00"}}'
+    assert json.loads(next_answer(shared, line.encode()))["result"] == {"known": False}
+
+
 def test_the_version_and_the_method_may_be_written_with_escapes(shared: Supervisor) -> None:
     shared.send(b' { "jsonrpc" : "2\\u002e0" , "\\u006dethod" : "run\\/li\\u0073t" , "id" : "escapes" } ')
     assert shared.result("escapes") == {"runs": []}
