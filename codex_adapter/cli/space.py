@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
@@ -25,6 +25,9 @@ from codex_adapter.protocols.turns.wire import (
     SpaceSpec,
 )
 from codex_adapter.records import encode_lines
+
+if TYPE_CHECKING:
+    from codex_adapter.protocols.turns.client import AgentSpacesClient
 
 __all__ = ["COMMAND"]
 
@@ -64,9 +67,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     home, spec = asp_home(options), SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),))
     answer: ResolveResponse | DescribeResponse = ResolveResponse(ok=False)
     with stop.interrupting():
-        answer = await client.resolve(ResolveRequest(asp_home=home, spec=spec))
-        if answer.ok and options.action == _DESCRIBE:
-            answer = await client.describe(DescribeRequest(asp_home=home, spec=spec))
+        if options.action == _CHECK:
+            answer = await client.resolve(ResolveRequest(asp_home=home, spec=spec))
+        else:
+            answer = await _described(client, DescribeRequest(asp_home=home, spec=spec))
     if stop.exit_status is not None:
         return stop.exit_status
     if options.format == "jsonl" or (options.format is None and not output.is_terminal):
@@ -74,6 +78,16 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     else:
         await output.write(line_printer(output, unbroken=True)(_lines(answer)))
     return _NOT_FINE if isinstance(answer, ResolveResponse) and not answer.ok else 0
+
+
+async def _described(client: AgentSpacesClient, request: DescribeRequest) -> ResolveResponse | DescribeResponse:
+    """What is in a space, or why it is not fine, as `resolve` says it."""
+    from codex_adapter.protocols.turns.harness import TurnError  # noqa: PLC0415 - the client has loaded it
+
+    try:
+        return await client.describe(request)
+    except TurnError as error:
+        return ResolveResponse(ok=False, error=error.told)
 
 
 def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:

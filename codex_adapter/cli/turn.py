@@ -6,38 +6,37 @@ import argparse
 import os
 import secrets
 import shlex
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
-from codex_adapter import CodexConfig, InvalidRequestError
+import trio
+
+from codex_adapter import InvalidRequestError
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
 from codex_adapter.cli.inputs import read_input
 from codex_adapter.cli.narration import Line, printable
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.turn_client import open_client, said
-from codex_adapter.cli.turn_options import TurnParser, backend_config, spec_words, turn_request
+from codex_adapter.cli.turn_client import open_client, why_not
+from codex_adapter.cli.turn_options import TurnParser, backend_config, turn_request, words_to_go_on
 from codex_adapter.cli.turn_words import TurnWords
 from codex_adapter.cli.views import line_printer
-from codex_adapter.protocols.turns.wire import (
-    AgentEvent,
-    RunTurnRequest,
-    RunTurnResponse,
-    SessionCallbacks,
-)
+from codex_adapter.protocols.turns.wire import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
 __all__ = ["COMMAND"]
 
 _FAILED: Final = 1
 _NOT_RESOLVED: Final = 2
+_TOOK_TOO_LONG: Final = 124
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    config = backend_config(options)
-    client = open_client(config)
+    client = open_client(backend_config(options))
     told: RunTurnResponse | None = None
+    complaint: str | None = None
     for_a_program = options.format == "jsonl" or (options.format is None and not output.is_terminal)
     show = _show_events() if for_a_program else _show_words(output)
     # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
@@ -48,17 +47,45 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
             if text := show(event):
                 await output.write(text)
 
-        told = await client.run_turn(request, SessionCallbacks(on_event))
+        async with _hurrying(output, stop):
+            told = await client.run_turn(request, SessionCallbacks(on_event))
+            if not for_a_program and told.harness_session_id is not None:
+                way = printable(shlex.join(words_to_go_on(told.harness_session_id, options, request)))
+                await output.write(line_printer(output, unbroken=True)([Line("notice", f"go on with: {way}")]))
+            complaint = await why_not(told, client)
     if told is None:
         return stop.exit_status or FAILURE_STATUS
-    if not for_a_program and told.harness_session_id is not None:
-        await output.write(line_printer(output, unbroken=True)([_way_on(told.harness_session_id, request, config)]))
-    error = told.result.error
-    if error is not None:
-        complain(said(error))
+    if complaint is not None:
+        complain(complaint)
+    return _status(told)
+
+
+@asynccontextmanager
+async def _hurrying(output: Output, stop: StopSignals) -> AsyncIterator[None]:
+    """Who asks us to stop is not kept waiting by a reader who does not read: the agent would go on meanwhile."""
+
+    async def until_asked() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            if stop.exit_status is not None:
+                output.hurry()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(until_asked)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+def _status(told: RunTurnResponse) -> int:
     if told.result.success:
         return 0
-    return _NOT_RESOLVED if error is not None and error.code == "resolve_failed" else _FAILED
+    error = told.result.error
+    if error is None:
+        return _FAILED
+    if error.code == "resolve_failed":
+        return _NOT_RESOLVED
+    return _TOOK_TOO_LONG if (error.details or {}).get("failure") == "timeout" else _FAILED
 
 
 def _show_events() -> Callable[[AgentEvent], bytes]:
@@ -68,14 +95,6 @@ def _show_events() -> Callable[[AgentEvent], bytes]:
 def _show_words(output: Output) -> Callable[[AgentEvent], bytes]:
     words, text = TurnWords(), line_printer(output, unbroken=True)
     return lambda event: text(words.tell(event))
-
-
-def _way_on(session: str, request: RunTurnRequest, config: CodexConfig) -> Line:
-    words = ["codex-adapter", "turn", "--session", session, *spec_words(request)]
-    words += ["--asp-home", request.asp_home, "--cwd", request.cwd]
-    words += [] if config.binary is None else ["--codex", str(config.binary)]
-    words += [] if config.codex_home is None else ["--codex-home", str(config.codex_home)]
-    return Line("notice", f"go on with: {printable(shlex.join(words))}")
 
 
 async def _prompt(options: argparse.Namespace) -> str:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Final
 from codex_adapter import CodexConfig
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.narration import printable
-from codex_adapter.protocols.turns.wire import AgentSpacesError
+from codex_adapter.protocols.turns.wire import AgentSpacesError, RunTurnResponse
 
 if TYPE_CHECKING:
     from codex_adapter.protocols.turns.client import AgentSpacesClient
 
-__all__ = ["open_client", "said"]
+__all__ = ["open_client", "said", "why_not"]
 
 _EXTRA: Final = ("httpx2", "semantic_version", "tomli_w")
 _OPTIONS: Final = {"harnessSessionId": "--session", "aspHome": "--asp-home"}
+_ATTACHMENT: Final = re.compile(r"^attachments\[([0-9]+)\]")
 _MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")
 
 
@@ -33,4 +34,17 @@ def open_client(config: CodexConfig) -> AgentSpacesClient:
 
 def said(error: AgentSpacesError) -> str:
     """What an error says, in one line, with options in the place of the members of a request (U6)."""
-    return _MEMBER.sub(lambda member: _OPTIONS[member[1]], " ".join(printable(error.message).split()))
+    text = " ".join(printable(error.message).split())
+    text = _ATTACHMENT.sub(lambda number: f"--attach: number {int(number[1]) + 1}", text)
+    return _MEMBER.sub(lambda member: _OPTIONS[member[1]], text)
+
+
+async def why_not(told: RunTurnResponse, client: AgentSpacesClient) -> str | None:
+    """Why a turn failed, in one line; None for one that went well. Whose model was refused is told which there are."""
+    error = told.result.error
+    if error is None or error.code != "model_not_supported":
+        return None if error is None else said(error)
+    harnesses = (await client.get_harness_capabilities()).harnesses
+    names = [name for harness in harnesses if harness.id == told.harness for name in harness.models]
+    there = f"there is {', '.join(map(printable, names))}" if names else "this release of it lists none to choose from"
+    return f"{said(error)}; {there}"

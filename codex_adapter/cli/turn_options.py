@@ -8,22 +8,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
 from typing_extensions import override
 
-from codex_adapter import CodexConfig
-from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, one_of
-from codex_adapter.cli.backend_options import read_environment
+from codex_adapter import AdapterError, CodexConfig
+from codex_adapter.cli.arguments import Once, Parser, in_our_words, json_lines_or_pretty, one_of
+from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import UsageError
+from codex_adapter.core.validation import check_config
 from codex_adapter.protocols.turns.wire import RunTurnRequest, SpaceSpec, Target
 
 __all__ = [
     "TurnParser",
     "add_space_options",
     "asp_home",
+    "backend_config",
     "check_texts",
     "space_reference",
-    "spec_words",
     "turn_request",
+    "words_to_go_on",
 ]
 
 _DESCRIPTION = """\
@@ -32,7 +35,8 @@ servers, settings. Its events come as JSON Lines, the last one is complete; --se
 with the same spaces or with others.
 
 exit status: 0 when the turn went well; 1 when it failed; 2 for a wrong command line, or spaces that cannot be resolved;
-125 for any other failure; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP: then no event comes any more.
+124 after a time limit; 125 for any other failure; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP: then
+no event comes any more.
 """
 _EXAMPLES = """\
   codex-adapter turn --space space:path:spaces/review 'Review the last commit'
@@ -41,7 +45,11 @@ _EXAMPLES = """\
 """
 _HARNESS: Final = "codex"
 _BY_PATH: Final = "space:path:"
-_NOT_EMPTY: Final = ("space", "attach", "directory", "cwd", "asp_home", "target_dir", "codex", "codex_home")
+_NOT_EMPTY: Final = frozenset(
+    {"space", "target", "target_dir", "session", "model", "cwd", "attach", "codex", "codex_home", "asp_home"}
+    | {"directory", "mask", "containment"}
+)
+_OF_THE_CONVERSATION: Final = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
 
 class TurnParser(Parser):
@@ -56,19 +64,12 @@ class TurnParser(Parser):
         add("--target-dir", action=Once, metavar="DIR", help="where that file is (default: here)")
         add("--harness", action=Once, type=one_of(_HARNESS), metavar="ID", help=f"whose agent (default: {_HARNESS})")
         add("--session", action=Once, metavar="ID", help="go on with this conversation")
-        add("--model", action=Once, metavar="PROVIDER/NAME", help="the model to use")
         add("--cwd", action=Once, metavar="DIR", help="where the agent works (default: here)")
-        add(
-            "--env",
-            action="append",
-            metavar="NAME[=VALUE]",
-            help="set a variable for the agent, or copy it; repeatable",
-        )
         add("--attach", action="append", metavar="FILE", help="a file for the agent, images as images; repeatable")
-        add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
-        add(
-            "--codex-home", action=Once, metavar="DIR", help="whose login and settings (default: $CODEX_HOME, ~/.codex)"
-        )
+        add_backend_options(self)
+        actions = self._option_string_actions
+        actions["--model"].metavar = "PROVIDER/NAME"
+        actions["--codex-home"].help = "whose login and settings (default: $CODEX_HOME, ~/.codex)"
         add_space_options(self)
 
     @override
@@ -95,7 +96,7 @@ def check_texts(options: argparse.Namespace) -> None:
     """Whether each value is text, and paths are none that is empty. Raises `UsageError`."""
     for name, value in vars(options).items():
         option = f"--{name.replace('_', '-')}" if name not in ("prompt", "directory") else f"the {name}"
-        for text in [value] if isinstance(value, str) else value or ():
+        for text in value if isinstance(value, list) else [value] if isinstance(value, str) else ():
             if not _is_text(text):
                 raise UsageError(f"{option} must be UTF-8, without NUL")
             if not text and name in _NOT_EMPTY:
@@ -107,20 +108,37 @@ def asp_home(options: argparse.Namespace) -> str:
 
     Raises `UsageError`.
     """
-    given: str | None = options.asp_home or os.environ.get("ASP_HOME") or None
-    try:
-        place = str(Path.home() / ".asp") if given is None else given
-    except RuntimeError:
-        raise UsageError("--asp-home is missing, and you have no home; give the directory") from None
+    place: str | None = options.asp_home or os.environ.get("ASP_HOME") or None
+    if place is None:
+        try:
+            home = Path.home()
+        except RuntimeError:
+            home = Path()
+        if not home.is_absolute() or os.environ.get("HOME") == "":
+            raise UsageError("--asp-home is missing, and you have no home; give the directory")
+        place = str(home / ".asp")
+    elif place.startswith("~"):
+        raise UsageError(
+            "--asp-home, or ASP_HOME, begins with ~, which no shell has replaced; write it in full, or ./~"
+        )
     if not _is_text(place):
         raise UsageError("--asp-home must be UTF-8; give another directory than that of your environment")
     return _absolute(place)
 
 
 def backend_config(options: argparse.Namespace) -> CodexConfig:
-    """How the CLI is run; its home is linked to from elsewhere, and so is absolute."""
+    """How the CLI is run; its home is linked to from elsewhere, and so is absolute. Raises `UsageError`."""
     home = None if options.codex_home is None else _absolute(options.codex_home)
-    return CodexConfig(binary=options.codex, codex_home=home)
+    named = home or os.environ.get("CODEX_HOME")
+    if named and not Path(named).is_dir():
+        # Without its login, the CLI would be turned away by the service, or try for minutes to reach it.
+        raise UsageError("--codex-home, or CODEX_HOME without it, is no directory; make it, or name another one")
+    config = replace(read_config(options), codex_home=home, default_timeout=options.timeout)
+    try:
+        check_config(config)
+    except AdapterError as error:
+        raise UsageError(in_our_words(str(error))) from None
+    return config
 
 
 def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTurnRequest:
@@ -128,6 +146,9 @@ def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTu
     env = read_environment(options.env or ())
     if not all(name and _is_text(name + value) for name, value in env.items()):
         raise UsageError("--env must be NAME=VALUE or NAME, in UTF-8")
+    for name in _OF_THE_CONVERSATION:
+        if name in env:
+            raise UsageError(f"--env: {name} is the conversation's own; --codex-home says whose login is used")
     cwd = _absolute("." if options.cwd is None else options.cwd)
     if not Path(cwd).is_dir():
         raise UsageError("--cwd: there is no such directory; make it first")
@@ -146,12 +167,23 @@ def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTu
     )
 
 
-def spec_words(request: RunTurnRequest) -> list[str]:
-    """The options by which the same environment is asked for from anywhere."""
+def words_to_go_on(session: str, options: argparse.Namespace, request: RunTurnRequest) -> list[str]:
+    """The command line that goes on from anywhere, with all that holds for more than one turn and is no secret."""
+    words = ["codex-adapter", "turn", "--session", session]
     target = request.spec.target
     if target is not None:
-        return ["--target", target.target_name, "--target-dir", target.target_dir]
-    return [word for reference in request.spec.spaces or () for word in ("--space", reference)]
+        words += ["--target", target.target_name, "--target-dir", target.target_dir]
+    words += [word for reference in request.spec.spaces or () for word in ("--space", reference)]
+    words += ["--asp-home", request.asp_home, "--cwd", request.cwd]
+    if options.codex is not None:
+        words += ["--codex", _absolute(options.codex) if "/" in options.codex else options.codex]
+    if options.codex_home is not None:
+        words += ["--codex-home", _absolute(options.codex_home)]
+    for name in ("timeout", "idle_timeout", "tool_timeout"):
+        limit: float | None = getattr(options, name)
+        words += [] if limit is None else [f"--{name.replace('_', '-')}", f"{limit:.15g}"]
+    words += [word for name in options.mask or () for word in ("--mask", name)]
+    return words if options.containment is None else [*words, "--containment", options.containment]
 
 
 def _spec(options: argparse.Namespace) -> SpaceSpec:

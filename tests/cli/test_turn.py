@@ -181,20 +181,26 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
             "/nowhere: there is no directory; make it, or change the reference",
         ),
         (["--space", "house"], 2, "resolve_failed", "house: a reference begins with 'space:'"),
-        (["--model", "no/such"], 1, "model_not_supported", "the harness codex has no such model"),
+        (
+            ["--model", "no/such"],
+            1,
+            "model_not_supported",
+            "codex has no such model; this release of it lists none to choose from",
+        ),
         (
             ["--session", "0199a213-81c0-7800-8aa1-bbab2a035a54"],
             1,
             "harness_session_not_found",
             "there is no such session; begin a new one, without --session",
         ),
-        (["--attach", "nowhere"], 1, None, ""),
+        (["--attach", "a", "--attach", "b"], 1, None, "--attach: number 2: there is no file that can be read"),
     ],
 )
 def test_what_is_refused_is_told_in_the_words_of_the_command_line(
     place: Place, words: list[str], status: int, code: str | None, told: str
 ) -> None:
     place.agent(ReadPrompt(), WriteFile("started"))
+    (place.cli.directory / "a").write_text("A.")
     done = place.run(*words, "Do it.")
     assert done.status == status
     assert done.complaint.endswith(told)
@@ -206,7 +212,8 @@ def test_what_is_refused_is_told_in_the_words_of_the_command_line(
 def test_without_a_cli_the_turn_fails(place: Place) -> None:
     place.cli.env["CODEX_BINARY"] = "/no/such/codex"
     done = place.run("Do it.")
-    assert (done.status, done.complaint) == (1, "the harness codex is not installed here, or does not work")
+    assert done.status == 1
+    assert done.complaint.startswith("the Codex CLI is not installed here, or does not work; `codex-adapter doctor`")
 
 
 @pytest.mark.parametrize("stdin", [b"", b" \n", b"a\xff", b"a\0b"])

@@ -84,3 +84,35 @@ def test_a_turn_that_a_signal_broke_off_leaves_nothing_and_is_gone_on_with(stage
     assert (last["harnessSessionId"], last["result"]["finalOutput"]) == (key, "Three.")
     assert "Say one." in asked
     assert "One." in asked
+
+
+@pytest.mark.rule("K1", "E1")
+def test_a_turn_whose_model_never_answers_ends_with_its_time_limit(stage: Stage) -> None:
+    stage.release.needs(0, 77, what="skills")
+    pause = stage.release.pause
+    limit = ("--timeout", "4")
+    with stage.model(script(answer("slow", delay=1000))):
+        late = turn(stage, *limit, "Say one.")
+    assert late.status == 124
+    first, *_, last = late.records
+    check_events(late.records, first["externalSessionId"], first["externalRunId"])
+    assert last["result"]["error"]["message"] in late.stderr.decode()
+    with stage.model(script(answer("One.", delay=pause))) as server:
+        gone_on = turn(stage, "--session", last["harnessSessionId"], "Say two.")
+        asked = json.dumps(server.requests[0]["input"])
+    assert checked(gone_on)["result"]["finalOutput"] == "One."
+    assert "Say one." in asked
+
+
+def test_whose_model_is_refused_is_told_which_there_are(stage: Stage) -> None:
+    stage.release.needs(0, 125, what="a list of models")
+    with stage.model(script(answer("No."))) as server:
+        refused = turn(stage, "--model", "hunter2/hunter2", "Say one.")
+        assert len(server.requests) == 0
+    assert (refused.status, b"hunter2" in refused.stdout + refused.stderr) == (1, False)
+    told, there = refused.stderr.decode().strip().split("; there is ")
+    assert told == "codex-adapter: the harness codex has no such model"
+    chosen, *listed = there.split(", ")
+    assert len(listed) > 1
+    with stage.model(script(answer("Yes."))):
+        assert checked(turn(stage, "--model", chosen, "Say one."))["result"]["finalOutput"] == "Yes."
