@@ -25,6 +25,7 @@ TOPICS = {
     "daemon": "The daemon",
     "workspace": "Workspaces",
     "mailbox": "Mailboxes",
+    "turns": "Turns and spaces",
 }
 HEAD = """\
 # Faults

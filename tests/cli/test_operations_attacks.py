@@ -197,7 +197,9 @@ def test_the_log_of_no_state_is_an_error_that_says_so(cli: Cli) -> None:
 
 @pytest.mark.rule("H12")
 @pytest.mark.fault(
-    "workspace", "the locale is POSIX and Python is told to believe it", "commands and variables are UTF-8 all the same"
+    "workspace",
+    "a command in a POSIX locale that Python believes in",
+    "its text and its variables are UTF-8 all the same",
 )
 def test_commands_are_in_utf8_whatever_the_locale(cli: Cli, root: Path) -> None:
     shell = {"type": "shell", "command": "echo 'h\u00e9' \"$X\" > \u00e9.txt; cat \u00e9.txt", "env": {"X": "\u00fc"}}
