@@ -60,7 +60,12 @@ def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, d
     """
     named = dict.fromkeys(also)
     values: list[str] = []
-    refused = [Refusal(name, "it is not set", True) for name in named if name not in environment]
+    # One that is not set may be a value that was given for a name by mistake.
+    refused = [
+        Refusal(f"variable {number} of those to be masked", "it is not set; give its name", True)
+        for number, name in enumerate(named, 1)
+        if name not in environment
+    ]
     ordinary = {environment[name].strip() for name in _ORDINARY_NAMES if name in environment and name not in named}
     paths = [directory, environment.get("HOME", "")]
     for name, value in environment.items():

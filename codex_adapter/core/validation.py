@@ -54,6 +54,7 @@ def check_config(config: CodexConfig) -> None:
     _check_optional_seconds("config.default_timeout", config.default_timeout)
     _check_environment("config.env", config.env)
     _check_mask(config.mask)
+    _check_environment("config.mask_env", config.mask_env)
     for name in ("idle_timeout", "tool_timeout"):
         limit = getattr(config, name)
         if limit is not None and (not is_seconds(limit) or limit == 0):

@@ -175,7 +175,8 @@ def _secrets(launch: Launch, config: CodexConfig) -> tuple[str, ...]:
     for name, why, named in found.refused:
         level = logging.WARNING if named else logging.DEBUG
         _log.log(level, "the value of %s is not masked: %s", printable(name), why)
-    return found.values
+    of_others = secret_values(config.mask_env, directory=launch.cwd)
+    return tuple(dict.fromkeys((*found.values, *of_others.values)))
 
 
 def _expectation(launch: Launch) -> SessionExpectation | None:

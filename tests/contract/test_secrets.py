@@ -171,15 +171,16 @@ def test_secrets_are_masked_in_each_form_wherever_they_stand(scene: Scene, form:
 def test_a_value_that_is_no_secret_is_told_by_its_name_and_shown(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), PrintJson(agent_message("item_0", "the password is changeme, for bob")))
     words = ("--env", "WHO=bob", "--env", "OTHER=changeme", "--env", "API_TOKEN=1")
-    done = cli.run("run", "--codex", agent, *words, "--mask", "WHO", "--mask", "OTHER", "--mask", "GONE", "x")
+    done = cli.run("run", "--codex", agent, *words, "--mask", "WHO", "--mask", "OTHER", "--mask", "sesame open", "x")
     assert done.status == 0
     assert done.records[-2]["text"] == "the password is changeme, for bob"
     assert sorted(line.partition("value of ")[2] for line in done.stderr.splitlines()) == [
-        "GONE is not masked: it is not set",
         "OTHER is not masked: it is a common word",
         "WHO is not masked: it is shorter than 8 characters",
+        "variable 3 of those to be masked is not masked: it is not set; give its name",
     ]
     assert "changeme" not in done.stderr
+    assert "sesame" not in done.stderr, "a value that was given for a name by mistake"
 
 
 @pytest.mark.rule("X1", "C7")

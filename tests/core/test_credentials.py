@@ -48,7 +48,7 @@ def test_a_variable_with_a_name_like_a_credential_is_a_secret(name: str) -> None
 )
 def test_a_variable_with_any_other_name_is_none_unless_it_is_named(name: str) -> None:
     assert secret_values({name: SECRET}) == ((), ())
-    missing = Refusal("MISSING", "it is not set", True)
+    missing = Refusal("variable 2 of those to be masked", "it is not set; give its name", True)
     refused = [Refusal(name, "it is an ordinary value of this environment", True)] if name == "HOME" else []
     assert secret_values({name: SECRET}, [name, "MISSING"]) == (
         () if refused else (SECRET,),

@@ -167,6 +167,8 @@ def test_the_requests_model_beats_the_configured_one() -> None:
         ("codex_home", ["", "/home\0", "\ud800", 1]),
         ("model", ["", "  ", "--yolo", "m" * 129, "a\0", 1]),
         ("mask", ["TOKEN", [1], ("",), None]),
+        ("mask_env", [1, None, "A=b", ["A"]]),
+        ("mask_env: every value", [{"A": 1}, {"A": "\0"}]),
         ("idle_timeout", [0, -1, math.nan, math.inf, True, "1"]),
         ("tool_timeout", [0, -1, math.nan, math.inf, True, "1"]),
         ("stop_timeout", [-1, math.nan, math.inf, None, False, "1"]),
@@ -179,7 +181,7 @@ def test_the_requests_model_beats_the_configured_one() -> None:
 def test_a_field_of_the_configuration_is_refused_by_its_name(field: str, values: list[Any]) -> None:
     for value in values:
         with pytest.raises(InvalidRequestError, match=f"^config.{field} must be"):
-            check_config(CodexConfig(**{field: value}))
+            check_config(CodexConfig(**{field.partition(":")[0]: value}))
 
 
 @pytest.mark.rule("Q5")

@@ -17,7 +17,8 @@ from codex_adapter import CodexConfig, SpawnError
 from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
 from codex_adapter.protocols.turns.harnesses import CodexHarness, default_harnesses
 from codex_adapter.protocols.turns.harnesses.codex.home import Home
-from codex_adapter.testing import Facts, ReadPrompt, Step, WriteFacts, read_facts, write_agent
+from codex_adapter.testing import Facts, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
+from codex_adapter.testing.thread_lines import agent_message
 
 from .environments import EMPTY, a_hook, a_server, a_skill, environment
 
@@ -97,6 +98,26 @@ def lists(root: Path, release: str, models: object = MODELS) -> CodexConfig:
 def test_it_is_among_the_harnesses() -> None:
     found: dict[str, Harness] = {harness.id: harness for harness in default_harnesses()}
     assert list(found) == ["codex"]
+
+
+@pytest.mark.rule("U10", "X5")
+@pytest.mark.fault(
+    "turns", "the agent reads its servers' settings and tells their secrets", "they are masked as the run's own are"
+)
+async def test_what_a_server_has_for_itself_is_masked(tmp_path: Path) -> None:
+    told = PrintJson(agent_message("item_0", "swordfish-99, herring-1234, verbose-mode, cod-liver-oil"))
+    binary = write_agent(tmp_path, [ReadPrompt(), told], version="0.163.0")
+    servers = (
+        a_server(name="one", env={"API_TOKEN": "swordfish-99", "MODE": "verbose-mode"}),
+        a_server(name="two", env={"API_TOKEN": "herring-1234"}),
+    )
+    config = CodexConfig(binary=binary, mask_env={"OUR_KEY": "cod-liver-oil"})
+    (talk := tmp_path / "conversation").mkdir()
+    turn = HarnessTurn(environment=environment(servers=servers), directory=talk, cwd="/", prompt="Go.", env={})
+    async with CodexHarness(config).open(turn) as run:
+        texts = [event.text async for event in run.events if event.text]
+        await run.wait_completed()
+    assert texts == ["***, ***, verbose-mode, ***"]
 
 
 @pytest.mark.rule("U9", "U10")

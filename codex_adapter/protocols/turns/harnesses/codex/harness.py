@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 import trio
+from msgspec.structs import replace
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
 from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
@@ -81,7 +82,7 @@ class CodexHarness:
         home = Home(turn.directory)
         with home.held():
             request = await trio.to_thread.run_sync(self._prepare, turn, given, installed, home)
-            async with open_run(request, config=self._config) as run:
+            async with open_run(request, config=_masking(self._config, turn)) as run:
                 yield run
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
@@ -130,6 +131,15 @@ class CodexHarness:
         if not (provider and slash and name):
             raise TurnError("a model of this harness is PROVIDER/NAME", "model_not_supported")
         return _Model(provider, name)
+
+
+def _masking(config: CodexConfig, turn: HarnessTurn) -> CodexConfig:
+    """The agent can read the settings of its servers, and would tell their secrets (U10)."""
+    found = dict(config.mask_env)
+    for server in turn.environment.servers:
+        for name, value in server.env.items():
+            found[name if found.get(name, value) == value else f"{name}_{server.name}"] = value
+    return replace(config, mask_env=found)
 
 
 def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
