@@ -89,7 +89,7 @@ async def turn(stage: Stage, asked: RunTurnRequest) -> tuple[dict[str, Any], lis
     client = create_agent_spaces_client([CodexHarness(stage.config())])
     response = await client.run_turn(asked, listener.callbacks)
     told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(response))
-    check_events(listener.told, "talk", "turn")
+    check_events(listener.told, "talk", "turn", prompt=asked.prompt, key=asked.harness_session_id)
     check_response(told, listener.told)
     stage.oracle.check()
     return told, listener.told

@@ -92,7 +92,8 @@ class Talk:
         )
         response = await client.run_turn(request, listener.callbacks)
         told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(response))
-        check_events(listener.told, request.external_session_id, request.external_run_id)
+        ids = (request.external_session_id, request.external_run_id)
+        check_events(listener.told, *ids, prompt=request.prompt, key=self.key)
         check_response(told, listener.told)
         outputs = [event["output"] for event in listener.told if event["type"] == "tool_result"]
         assert [output["output"].strip() for output in outputs] == [f"{self.name}.{number}"]

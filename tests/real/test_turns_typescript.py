@@ -81,7 +81,9 @@ def test_twenty_conversations_of_ten_turns_at_once_from_another_language(stage: 
         assert [turn["externalRunId"] for turn in turns] == [f"{name}/{number}" for number in range(TURNS)]
         assert len({turn["response"]["harnessSessionId"] for turn in turns}) == 1
         for number, turn in enumerate(turns):
-            check_events(turn["events"], name, turn["externalRunId"])
+            key = turn["response"]["harnessSessionId"] if number else None
+            prompt = f"I am {name}, and this is {number}."
+            check_events(turn["events"], name, turn["externalRunId"], prompt=prompt, key=key)
             check_response(turn["response"], turn["events"])
             assert turn["response"]["result"] == {"success": True, "finalOutput": f"{name} said {number}"}
     assert len({turns[0]["response"]["harnessSessionId"] for turns in conversations.values()}) == CONVERSATIONS

@@ -1,7 +1,7 @@
 """Turns: one conversation with any harness, in an environment that spaces make up (U1).
 
-The client is here, requests, responses and events, and what a harness of one's own has to be. What takes packages of the extra
-`turns` is loaded when it is first asked for.
+The client is here, requests, responses and events, and what a harness of one's own has to be. What takes packages of
+the extra `turns` is loaded when it is first asked for.
 """
 
 from importlib import import_module

@@ -161,7 +161,12 @@ class Turn:
             return
         now = Conversation(session, self._harness.id, self._directory.name, self._model)
         if now != self._conversation:
-            await trio.to_thread.run_sync(self._conversations.save, now)
+            try:
+                await trio.to_thread.run_sync(self._conversations.save, now)
+            except OSError:
+                # A key is only told when the conversation can go on by it.
+                self._bridge.harness_session_id = self._request.harness_session_id
+                raise
             self._conversation = now
 
 

@@ -41,7 +41,7 @@ class ControlPlane:
         default = workshop.agent("good", *GOOD)["AGENT"]
         workshop.program("codex", CLI.format(models=json.dumps(MODELS), agent=default))
         self.daemon: Supervisor = workshop.daemon(*options, initialize=initialize)
-        self._asked: dict[str, tuple[str, str]] = {}
+        self._asked: dict[str, dict[str, Any]] = {}
 
     def turn(self, run: str = "run-1", session: str = "conversation", **changes: Any) -> dict[str, Any]:
         """The params of a turn; without those that are None."""
@@ -58,19 +58,21 @@ class ControlPlane:
 
     def begin(self, run: str = "run-1", session: str = "conversation", **changes: Any) -> str:
         """Ask for a turn, and give the request's id."""
-        id_ = self.daemon.request("turns/run", self.turn(run, session, **changes))
-        self._asked[id_] = (session, run)
+        asked = self.turn(run, session, **changes)
+        id_ = self.daemon.request("turns/run", asked)
+        self._asked[id_] = asked
         return id_
 
     def end(self, id_: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """The response and the events of a turn that was begun, which keep the rules. Raises `Refused`."""
         response: dict[str, Any] = self.daemon.result(id_)
-        session, run = self._asked[id_]
+        asked = self._asked[id_]
+        session, run = asked["externalSessionId"], asked["externalRunId"]
         told = self.daemon.told
         before = told[: next(number for number, message in enumerate(told) if message.get("id") == id_)]
         events = self.events(run)
         assert events == self.events(run, before), "an event behind the answer"
-        check_events(events, session, run)
+        check_events(events, session, run, prompt=asked["prompt"], key=asked.get("harnessSessionId"))
         check_response(response, events)
         return response, events
 

@@ -58,7 +58,8 @@ class Desk:
         request = self.request(**changes)
         response = await self.client.run_turn(request, listener.callbacks)
         told = msgspec.json.decode(msgspec.json.encode(response))
-        check_events(listener.told, request.external_session_id, request.external_run_id)
+        ids = (request.external_session_id, request.external_run_id)
+        check_events(listener.told, *ids, prompt=request.prompt, key=request.harness_session_id)
         check_response(told, listener.told)
         return told, listener
 

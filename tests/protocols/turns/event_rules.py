@@ -18,6 +18,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "log": {"level": ("debug", "info", "warn", "error"), "message": str},
     "complete": {"result": dict},
 }
+_COMMON = {"type", "ts", "seq", "externalSessionId", "externalRunId", "harnessSessionId"}
 _CODES = ("resolve_failed", "harness_session_not_found", "model_not_supported")
 
 
@@ -25,12 +26,15 @@ class IllegalError(AssertionError):
     """What a sequence of events breaks."""
 
 
-def check_events(events: Sequence[dict[str, Any]], session: str, run: str) -> None:
-    """See that these are the events of one whole turn. Raises IllegalError."""
+def check_events(
+    events: Sequence[dict[str, Any]], session: str, run: str, *, prompt: str | None = None, key: str | None = None
+) -> None:
+    """See that these are the events of one whole turn, of this prompt and for this session of the harness, where they
+    are given. Raises IllegalError."""
     known: str | None = None
     calls: dict[str, str] = {}
     for number, event in enumerate(events, 1):
-        _require(event.get("seq") == number, f"seq {event.get('seq')} in place {number}")
+        _require(type(event.get("seq")) is int and event["seq"] == number, f"seq {event.get('seq')} in place {number}")
         _require(bool(_TIME.fullmatch(str(event.get("ts")))), f"ts of {number}")
         _require(event.get("externalSessionId") == session, f"externalSessionId of {number}")
         _require(event.get("externalRunId") == run, f"externalRunId of {number}")
@@ -49,12 +53,14 @@ def check_events(events: Sequence[dict[str, Any]], session: str, run: str) -> No
     _require(bool(events) and events[-1]["type"] == "complete", "no complete")
     _require(all(name == "(answered)" for name in calls.values()), "a call without a result")
     _check_states(events)
+    _check_begin(events, prompt, key)
 
 
 def check_response(response: dict[str, Any], events: Sequence[dict[str, Any]]) -> None:
     """See that the response is what the events told. Raises IllegalError."""
     _require(response["result"] == events[-1]["result"], "another result than the last event's")
     _require(isinstance(response["harness"], str), "no harness")
+    _require(not response["result"]["success"] or "harnessSessionId" in response, "a success without a session")
     told = {event["harnessSessionId"] for event in events if "harnessSessionId" in event}
     _require(told <= {response.get("harnessSessionId")}, "another session than the events'")
 
@@ -67,6 +73,7 @@ def check_result(result: dict[str, Any]) -> None:
     if "error" in result:
         _require(isinstance(result["error"].get("message"), str), "an error without a message")
         _require(result["error"].get("code", _CODES[0]) in _CODES, "an unknown code")
+        _require(isinstance(result["error"].get("details", {}), dict), "details of an error")
 
 
 def _check_states(events: Sequence[dict[str, Any]]) -> None:
@@ -79,6 +86,17 @@ def _check_states(events: Sequence[dict[str, Any]]) -> None:
         _require((events[1]["type"], events[1].get("role")) == ("message", "user"), "no message of the user")
     else:
         _require(len(events) == 2 and not success, "more than an end without a beginning")
+
+
+def _check_begin(events: Sequence[dict[str, Any]], prompt: str | None, key: str | None) -> None:
+    """The user speaks once, and in his own words; and a session that goes on is known from the first event on."""
+    users = [event["content"] for event in events if event["type"] == "message" and event["role"] == "user"]
+    _require(len(users) <= 1, "more than one message of the user")
+    _require(prompt is None or users in ([], [prompt]), "another prompt than the user's")
+    if key is not None and users:
+        missing = events[-1]["result"].get("error", {}).get("code") == "harness_session_not_found"
+        told = {event.get("harnessSessionId") for event in events}
+        _require(told == {None if missing else key}, f"sessions {told} of one that goes on")
 
 
 def _check_key(event: dict[str, Any], known: str | None) -> str | None:
@@ -96,6 +114,9 @@ def _check_fields(event: dict[str, Any]) -> None:
         value = event.get(name, IllegalError)
         fits = value in allowed if isinstance(allowed, tuple) else value is not IllegalError
         _require(fits and (isinstance(allowed, tuple) or isinstance(value, allowed)), f"{name} of {event['type']}")
+    more = event.keys() - _COMMON - (fields or {}).keys()
+    _require(more <= ({"fields"} if event["type"] == "log" else set()), f"{more} of {event['type']}")
+    _require(isinstance(event.get("fields", {}), dict), "fields of a log")
 
 
 def _require(holds: bool, what: str) -> None:

@@ -57,6 +57,17 @@ async def test_a_turn_that_came_to_no_conversation_leaves_none(tmp_path: Path) -
     assert kept(desk) == [desk.harness.turns[1].directory.name]
 
 
+@pytest.mark.fault(
+    "turns", "the conversation cannot be written down when its key comes", "the turn fails; no key of it was ever told"
+)
+async def test_a_key_that_cannot_be_written_down_is_not_told(desk: Desk) -> None:
+    record(desk.home).mkdir(parents=True)
+    told, events = await desk.turn()
+    assert told["result"]["error"] == {"message": "what the turn needs under aspHome cannot be read or written"}
+    assert not any("harnessSessionId" in it for it in (told, *events.told))
+    assert kept(desk) == [record(desk.home).name]
+
+
 @pytest.mark.rule("U2")
 async def test_a_turn_that_is_cancelled_before_it_has_a_key_leaves_none(tmp_path: Path) -> None:
     desk = Desk(tmp_path, [ReadPrompt(), Hang()])

@@ -1,4 +1,4 @@
-"""What control planes import is in one place, and loads what it needs alone."""
+"""What is imported by whoever has turns is in one place, and loads what it needs alone."""
 
 from __future__ import annotations
 
