@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["open_client", "said", "why_not"]
 
-_EXTRA: Final = ("httpx2", "semantic_version", "tomli_w")
+_EXTRA: Final = ("httpx2", "semantic_version", "tomli_w", "yaml")
 _OPTIONS: Final = {"harnessSessionId": "--session", "aspHome": "--asp-home"}
 _ATTACHMENT: Final = re.compile(r"^attachments\[([0-9]+)\]")
 _MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")

@@ -40,7 +40,7 @@ LAYERS = {
     "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
     "protocols": Layer(
         frozenset({PUBLIC, "events", "records", "last_message", "asking", "workspace", "protocols"}),
-        DATA | {"trio", "inotify_simple", "httpx2", "semantic_version", "tomli_w"},
+        DATA | {"trio", "inotify_simple", "httpx2", "semantic_version", "tomli_w", "yaml"},
     ),
     "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),

@@ -39,6 +39,8 @@ def descriptions(text: str | bytes, name: str = "s") -> dict[str, str]:
         ("metadata: {a: [b, 'c}'], d: e}\ntools: [a,\n  b # c\n]\ndescription: x", "x"),
         ("metadata: # so\n  # so\n  a: b\ndescription: x", "x"),
         ("description: a:b, c [d] {e} 'f' #g", "a:b, c [d] {e} 'f'"),
+        ("a: &a one\n? [b]\n: c\ndescription: *a", "one"),
+        ("description: !!str 5", "5"),
     ],
 )
 def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> None:
@@ -55,33 +57,44 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
         ("---\ndescription: ''\n---", "the key 'description' is missing or empty"),
         ("---\ndescription: # x\n---", "the key 'description' is missing or empty"),
         (f"---\nname: {SECRET}\ndescription: x\n---", "the key 'name' is not the name of its directory"),
-        (f"---\ndescription: x\n{SECRET}\n---", "line 3 is no 'key: value'"),
-        (f"---\ndescription: '{SECRET}\n---", "the value in line 2 does not end with the quote"),
-        (f"---\ndescription: 'x' {SECRET}\n---", "the value in line 2 does not end with the quote"),
-        (f"---\ndescription: one: {SECRET}\n---", "the value in line 2 is no YAML as it stands"),
-        ("---\ndescription: x\ndescription: y\n---", "the key in line 3 is there twice"),
-        ("---\n'a': x\na: y\n---", "the key in line 3 is there twice"),
+        (f"---\ndescription: x\n{SECRET}\n---", "line 3 is no YAML as it stands; put texts in quotes"),
+        ("---\n- a\n---", "its front matter has no keys; write lines 'key: value'"),
+        ("---\n---", "the key 'description' is missing or empty"),
         *(
             (f"---\ndescription: {it}\n---", "the key 'description' is missing")
-            for it in ("~", "null", "[a]", "{a: b}")
+            for it in ("~", "null", "[a]", "{a: b}", ">", "\n  a: b", "\n- a")
         ),
         *(
-            (f"---\ndescription: {it}\n---", "the value in line 2 is no YAML as it stands; put it in quotes")
-            for it in ("- x", "? x", ",x", "]x", ">x", "|x", "&a x", "*a", "!a x", "@x", "%x", "`x`", "a:", "[a", "{a]")
+            (f"---\ndescription: {it} {SECRET}\n---", "line 2 is no YAML as it stands; put texts in quotes")
+            for it in (
+                "'",
+                '"',
+                "'x'",
+                "one:",
+                "-",
+                "?",
+                ",x",
+                "]x",
+                ">x",
+                "|x",
+                "*a",
+                "@x",
+                "%x",
+                "`x`",
+                "{a]",
+                "[a",
+                '"\\q',
+            )
         ),
-        ("---\ndescription: x\n  more: y\n---", "the value in line 2 is no YAML as it stands"),
-        ("---\ndescription: x # y\n  more\n---", "the value in line 2 is no YAML as it stands"),
-        ("---\ndescription: x\n  # y\n  more\n---", "the value in line 2 is no YAML as it stands"),
-        ("---\ndescription: x\n- y\n---", "the value in line 2 is no YAML as it stands"),
-        ("---\ndescription: >\n  x\n y\n---", "the value in line 2 has lines that are indented less than its first"),
-        ("---\ndescription: >\n- y\n---", "the value in line 2 has lines that are indented less than its first"),
-        ("---\ndescription: >\n\tx\n---", "the value in line 2 has lines that begin with a tab"),
-        ("---\ndescription: >\n---", "the key 'description' is missing"),
-        ("---\n  x\ndescription: y\n---", "line 2 is no 'key: value'"),
-        ("---\ndescription:\n  a: b\n---", "the key 'description' is missing"),
-        ("---\ndescription:\n- a\n---", "the key 'description' is missing"),
-        (f'---\ndescription: "\\q{SECRET}"\n---', "the value in line 2 has a backslash with which nothing begins"),
-        ('---\ndescription: "\\UFFFFFFFF"\n---', "the value in line 2 has a backslash with which nothing begins"),
+        *(
+            (f"---\ndescription: {it}\n---", "line 3 is no YAML as it stands")
+            for it in ("x\n  more: y", "x # y\n  more", "x\n- y", ">\n- y", ">\n\tx")
+        ),
+        ("---\ndescription: x\ndescription: y\n---", "the key in line 3 is there twice"),
+        ("---\n'a': x\na: y\n---", "the key in line 3 is there twice"),
+        ('---\ndescription: "\\UFFFFFFFF"\n---', "its front matter is no YAML"),
+        (f"---\ndescription: {'[' * 20_000}\n---", "its front matter is no YAML"),
+        (f"---\ndescription: {'x' * 66_000}\n---", "its front matter is longer than 64 KiB"),
         ('---\ndescription: "\\ud800"\n---', "the value in line 2 has a character that is no text"),
         ('---\ndescription: "\\0"\n---', "the value in line 2 has a character that is no text"),
         ("---\nx: 1\ndescription: a\x07\n---", "line 3 has a character that is no text"),
