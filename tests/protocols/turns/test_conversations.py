@@ -48,6 +48,7 @@ def record(home: Path, key: str = KEY) -> Path:
     return home / "state" / "sessions" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
+@pytest.mark.fault("turns", "a first turn fails before it has a key", "nothing of it is kept")
 async def test_a_turn_that_came_to_no_conversation_leaves_none(tmp_path: Path) -> None:
     desk = Desk(tmp_path, NO_KEY, saying(PrintJson(agent_message("item_0", "Done."))))
     told, _ = await desk.turn()
@@ -91,6 +92,7 @@ async def test_a_turn_whose_listener_fails_before_it_has_a_key_leaves_none(desk:
     assert not (desk.home / "state" / "sessions").exists()
 
 
+@pytest.mark.fault("turns", "first turns are killed before they have a key", "what they left goes after a day")
 def test_what_killed_turns_left_is_removed_after_a_day(conversations: Conversations, tmp_path: Path) -> None:
     left = [conversations.begin() for _ in range(6)]
     (left[0] / "codex").mkdir()
@@ -124,6 +126,7 @@ DAMAGES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.fault("turns", "the record of a conversation is damaged", "there is no such session; nothing is guessed")
 async def test_a_damaged_record_is_no_session(desk: Desk, content: bytes) -> None:
     await desk.turn()
     record(desk.home).write_bytes(content)
@@ -132,6 +135,9 @@ async def test_a_damaged_record_is_no_session(desk: Desk, content: bytes) -> Non
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device"])
+@pytest.mark.fault(
+    "turns", "a FIFO or a device in the place of a conversation's record", "there is no such session; nobody waits"
+)
 async def test_what_is_no_file_is_no_session_and_is_not_waited_for(desk: Desk, kind: str) -> None:
     await desk.turn()
     path = record(desk.home)
@@ -149,6 +155,7 @@ async def test_what_is_no_file_is_no_session_and_is_not_waited_for(desk: Desk, k
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../..", "a/b", "\0", "begun", "ABCDEF0123456789", "x" * 300])
+@pytest.mark.fault("turns", "a conversation's record that leads elsewhere", "there is no such session")
 async def test_a_record_leads_to_nothing_but_a_conversations_directory(desk: Desk, name: str) -> None:
     await desk.turn()
     written = json.loads(record(desk.home).read_bytes())
@@ -158,6 +165,7 @@ async def test_a_record_leads_to_nothing_but_a_conversations_directory(desk: Des
 
 
 @pytest.mark.rule("U5")
+@pytest.mark.fault("turns", "the model of a conversation is there no more", "it goes on with the harness's own choice")
 async def test_a_conversation_whose_model_is_no_more_goes_on_with_the_harnesss_own(desk: Desk) -> None:
     told, _ = await desk.turn(model=MODELS[0])
     desk.harness.names = MODELS[1:]
@@ -168,6 +176,7 @@ async def test_a_conversation_whose_model_is_no_more_goes_on_with_the_harnesss_o
 
 
 @pytest.mark.rule("U5", "U6")
+@pytest.mark.fault("turns", "the CLI cannot tell its models just now", "no model is refused as unknown")
 async def test_a_model_is_not_refused_for_a_harness_that_cannot_tell_its_models(desk: Desk) -> None:
     desk.harness.names = None
     told, listener = await desk.turn(model=MODELS[0])

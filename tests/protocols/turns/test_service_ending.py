@@ -82,6 +82,7 @@ def _cancel(plane: ControlPlane) -> None:
 
 @pytest.mark.rule("U2", "J10", "J11")
 @pytest.mark.parametrize("end", [_cancel, _leave, _terminate])
+@pytest.mark.fault("turns", "a daemon is ended while nobody reads what its turns say", "their agents end all the same")
 def test_agents_end_though_nobody_reads_what_they_have_said(
     plane: ControlPlane, end: Callable[[ControlPlane], None]
 ) -> None:
@@ -100,6 +101,9 @@ def test_agents_end_though_nobody_reads_what_they_have_said(
 
 @pytest.mark.rule("J10")
 @pytest.mark.parametrize("steps", [HANGING, FLOOD], ids=["hanging", "flood"])
+@pytest.mark.fault(
+    "turns", "the supervisor leaves in the midst of a turn", "the turn is cancelled; nothing of it is left"
+)
 def test_a_turn_whose_reader_leaves_is_cancelled(plane: ControlPlane, steps: tuple[Any, ...]) -> None:
     plane.begin(env=plane.workshop.agent("steps", *steps))
     plane.daemon.receive_until(lambda: len(plane.events("run-1")) > 2)

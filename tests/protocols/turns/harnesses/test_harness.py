@@ -319,6 +319,9 @@ async def test_why_it_does_not_work_is_told(place: Place) -> None:
 
 
 @pytest.mark.rule("U8")
+@pytest.mark.fault(
+    "turns", "two turns of one session at once", "the second is refused; the first one's home stays as it is"
+)
 async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> None:
     place.begun()
     with Home(place.directory).held():
