@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import stat
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -85,11 +85,11 @@ def read_regular(path: Path, limit: int, name: str) -> bytes | None:
 def real_path(path: str | os.PathLike[str], name: str) -> Path:
     """Where a path leads by links; `name` is how errors call it. Raises `SpaceError`."""
     try:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            Path(path).stat()  # more links than the system follows `realpath` follows, or takes for nothing
         return Path(os.path.realpath(path))
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
-    except RecursionError:  # a link to a link to a link...
-        raise unreadable(name, OSError(errno.ELOOP, "")) from None
 
 
 def _require_once(keys: list[str], name: str) -> None:
