@@ -96,7 +96,7 @@ def _check_begin(events: Sequence[dict[str, Any]], prompt: str | None, key: str 
     if key is not None and users:
         missing = events[-1]["result"].get("error", {}).get("code") == "harness_session_not_found"
         told = {event.get("harnessSessionId") for event in events}
-        _require(told == {None if missing else key}, f"sessions {told} of one that goes on")
+        _require(told == {key} or (missing and told == {None}), f"sessions {told} of one that goes on")
 
 
 def _check_key(event: dict[str, Any], known: str | None) -> str | None:

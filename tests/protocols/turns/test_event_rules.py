@@ -130,3 +130,16 @@ def test_a_success_without_a_session_is_found() -> None:
     events = [{name: value for name, value in it.items() if name != "harnessSessionId"} for it in LEGAL]
     with pytest.raises(IllegalError, match="without a session"):
         check_response({"harness": "codex", "result": RESULT}, events)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_session_that_is_not_there_may_be_told_on_all_events_or_on_none(known: bool) -> None:
+    error = {"message": "no such session", "code": "harness_session_not_found"}
+    end = [event(3, "state", state="error"), event(4, "complete", result={"success": False, "error": error})]
+    events = deepcopy([*LEGAL[:2], *end])
+    for it in events if not known else ():
+        del it["harnessSessionId"]
+    check(events)
+    del events[2 if known else 0]["ts"]
+    with pytest.raises(IllegalError):
+        check(events)
