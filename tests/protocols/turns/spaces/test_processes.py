@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import subprocess
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from inotify_simple import INotify, flags
 
 from codex_adapter.protocols.turns.spaces import SpaceError, prepare, resolve
 from codex_adapter.protocols.turns.spaces.content import read_content
@@ -134,15 +134,15 @@ def test_processes_that_are_killed_while_they_write_do_not_hurt_others(home: Hom
 def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(home: Home) -> None:
     home.publish("a", "1.0.0")
     state = State(home.path)
-    with state.for_ourselves(), process("once", str(home.path), "space:a") as it:
+    with state.for_ourselves(), INotify() as opened, process("once", str(home.path), "space:a") as it:
         assert it.stdout is not None
         assert it.stdin is not None
         assert it.stdout.readline() == "ready\n"
+        opened.add_watch(state.root / "lock", flags.OPEN)
         it.stdin.write("\n")
         it.stdin.flush()
-        lock = Path(f"/proc/{it.pid}/fd")
-        while not any(os.path.realpath(fd) == str(state.root / "lock") for fd in lock.iterdir()):
-            assert it.poll() is None
+        assert opened.read(timeout=30_000), "it does not wait for the lock"
+        assert it.poll() is None
         (state.root / "lock").unlink()
         with state.for_ourselves(patience=0), pytest.raises(subprocess.TimeoutExpired):
             it.wait(0.2)
