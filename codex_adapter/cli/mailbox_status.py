@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from codex_adapter.cli.mailbox_views import is_for_a_program
 from codex_adapter.cli.mailbox_words import state_lines
 from codex_adapter.cli.narration import Line
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.views import line_printer
+from codex_adapter.cli.views import is_for_a_program, line_printer
 from codex_adapter.protocols.mailbox.arrivals import waiting_names
 from codex_adapter.protocols.mailbox.places import Places
 from codex_adapter.protocols.mailbox.wire import SessionState

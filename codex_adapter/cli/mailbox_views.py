@@ -7,11 +7,11 @@ from typing import Protocol
 from codex_adapter.cli.mailbox_words import Words
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.plain import plain_text
-from codex_adapter.cli.views import can_show_colours
+from codex_adapter.cli.views import can_show_colours, is_for_a_program
 from codex_adapter.protocols.mailbox.happenings import Happening
 from codex_adapter.records import encode_lines
 
-__all__ = ["MailboxView", "choose_mailbox_view", "is_for_a_program"]
+__all__ = ["MailboxView", "choose_mailbox_view"]
 
 
 class MailboxView(Protocol):
@@ -64,11 +64,6 @@ class _PlainText:
         return b""
 
     end = refresh
-
-
-def is_for_a_program(form: str | None, output: Output) -> bool:
-    """Whether records are to be written: by `form`, else elsewhere than on a terminal (C7)."""
-    return form == "jsonl" or (form is None and not output.is_terminal)
 
 
 def choose_mailbox_view(form: str | None, output: Output, words: Words) -> MailboxView:

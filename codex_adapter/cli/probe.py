@@ -22,6 +22,7 @@ from codex_adapter.cli.installed import Finding, Installed, examine_binary, find
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.views import is_for_a_program
 from codex_adapter.core.command import merge_environment
 from codex_adapter.testing.probes import PROBES, Evidence, Verdict, judge, judge_all, perform
 
@@ -62,7 +63,7 @@ async def probe(options: argparse.Namespace, output: Output, stop: StopSignals) 
     for name in _ALONE:
         if getattr(options, name):
             raise UsageError(f"--{name.replace('_', '-')}: does not go with --probe")
-    encode = _lines if options.format == "jsonl" or (options.format is None and not output.is_terminal) else _text
+    encode = _lines if is_for_a_program(options.format, output) else _text
     summary = None
     with stop.interrupting():
         config = CodexConfig(binary=options.codex)

@@ -15,7 +15,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn_client import open_client, said
 from codex_adapter.cli.turn_options import add_space_options, asp_home, check_texts, space_reference
-from codex_adapter.cli.views import line_printer
+from codex_adapter.cli.views import is_for_a_program, line_printer
 from codex_adapter.protocols.turns.wire import (
     AgentSpacesError,
     DescribeRequest,
@@ -73,7 +73,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
             answer = await _described(client, DescribeRequest(asp_home=home, spec=spec))
     if stop.exit_status is not None:
         return stop.exit_status
-    if options.format == "jsonl" or (options.format is None and not output.is_terminal):
+    if is_for_a_program(options.format, output):
         await output.write(encode_lines((answer,)))
     else:
         await output.write(line_printer(output, unbroken=True)(_lines(answer)))

@@ -22,7 +22,7 @@ from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn_client import open_client, why_not
 from codex_adapter.cli.turn_options import TurnParser, backend_config, turn_request, words_to_go_on
 from codex_adapter.cli.turn_words import TurnWords
-from codex_adapter.cli.views import line_printer
+from codex_adapter.cli.views import is_for_a_program, line_printer
 from codex_adapter.protocols.turns.wire import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
@@ -37,7 +37,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     client = open_client(backend_config(options))
     told: RunTurnResponse | None = None
     complaint: str | None = None
-    for_a_program = options.format == "jsonl" or (options.format is None and not output.is_terminal)
+    for_a_program = is_for_a_program(options.format, output)
     show = _show_events() if for_a_program else _show_words(output)
     # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
     with stop.interrupting():

@@ -13,7 +13,7 @@ from codex_adapter.records import encode_completion, encode_events
 if TYPE_CHECKING:
     from codex_adapter.cli.narration import Line
 
-__all__ = ["JsonLines", "View", "can_show_colours", "choose_view", "line_printer", "text_view"]
+__all__ = ["JsonLines", "View", "can_show_colours", "choose_view", "is_for_a_program", "line_printer", "text_view"]
 
 
 class View(Protocol):
@@ -55,9 +55,14 @@ class JsonLines:
         return encode_completion(self._next_seq, outcome)
 
 
+def is_for_a_program(form: str | None, output: Output) -> bool:
+    """Whether records are to be written: by `form`, else elsewhere than on a terminal (C7)."""
+    return form == "jsonl" or (form is None and not output.is_terminal)
+
+
 def choose_view(form: str | None, output: Output) -> Callable[[], View]:
     """What makes the view of each run: by `form`, else text on a terminal and records elsewhere (C7)."""
-    if form == "jsonl" or (form is None and not output.is_terminal):
+    if is_for_a_program(form, output):
         return JsonLines
     return text_view(output)
 
