@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have put there: nothing that blocks or never ends is waited for (U8, U9)."""
+"""Reading files that somebody else may have put there: nothing that blocks or never ends is waited for (U8, U9, Z7)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["NotRegularError", "read_regular"]
+__all__ = ["NotRegularError", "TooLargeError", "read_regular"]
 
 
 class NotRegularError(Exception):
     """No regular file is there, or one that is too large."""
+
+
+class TooLargeError(NotRegularError):
+    """It is a regular file, of more bytes than are read."""
 
 
 def read_regular(path: Path, most: int) -> bytes:
@@ -19,7 +23,9 @@ def read_regular(path: Path, most: int) -> bytes:
         raise NotRegularError
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegularError
         content = file.read(most + 1)
     if len(content) > most:
-        raise NotRegularError
+        raise TooLargeError
     return content

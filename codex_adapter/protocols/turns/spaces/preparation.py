@@ -15,7 +15,7 @@ from codex_adapter.protocols.turns.spaces.environment import Environment
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
 from codex_adapter.protocols.turns.spaces.locks import Lock, Locked, spec_name
 from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, Target, read_space, read_targets
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular, real_path
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_standing, real_path
 from codex_adapter.protocols.turns.spaces.registry import Finder, Found
 from codex_adapter.protocols.turns.spaces.resolution import Loaded, Space, ordered
 from codex_adapter.protocols.turns.spaces.state import State
@@ -131,7 +131,7 @@ def _absolute(path: str, what: str) -> Path:
 
 
 def _target(directory: Path, name: str) -> Target:
-    content = read_regular(directory / "asp-targets.toml", LARGEST_TOML, "asp-targets.toml")
+    content = read_standing(directory / "asp-targets.toml", LARGEST_TOML, "asp-targets.toml")
     if content is None:
         raise SpaceError("the target's directory has no asp-targets.toml")
     target = read_targets(content).get(name)

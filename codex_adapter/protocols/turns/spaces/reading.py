@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from codex_adapter.protocols.turns.regular import NotRegularError, TooLargeError, read_regular
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
 
-__all__ = ["LARGEST_TEXT", "LARGEST_TOML", "read_json", "read_regular", "read_text", "read_toml", "real_path"]
+__all__ = ["LARGEST_TEXT", "LARGEST_TOML", "read_json", "read_standing", "read_text", "read_toml", "real_path"]
 
 LARGEST_TEXT: Final = 1024 * 1024
 """Bytes of a file in another form than TOML."""
@@ -63,23 +63,18 @@ def read_text(content: bytes, name: str) -> str:
         raise SpaceError(f"{name} is not UTF-8; save it so") from None
 
 
-def read_regular(path: Path, limit: int, name: str) -> bytes | None:
+def read_standing(path: Path, limit: int, name: str) -> bytes | None:
     """A file that stands by itself, None where there is none; `name` is how errors call it. Raises `SpaceError`."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a device is not even opened
-            raise SpaceError(f"{name} is no regular file")
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise SpaceError(f"{name} is no regular file")
-            content = file.read(limit + 1)
+        return read_regular(path, limit)
+    except TooLargeError:
+        raise SpaceError(f"{name} is larger than {limit} bytes") from None
+    except NotRegularError:
+        raise SpaceError(f"{name} is no regular file") from None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
-    if len(content) > limit:
-        raise SpaceError(f"{name} is larger than {limit} bytes")
-    return content
 
 
 def real_path(path: str | os.PathLike[str], name: str) -> Path:

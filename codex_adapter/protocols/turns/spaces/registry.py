@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
 from codex_adapter.protocols.turns.spaces.locks import Locked
 from codex_adapter.protocols.turns.spaces.manifests import read_tags
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_regular, real_path
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_standing, real_path
 from codex_adapter.protocols.turns.spaces.references import OfRegistry, ThePath, parse_reference
 from codex_adapter.protocols.turns.spaces.versions import DEV, chosen, is_version
 
@@ -99,5 +99,5 @@ def _those_of_versions(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
 
 
 def _tags(place: Path) -> dict[str, str]:
-    content = read_regular(place / "tags.toml", LARGEST_TOML, "tags.toml")
+    content = read_standing(place / "tags.toml", LARGEST_TOML, "tags.toml")
     return {} if content is None else read_tags(content)
