@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,25 +18,10 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 
 from ..protocols.rounds import Broken
 from ..protocols.turns.event_rules import check_events
+from .house import TURN_PROGRAM
 from .stage import SOON, Stage
 
 __all__ = ["Instant", "MortalTalk", "Told", "check"]
-
-PROGRAM: Final = """
-import sys
-import msgspec, trio
-from codex_adapter import CodexConfig
-from codex_adapter.protocols.turns import CodexHarness, RunTurnRequest, SessionCallbacks, create_agent_spaces_client
-
-binary, home, request = sys.argv[1:]
-
-def show(event):
-    print(msgspec.json.encode(event).decode(), flush=True)
-
-client = create_agent_spaces_client([CodexHarness(CodexConfig(binary=binary, codex_home=home))])
-trio.run(client.run_turn, msgspec.json.decode(request, type=RunTurnRequest), SessionCallbacks(show))
-"""
-"""A turn in a process of its own, its events on standard output."""
 
 
 class Instant(NamedTuple):
@@ -120,7 +105,7 @@ class MortalTalk:
             prompt=f"This is turn {self._number}.",
         )
         words = [str(stage.release.binary), str(stage.home), msgspec.json.encode(request).decode()]
-        program = [sys.executable, "-c", PROGRAM, *words]
+        program = [sys.executable, "-c", TURN_PROGRAM, *words]
         env = {**os.environ, **request.env}
         with subprocess.Popen(program, env=env, stdout=subprocess.PIPE, start_new_session=True) as process:
             try:

@@ -20,27 +20,10 @@ from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
+from .house import TURN_PROGRAM
 from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U8", "U9", "U10", "Z2")]
-
-PROGRAM = """
-import json, sys
-import msgspec, trio
-from codex_adapter import CodexConfig
-from codex_adapter.protocols.turns.client import create_agent_spaces_client
-from codex_adapter.protocols.turns.harnesses import CodexHarness
-from codex_adapter.protocols.turns.wire import RunTurnRequest, SessionCallbacks
-
-binary, home, request = sys.argv[1:]
-
-def show(event):
-    print(msgspec.json.encode(event).decode(), flush=True)
-
-client = create_agent_spaces_client([CodexHarness(CodexConfig(binary=binary, codex_home=home))])
-trio.run(client.run_turn, msgspec.json.decode(request, type=RunTurnRequest), SessionCallbacks(show))
-"""
-"""A turn in a process of its own, its events on standard output."""
 
 
 def write_spaces(stage: Stage) -> Path:
@@ -139,7 +122,7 @@ async def test_a_conversation_goes_on_after_its_process_was_killed_in_mid_turn(s
     write_spaces(stage)
     with stage.model(script(Shell("echo one"), answer("held", gate="never"), "third")) as model:
         asked = msgspec.json.encode(request(stage, "space:plain", prompt="One.")).decode()
-        program = [sys.executable, "-c", PROGRAM, str(stage.release.binary), str(stage.home), asked]
+        program = [sys.executable, "-c", TURN_PROGRAM, str(stage.release.binary), str(stage.home), asked]
         env = {**os.environ, **stage.request().env}
         with subprocess.Popen(program, env=env, stdout=subprocess.PIPE) as process:  # noqa: ASYNC220 - it is to be killed
             await stage.asked(model, 2)

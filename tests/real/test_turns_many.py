@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
+from .house import write_house
 from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U7", "U8")]
@@ -45,16 +45,6 @@ def scenario(stage: Stage) -> Scenario:
         return Route(match=f"I am {name}\\b", answers=tuple(answers))
 
     return Scenario(routes=tuple(map(route, names())))
-
-
-def space(home: Path) -> SpaceSpec:
-    """A space with instructions and a skill."""
-    directory = home / "registry" / "house" / "1.0.0"
-    (directory / "skills" / "greeting").mkdir(parents=True)
-    (directory / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nSay ahoy.\n")
-    (directory / "space.toml").write_text('schema = 1\nid = "house"\nversion = "1.0.0"\n')
-    (directory / "AGENTS.md").write_text("Be brief, says the house.\n")
-    return SpaceSpec(spaces=("space:house@^1",))
 
 
 class Talk:
@@ -102,7 +92,7 @@ class Talk:
 
 async def test_twenty_conversations_of_ten_turns_at_once(stage: Stage) -> None:
     stage.release.needs(0, 77, what="skills")
-    spec = space(stage.root / "asp")
+    spec = write_house(stage.root / "asp")
     talks = [Talk(stage, name, spec) for name in names()]
     client = create_agent_spaces_client([CodexHarness(stage.config())])
     with stage.model(scenario(stage)) as server, trio.fail_after(1200):

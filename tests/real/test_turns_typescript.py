@@ -18,8 +18,9 @@ import pytest
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response
+from .house import write_house
 from .stage import Stage
-from .test_turns_many import CONVERSATIONS, TURNS, names, scenario, space
+from .test_turns_many import CONVERSATIONS, TURNS, names, scenario
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U8", "U12")]
 
@@ -51,7 +52,7 @@ def held(stage: Stage, example: Path, talks: Mapping[str, Any], model: Scenario)
     plan = stage.root / "plan.json"
     turn = {
         "aspHome": str(stage.root / "asp"),
-        "spec": msgspec.to_builtins(space(stage.root / "asp")),
+        "spec": msgspec.to_builtins(write_house(stage.root / "asp")),
         "harness": "codex",
         "env": dict(stage.request().env),
     }

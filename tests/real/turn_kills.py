@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from codex_adapter.testing import Scenario, Shell, answer, script
 
 from ..protocols.rounds import Failure, command, summed
+from .house import write_house
 from .mortal_talk import Instant, MortalTalk, check
 from .releases import installed
 from .stage import Stage
@@ -53,7 +54,7 @@ class Result(NamedTuple):
 def play(round_: Round, directory: Path) -> Result:
     """Play a round in a directory. Raises `Broken`, and AssertionError."""
     stage = Stage(installed()[0], directory)
-    _write_space(stage)
+    write_house(stage.root / "asp")
     try:
         with stage.model(_scenario()) as model:
             login = _tree(stage.home)
@@ -86,14 +87,6 @@ def _scenario() -> Scenario:
         for step in (answer(Shell(f"echo {number}"), delay=0.05), answer(f"Answer {number:03}.", delay=0.05))
     ]
     return script(*steps)
-
-
-def _write_space(stage: Stage) -> None:
-    space = stage.root / "asp" / "registry" / "house" / "1.0.0"
-    (space / "skills" / "greeting").mkdir(parents=True)
-    (space / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nSay ahoy.\n")
-    (space / "space.toml").write_text('schema = 1\nid = "house"\nversion = "1.0.0"\n')
-    (space / "AGENTS.md").write_text("Be brief, says the house.\n")
 
 
 def _look_at_state(stage: Stage) -> None:
