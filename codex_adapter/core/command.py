@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from codex_adapter.core.extensions import ExecOptions, SessionSelector
+from codex_adapter.core.values import toml_string
 from codex_adapter.request import CodexConfig
 
-__all__ = ["build_argv", "merge_environment"]
+__all__ = ["MOST_TRUST_BYTES", "build_argv", "merge_environment", "trust_setting"]
+
+MOST_TRUST_BYTES: Final = 100_000
+"""The most that `trust_setting` may have; the system takes 131,072 bytes in one argument."""
 
 
-def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None) -> list[str]:
-    """The argv of a run, the prompt being read from stdin (S1, S2).
+def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None, trust: str) -> list[str]:
+    """Build the argv of a run whose prompt is read from stdin (S1, S2).
 
-    `schema_file` is where `options.output_schema` has been written, None when there is none. The options are taken as
-    `read_extensions` gives them: paths absolute, ids without a leading dash.
+    `schema_file` is where `options.output_schema` has been written, None when there is none, and `trust` is what
+    `trust_setting` returned. The options are taken as `read_extensions` gives them: paths absolute, ids without a
+    leading dash.
     """
     argv = [binary]
     if options.approval_policy is not None:
         argv += ["--ask-for-approval", options.approval_policy]
-    argv += ["exec", "--color", "never", "--json"]
+    argv += ["exec", "--config", trust, "--color", "never", "--json"]
     # --image takes every word up to the next flag, so it can stand neither before `-` nor before a subcommand
     for image in options.images:
         argv += ["--image", image]
@@ -30,6 +36,8 @@ def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None) ->
         argv += ["--add-dir", directory]
     if schema_file is not None:
         argv += ["--output-schema", schema_file]
+    for setting in options.settings:
+        argv += ["--config", setting]
     # last, because these subcommands refuse or drop most of the flags above
     if options.resume is not None:
         argv += ["resume", _selector(options.resume)]
@@ -37,6 +45,16 @@ def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None) ->
         argv += ["fork", _selector(options.fork)]
     argv.append("-")
     return argv
+
+
+def trust_setting(directories: Sequence[str], *, trusted: bool) -> str:
+    """Return the setting by which the CLI trusts or distrusts these directories in one run, as `KEY=TOML` (S11).
+
+    The CLI looks each directory up by itself and ignores a dotted key with a quoted path in it.
+    """
+    level = "trusted" if trusted else "untrusted"
+    tables = (f"{toml_string(directory)}={{trust_level={toml_string(level)}}}" for directory in directories)
+    return f"projects={{{','.join(tables)}}}"
 
 
 def merge_environment(parent: Mapping[str, str], config: CodexConfig, request_env: Mapping[str, str]) -> dict[str, str]:

@@ -1,21 +1,17 @@
-"""Which variables of the run's environment hold a secret, and which values are refused as one (X5, X6)."""
+"""Tell which values of the run's environment are secrets, and which are refused as one (X5, X6)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["SHORTEST_SECRET", "Refusal", "SecretValues", "secret_values"]
+from codex_adapter.core.credential_names import is_credential_name
+
+__all__ = ["SHORTEST_SECRET", "Refusal", "SecretValues", "secret_values", "secrets_within"]
 
 SHORTEST_SECRET: Final = 8
 """Characters that a value must have to be masked; anything shorter would turn up everywhere (X6)."""
-
-_NAME = re.compile(
-    r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTHORIZATION|COOKIE"
-    r"|(?:_|\A)(?:KEY|PAT|PWD|PASS|AUTH|DSN)\Z"
-)
-_NOT_SECRET = frozenset({"PWD", "OLDPWD"})
 
 _FEWEST_CHARACTERS: Final = 4
 _NUMBER = re.compile(r"[ ./:,+-]*(?:[0-9][ ./:,+-]*){1,15}")
@@ -31,9 +27,18 @@ _COMMON: Final = frozenset(
         *("rabbitmq", "mongodb-root", "elasticsearch", "redacted", "[redacted]", "<redacted>", "placeholder"),
         *("dummy-key", "dummy-token", "fake-key", "fake-token", "your-api-key", "your_api_key", "your-token"),
         *("your_token", "api-key-here", "keychain", "keyring-file", "oauth2-proxy", "certificate", "publickey"),
-        *("public-key", "interactive", "workspace"),
+        *("public-key", "interactive", "workspace", "x-access-token", "x-oauth-basic"),
     }
 )
+# The user and the password of a URL, up to the last at sign before its path.
+_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://([^\s/?#:@]*)(?::([^\s/?#]*))?@")
+_PARAMETER = re.compile(
+    r"(?i)(?:password|passwd|pwd|secret|token|api_?key|account_?key|access_?key|access_?token|sig)"
+    r"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^;&\s\"']+))"
+)
+_PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
+_SHORTEST_USER: Final = 16
+"""A user of a URL that has no password may be a token when it is as long."""
 _ORDINARY_NAMES: Final = ("HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "HOSTNAME", "SHELL", "PATH", "LANG", "TMPDIR")
 """Variables whose values are known to everybody, and are likely to stand in what an agent says."""
 
@@ -54,9 +59,10 @@ class SecretValues(NamedTuple):
 
 
 def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, directory: str = "") -> SecretValues:
-    """The values of `environment` that are secrets: by their variable's name, or because it is in `also` (X5, X6).
+    """Return the secrets of `environment`: values whose variables look like credentials or are in `also`, and
+    passwords within URLs and connection strings, whatever the variable (X5, X6).
 
-    `directory` is where the run works; a value that is this path, or one above it, is no secret.
+    `directory` is where the run works; a value that is this path, or one above it, is not a secret.
     """
     named = dict.fromkeys(also)
     values: list[str] = []
@@ -69,13 +75,37 @@ def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, d
     ordinary = {environment[name].strip() for name in _ORDINARY_NAMES if name in environment and name not in named}
     paths = [directory, environment.get("HOME", "")]
     for name, value in environment.items():
-        if name in named or (_NAME.search(name.upper()) and name.upper() not in _NOT_SECRET):
+        values += [part for part in secrets_within(value) if _refusal(part, ordinary, paths) is None]
+        if name in named or is_credential_name(name):
             why = _refusal(value.strip(), ordinary, paths)
             if why is None:
                 values.append(value)
             else:
                 refused.append(Refusal(name, why, name in named))
-    return SecretValues(tuple(values), tuple(refused))
+    return SecretValues(tuple(dict.fromkeys(values)), tuple(refused))
+
+
+def secrets_within(value: str) -> Iterator[str]:
+    """Give the passwords within URLs and connection strings, as they are written and as they are meant."""
+    for login in _LOGIN.finditer(value):
+        user, password = login.groups()
+        if password is None and len(user) >= _SHORTEST_USER:
+            password = user
+        if password:
+            yield password
+            if "%" in password:
+                yield _unquoted(password)
+    for parameter in _PARAMETER.finditer(value):
+        found = parameter[parameter.lastindex or 0]
+        yield found
+        if "%" in found:
+            yield _unquoted(found.replace("+", " "))
+
+
+def _unquoted(text: str) -> str:
+    encoded = text.encode("utf-8", "surrogateescape")
+    plain = _PERCENT.sub(lambda escape: bytes.fromhex(escape[1].decode()), encoded)
+    return plain.decode("utf-8", "surrogateescape")
 
 
 def _refusal(value: str, ordinary: Iterable[str], paths: Iterable[str]) -> str | None:

@@ -72,10 +72,12 @@ class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the extension keys of a request come to; all of it is safe to stand in an argv.
 
     `approval_policy` None means that the CLI's own default holds. `add_dirs` and `images` are absolute paths.
+    `settings` are of ours, each a key and its value as `KEY=TOML`; no key of a request gives one.
     """
 
     approval_policy: str | None = "never"
     sandbox_mode: str = "workspace-write"
+    trust_project: bool = False
     model: str | None = None
     add_dirs: tuple[str, ...] = ()
     resume: SessionSelector | None = None
@@ -83,6 +85,8 @@ class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
     tool_payloads: Literal["metadata", "full"] = "metadata"
     output_schema: dict[str, Any] | None = None
     images: tuple[str, ...] = ()
+    tools: Literal["all", "none"] = "all"
+    settings: tuple[str, ...] = ()
 
 
 def read_extensions(extensions: Any, facts: FileFacts) -> ExecOptions:
@@ -208,6 +212,7 @@ _EXTENSIONS: dict[str, _Extension] = {
     _NON_INTERACTIVE: _Extension("non_interactive", _boolean),
     _APPROVAL_POLICY: _Extension("approval_policy", _one_of(*APPROVAL_POLICIES)),
     "backend.codex.exec.sandbox_mode": _Extension("sandbox_mode", _one_of(*SANDBOX_MODES)),
+    "backend.codex.exec.trust_project": _Extension("trust_project", _boolean),
     "agent_api.config.model.v1": _Extension("model", _model),
     "agent_api.exec.add_dirs.v1": _Extension("add_dirs", _add_dirs),
     _RESUME: _Extension("resume", _session),
@@ -215,6 +220,7 @@ _EXTENSIONS: dict[str, _Extension] = {
     "backend.codex.tool_payloads": _Extension("tool_payloads", _one_of("metadata", "full")),
     "backend.codex.output_schema": _Extension("output_schema", _json_schema),
     "backend.codex.images": _Extension("images", _images),
+    "backend.codex.tools": _Extension("tools", _one_of("all", "none")),
 }
 
 CAPABILITIES: frozenset[str] = frozenset(_EXTENSIONS) | {

@@ -43,6 +43,11 @@ class LineFramer:
         """Whether the line that has not ended yet is over the limit already."""
         return self._skipped > 0
 
+    @property
+    def held(self) -> int:
+        """How many bytes of the line that has not ended yet are held."""
+        return len(self._buffer)
+
     def receive_data(self, data: bytes) -> list[Line]:
         """The lines that `data` completes, in order."""
         start, end = 0, data.rfind(b"\n") + 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
+from codex_adapter.core.bounds import MESSAGE_LIMIT
 from codex_adapter.core.credentials import SHORTEST_SECRET
-from codex_adapter.core.secret_forms import MASK, SecretForms
-from codex_adapter.core.token_shapes import TOKEN_SHAPES, long_tokens, long_words, may_have_token
+from codex_adapter.core.encodings import words_around
+from codex_adapter.core.escapes import Span, merged
+from codex_adapter.core.secret_forms import MASK, SecretForms, Work
+from codex_adapter.core.token_shapes import long_words, may_have_token, token_spans
 from codex_adapter.events import (
     ErrorSource,
     Event,
@@ -47,31 +50,67 @@ class Masker:
     def may_touch(self, texts: Sequence[str]) -> bool:
         """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one."""
         try:
-            return self._may_touch("\0".join(texts))
+            return next(self._windows("\0".join(texts).encode()), None) is not None
         except Exception:  # noqa: BLE001 - whatever it is, `mask` then drops the texts
             return True
 
     def mask(self, text: str) -> str:
         """The text without its secrets; nothing but `***` when it cannot be masked (X5, X7)."""
         try:
-            return TOKEN_SHAPES.sub(MASK, self._forms.masked(text)) if self._may_touch(text) else text
+            data = text.encode()
+            spans = self._spans(data)
+            return _without(data, spans) if spans else text
         except Exception:  # noqa: BLE001 - whatever a text does to the masking, it must not come out unmasked
             return MASK
 
-    def _may_touch(self, text: str) -> bool:
-        # A long text is looked at in windows, which overlap so that nothing lies across a border unseen.
-        step = max(_WINDOW, 2 * self.overlap)
-        if len(text) <= step:
-            return self._window_may_touch(text)
-        return any(
-            self._window_may_touch(text[start : start + step + self.overlap]) for start in range(0, len(text), step)
-        )
+    def mask_beginning(self, text: str, limit: int) -> str:
+        """Mask a text of which no more than `limit` characters are shown.
 
-    def _window_may_touch(self, window: str) -> bool:
-        encoded = window.encode()
-        words = long_words(encoded)
-        tokens = long_tokens(words) if words else []
-        return may_have_token(window, words, tokens) or self._forms.may_be_in(window, encoded, tokens)
+        The result is longer than that where the text is, and begins as the whole text would, masked (X5).
+        """
+        # Of what is masked otherwise when the text goes on, nothing begins before the last `overlap` characters.
+        end = limit + 4 * self.overlap
+        while end < len(text):
+            masked = self.mask(text[:end])
+            if len(masked) > limit + self.overlap:
+                return masked
+            end *= 4
+        return self.mask(text)
+
+    def _windows(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """The parts of a text that may have something to mask; they overlap so that nothing is missed at a border."""
+        # A long text is looked at in windows.
+        step = max(_WINDOW, 2 * self.overlap)
+        for start in range(0, max(len(data), 1), step):
+            end = min(start + step + self.overlap, len(data))
+            window = data if end - start == len(data) else data[start:end]
+            words = long_words(window)
+            if may_have_token(window, words) or self._forms.may_be_in(window, words):
+                yield start, end
+
+    def _spans(self, data: bytes) -> list[Span]:
+        found: list[Span] = []
+        encoded: list[Span] = []
+        work = Work()
+        shaped = 0
+        for start, end in self._windows(data):
+            exact, in_words = self._forms.spans(data[start:end], work)
+            found += [(first + start, last + start) for first, last in merged(exact)]
+            encoded += [(first + start, last + start) for first, last in merged(in_words)]
+            shapes = token_spans(data, max(start, shaped), end)
+            found += shapes
+            shaped = max([shaped, *(last for _, last in shapes)])
+        return merged(found + words_around(data, merged(encoded))) if found or encoded else []
+
+
+def _without(data: bytes, spans: list[Span]) -> str:
+    pieces: list[bytes] = []
+    end = 0
+    for start, stop in spans:
+        pieces += data[end:start], MASK.encode()
+        end = stop
+    pieces.append(data[end:])
+    return b"".join(pieces).decode()
 
 
 def mask_event(event: Event, masker: Masker) -> Event:
@@ -80,7 +119,7 @@ def mask_event(event: Event, masker: Masker) -> Event:
     if text is not None:
         text = masker.mask(text)
     if message is not None and isinstance(data, ErrorSource):  # any other message is our own
-        message = masker.mask(message)
+        message = masker.mask_beginning(message, MESSAGE_LIMIT)
     return replace(event, text=text, message=message, data=_mask_facet(data, masker))
 
 

@@ -23,7 +23,6 @@ __all__ = ["with_payloads"]
 PAYLOAD_LIMIT: Final = 16 * 1024
 # Payloads, and names, of so many characters fit into a facet however they are escaped.
 SHORT_PAYLOADS: Final = 4 * 1024
-_WHITE_SPACE = re.compile(r"\s")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -41,8 +40,8 @@ def with_payloads(tool: Tool, item: ToolItem, masker: Masker, unmasked: list[str
         unmasked.extend(answered.values())
         return ToolCall(tool, ToolInput(**_whole(asked)), ToolOutput(**_whole(answered)))
     # Masked before they are cut: a secret that lies across the cut would no longer be known for one.
-    asked = {name: _masked(text, masker) for name, text in asked.items()}
-    answered = {name: _masked(text, masker) for name, text in answered.items()}
+    asked = {name: masker.mask_beginning(text, PAYLOAD_LIMIT) for name, text in asked.items()}
+    answered = {name: masker.mask_beginning(text, PAYLOAD_LIMIT) for name, text in answered.items()}
     limit = PAYLOAD_LIMIT
     while limit:
         facet = ToolCall(tool, ToolInput(**_cut(asked, limit)), ToolOutput(**_cut(answered, limit)))
@@ -50,20 +49,6 @@ def with_payloads(tool: Tool, item: ToolItem, masker: Masker, unmasked: list[str
             return facet
         limit //= 2
     return ToolCall(tool)
-
-
-def _masked(text: str, masker: Masker) -> str:
-    """The text masked, or of a long one a masked beginning that is longer than any cut and the same as in the whole.
-
-    It ends at white space, which no word that is masked whole has in it, and of what is masked otherwise when the text
-    goes on nothing begins before the last `overlap` characters.
-    """
-    place = _WHITE_SPACE.search(text, PAYLOAD_LIMIT + 4 * masker.overlap)
-    if place is not None:
-        beginning = masker.mask(text[: place.start()])
-        if len(beginning) > PAYLOAD_LIMIT + masker.overlap:
-            return beginning
-    return masker.mask(text)
 
 
 def _input(item: ToolItem) -> dict[str, str | None]:

@@ -55,6 +55,11 @@ class Pipeline:
         """What the stream has shown so far."""
         return self._mapper.facts
 
+    @property
+    def unfinished(self) -> int:
+        """How many bytes of a line that has not ended yet are held."""
+        return self._framer.held
+
     def receive_data(self, data: bytes) -> list[Event]:
         """The events of the lines that `data` completes."""
         return self._process(self._framer.receive_data(data))
@@ -90,7 +95,7 @@ class Pipeline:
         final_text = None
         counts = status.success or (in_spite_of_status and facts.turn == "completed")
         if counts and facts.final_text is not None:
-            final_text = cut(self._masker.mask(facts.final_text), FINAL_TEXT_LIMIT)
+            final_text = cut(self._masker.mask_beginning(facts.final_text, FINAL_TEXT_LIMIT), FINAL_TEXT_LIMIT)
         return Completion(
             status=status,
             final_text=final_text,

@@ -107,6 +107,24 @@ FACTS = (
         since=_release(61),
         until=_release(66),
     ),
+    Fact("project_settings", "the settings of a trusted project are used: `.codex/config.toml`", since=_release(98)),
+    Fact(
+        "trusts_for_good",
+        "in a directory of which nothing is known, a sandbox that may write makes it trusted in the user's settings",
+        since=_release(120),
+        until=_release(169),
+    ),
+    Fact(
+        "trusts_the_distrusted",
+        "the same in a directory that is not to be trusted; the run itself does not trust it",
+        since=_release(120),
+        until=_release(125),
+    ),
+    Fact(
+        "distrust_hides_instructions",
+        "`AGENTS.md` of a project that is not to be trusted is not read",
+        since=_release(155),
+    ),
     Fact("reprints_after_reconnect", "items already printed are printed again, with new ids, after each reconnect"),
     Fact(
         "asks_for_models",

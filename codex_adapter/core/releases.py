@@ -68,6 +68,8 @@ FEATURES = (
     Feature("images", lambda o: bool(o.images), since=Version(0, 53, 0)),
     # before, `resume --last` took no prompt
     Feature("resuming the last session", lambda o: o.resume is not None and o.resume.last, since=Version(0, 63, 0)),
+    # before 0.66 the shell could not be taken from the model, from 0.92 to 0.146 not the tool that reads images
+    Feature("a model without tools", lambda o: o.tools == "none", since=Version(0, 147, 0)),
     # 0.148 to 0.154 take `fork` too, but the promise begins here
     Feature("forking a session", lambda o: o.fork is not None, since=Version(0, 155, 0)),
 )

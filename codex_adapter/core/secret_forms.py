@@ -1,4 +1,4 @@
-"""The forms in which the run's own secrets travel: as they are, escaped for JSON or a URL, in base64, in hex (X5).
+"""Find the secrets of a run in the forms in which they travel: as they are, escaped, encoded, dumped (X5, X8).
 
 Everything here is about bytes of UTF-8, for that is what is encoded.
 """
@@ -7,186 +7,212 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import chain
+from typing import Final
 
-__all__ = ["MASK", "SecretForms"]
+from codex_adapter.core.encodings import Readable, decoded, dumped, words_around
+from codex_adapter.core.escapes import Span, Unescaped, canonical, has_escapes, merged
+from codex_adapter.core.needles import Needles
+
+__all__ = ["MASK", "SecretForms", "Work"]
 
 MASK: Final = "***"
 
-_Span: TypeAlias = tuple[int, int]
-
-_DEPTH: Final = 4
-"""How often a text is taken to be escaped, one within the other: a URL in JSON in the JSON text of a tool's result."""
-_MOST_ESCAPES: Final = 200_000
-"""More would hold everything else up for a second and longer."""
+_DEPTH: Final = 5
+"""How often a text may be escaped in different ways, one within the other."""
 _MOST_BYTES_ESCAPED: Final = 16
-"""Of one byte of a secret, escaped so often."""
-_ALPHANUMERIC = re.compile(rb"[A-Za-z0-9]+")
-# What counts as a long token of a text.
-_TOKEN = re.compile(rb"[A-Za-z0-9_-]{16,}")
-_ENCODED = re.compile(rb"[A-Za-z0-9_+/-]{8,}={0,2}")
-# Letters and digits that are escaped without need.
-_ESCAPED_FOR_URL = re.compile(rb"%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])")
-_ESCAPED_FOR_JSON = re.compile(rb"\\(?:u00|x)(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa])")
-
-
-class _Escape(NamedTuple):
-    """A way to write characters: the byte that each escape begins with, what one is, and what it stands for."""
-
-    mark: bytes
-    pattern: re.Pattern[bytes]
-    plain: Callable[[re.Match[bytes]], bytes]
-
-
-def _from_json(escape: re.Match[bytes]) -> bytes:
-    digits = escape[1] or escape[2]
-    if escape[1] is not None:
-        return bytes.fromhex(digits.replace(b"\\u", b"").decode()).decode("utf-16-be", "replace").encode()
-    if escape[2] is not None:
-        return bytes.fromhex(digits.decode())
-    return _SHORT_ESCAPES.get(escape[3], escape[3])
-
-
-_SHORT_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
-_ESCAPES: Final = (
-    _Escape(
-        b"\\",
-        re.compile(
-            rb"(?s)\\(?:u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
-            rb"|x([0-9a-fA-F]{2})|(.))"
-        ),
-        _from_json,
-    ),
-    _Escape(b"%", re.compile(rb"%([0-9a-fA-F]{2})"), lambda escape: bytes.fromhex(escape[1].decode())),
+"""Of one byte of a secret, escaped or dumped."""
+_SHORTEST_CANONICAL: Final = 7
+"""A secret with less left of it would be found everywhere."""
+_LONG_WORD: Final = 16
+_ENOUGH: Final = 24
+"""Bytes of a secret by which its encoded forms are known at first sight."""
+_WORK_OF_AN_ESCAPE: Final = 40
+"""In bytes that are decoded in the same time."""
+_TOKEN = re.compile(rb"[A-Za-z0-9_-]+")
+_CHANGED_BY_QUOTING: Final = re.compile(rb"['\"\\]")
+# Characters of tokens that are escaped without need, marks of other escapes, and characters of base64.
+_NEEDLESS: Final = rb"(?:2[56Dd]|3[0-9]|[46][1-9A-Fa-f]|5[CcFf]|[57][0-9Aa])"
+_PERCENT = re.compile(rb"%%(?:%b|2[BbFf](?<=[A-Za-z0-9]{4}%%2[BbFf]))" % _NEEDLESS)
+_BACKSLASH = re.compile(
+    rb"\\(?:[_-]|(?:u00|u\{0*|U0{6}|x)%b|0(?:4[56]|55|6[0-7]|7[01])|1[0-7]{2}|/(?<=[A-Za-z0-9+]\\/))" % _NEEDLESS
 )
+_ENTITY = re.compile(rb"&(?:#|amp;|lowbar|hyphen|dash|percnt|bsol|plus|sol)")
+# Base64 or hexadecimal digits in lines of 16 and more; the end of a line is what is searched for first.
+_WRAPPED: Final = re.compile(rb"(?s)[\\\r\n](?<=[A-Za-z0-9+/=_-]{16}.)(?:(?<!\\)|[rn\\])")
+_JSON_SIGN: Final = re.compile(rb"[\"\\\x00-\x1f]")
+_JSON_SIGNS: Final = {
+    b'"': b'\\"',
+    b"\\": b"\\\\",
+    b"\n": b"\\n",
+    b"\r": b"\\r",
+    b"\t": b"\\t",
+    b"\b": b"\\b",
+    b"\f": b"\\f",
+}
+_URL_SIGN: Final = re.compile(rb"[^A-Za-z0-9_.~-]")
+_HTML_SIGN: Final = re.compile(rb"[&<>\"']")
+_HTML_SIGNS: Final = {b"&": b"&amp;", b"<": b"&lt;", b">": b"&gt;", b'"': b"&quot;", b"'": b"&#x27;"}
+_HEX_CLASSES: Final = bytes(
+    ord("h") if chr(code) in "0123456789abcdefABCDEF" else ord(" ") if code in b" \t" else ord(".")
+    for code in range(256)
+)
+_PAIRS, _QUADS = b"hh hh hh hh", b"hhhh hhhh"
+
+
+class Work:
+    """Count what the masking of one text costs, for it has no clock (X7)."""
+
+    def __init__(self, most: int = 40_000_000) -> None:
+        self._left = most
+
+    def spend(self, amount: int) -> None:
+        """Count this amount. Raises ValueError when too much was spent."""
+        self._left -= amount
+        if self._left < 0:
+            raise ValueError("too much work")
 
 
 class SecretForms:
-    """Some secrets, and how to find each in all of its forms.
-
-    In base64 and hex the whole unbroken word that has the secret in it goes, since its other characters may tell of
-    the secret's first and last; of base64 that is every place at which the secret may begin, in both alphabets.
-    """
+    """Some secrets, and how to find each in all of its forms."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         values = {secret.encode("utf-8", "surrogateescape") for secret in secrets}
         # A space may be a plus in a URL.
-        self._plain = sorted(values | {value.replace(b" ", b"+") for value in values}, key=len, reverse=True)
-        self._encoded = tuple({form for value in values for form in _encoded(value)})
-        self.longest = max(map(len, self._plain), default=0) * _MOST_BYTES_ESCAPED
-        # What is looked for in long tokens alone costs next to nothing, for ordinary text has few.
-        self._in_tokens: list[bytes] = []
-        self._anywhere: list[str] = []
-        for form in (*self._plain, *self._encoded):
-            token = max(_TOKEN.findall(form), key=len, default=None)
-            if token is None:
-                self._anywhere.append(form.decode("utf-8", "surrogateescape"))
+        plain = values | {value.replace(b" ", b"+") for value in values}
+        self._any = bool(values)
+        self._canonical: dict[bytes, bool] = {}
+        literal: set[bytes] = set()
+        for value in plain:
+            form = value if _TOKEN.fullmatch(value) else canonical(value)
+            if len(form) < _SHORTEST_CANONICAL:
+                literal |= {value, *_escaped(value)}
             else:
-                self._in_tokens.append(token)
-        self._in_tokens.sort(key=len)
-        # Of a secret with escapes in it, letters and digits stay as they are where these are not escaped too.
-        self._anchors = {max(_ALPHANUMERIC.findall(form), key=len, default=b"") for form in self._plain}
+                at_the_edge = _CHANGED_BY_QUOTING.fullmatch(value[:1]) or _CHANGED_BY_QUOTING.fullmatch(value[-1:])
+                self._canonical[form] = self._canonical.get(form, False) or at_the_edge is not None
+        self._literal = Needles(literal | plain)
+        self._unescaped = Needles(self._canonical)
+        self._decodable = Needles(plain)
+        self.longest = self._decodable.longest * _MOST_BYTES_ESCAPED
+        # What is looked for in long words alone costs next to nothing, for ordinary text has few.
+        self._tokens: set[bytes] = set()
+        anywhere: set[bytes] = set(literal)
+        if_escaped: set[bytes] = set()
+        if_quoted: set[bytes] = set()
+        for value in plain:
+            token = max(_TOKEN.findall(value), key=len, default=b"")
+            if len(token) >= _LONG_WORD:
+                self._tokens.add(token)
+                continue
+            anywhere.add(value)
+            if_escaped.add(token)
+            if _CHANGED_BY_QUOTING.search(value):
+                if_quoted.add(token)
+        # All that a shorter one is encoded to may be a short word.
+        self._long = [value for value in values if len(value) >= _LONG_WORD]
+        anywhere.update(chain.from_iterable(_encoded(value) for value in values if len(value) < _LONG_WORD))
+        self._anywhere = Needles(anywhere)
+        self._if_escaped = Needles(if_escaped)
+        self._if_quoted = Needles(if_quoted)
 
-    def may_be_in(self, window: str, encoded: bytes, tokens: list[bytes]) -> bool:
-        """Whether a secret could be in a text, given its bytes and its long tokens: never a wrong 'no'."""
-        for literal in self._anywhere:
-            if literal in window:
-                return True
-        if tokens:
-            joined = b" ".join(tokens)
-            for token in self._in_tokens:
-                if len(token) > len(joined):
-                    break
-                if token in joined:
-                    return True
-        return self._may_be_escaped(encoded)
+    @cached_property
+    def _in_words(self) -> Needles:
+        """Made for the first text that has a long word: many a run has none."""
+        return Needles(chain(self._tokens, chain.from_iterable(map(_encoded, self._long))))
 
-    def masked(self, text: str) -> str:
-        """The text with `***` in the place of every secret. Raises ValueError when that would take too long (X7)."""
-        data = text.encode()
-        escaped = self._may_be_escaped(data)
-        if escaped and sum(data.count(escape.mark) for escape in _ESCAPES) > _MOST_ESCAPES:
-            raise ValueError("too many escapes")
-        spans = self._spans(data, _DEPTH if escaped else 0)
-        if any(form in data for form in self._encoded):
-            spans += [word.span() for word in _ENCODED.finditer(data) if any(form in word[0] for form in self._encoded)]
-        out: list[bytes] = []
-        end = 0
-        for start, stop in _merged(spans):
-            out += data[end:start], MASK.encode()
-            end = stop
-        return b"".join((*out, data[end:])).decode()
+    def may_be_in(self, data: bytes, words: bytes) -> bool:
+        """Whether a secret could be in a text, given its bytes and its long words: never a wrong 'no'."""
+        if not self._any:
+            return False
+        if (words and (self._in_words.may_be_in(words) or _WRAPPED.search(words))) or self._anywhere.may_be_in(data):
+            return True
+        return self._may_be_escaped(data) or _may_be_dumped(data)
+
+    def spans(self, data: bytes, work: Work) -> tuple[list[Span], list[Span]]:
+        """Return where secrets are in `data`, and apart from them those in encoded words, without the rest of the word.
+
+        Raises ValueError when that takes too long (X7).
+        """
+        found = self._literal.places(data)
+        if has_escapes(data):
+            found += self._escaped_spans(data, _DEPTH, work)
+        return found, self._in_encodings(data, work)
 
     def _may_be_escaped(self, data: bytes) -> bool:
-        percent, backslash = b"%" in data, b"\\" in data
-        if not (self._anchors and (percent or backslash)):
-            return False
+        percent, backslash, entity = b"%" in data, b"\\" in data, b"&" in data
         return (
-            any(anchor in data for anchor in self._anchors)
-            or (percent and _ESCAPED_FOR_URL.search(data) is not None)
-            or (backslash and _ESCAPED_FOR_JSON.search(data) is not None)
+            ((percent or backslash or entity) and self._if_escaped.may_be_in(data))
+            or (percent and _PERCENT.search(data) is not None)
+            or (backslash and _BACKSLASH.search(data) is not None)
+            or (entity and _ENTITY.search(data) is not None)
+            or ((b"'" in data or b'"' in data) and self._if_quoted.may_be_in(data))
         )
 
-    def _spans(self, data: bytes, depth: int) -> list[_Span]:
-        """Where secrets are in `data` as they are, or escaped up to `depth` times."""
-        spans = [span for secret in self._plain for span in _places(secret, data)]
-        for escape in _ESCAPES if depth else ():
-            if escape.mark in data:
-                inner = self._spans(escape.pattern.sub(escape.plain, data), depth - 1)
-                if inner:
-                    spans += _unmapped(data, escape, _merged(inner))
-        return spans
+    def _escaped_spans(self, data: bytes, depth: int, work: Work, *, within: bool = False) -> list[Span]:
+        """Where secrets are in `data` that are escaped up to `depth` times."""
+        plain = Unescaped(data)
+        if not plain.count:
+            return []
+        work.spend(_WORK_OF_AN_ESCAPE * plain.count)
+        inner = [] if within else words_around(plain.data, self._in_encodings(plain.data, work))
+        if depth > 1:
+            inner += self._escaped_spans(plain.data, depth - 1, work, within=within)
+        found = [plain.source(*span) for span in merged(inner)]
+        for start, end in self._unescaped.places(plain.data):
+            outwards = self._canonical[plain.data[start:end]]
+            found.append(plain.source(start, end, outwards=outwards))
+        return found
+
+    def _in_encodings(self, data: bytes, work: Work, *, within: bool = False) -> list[Span]:
+        """Where secrets are in base64, in hexadecimal digits, or in dumps; the text of these may be encoded again."""
+        found: list[Span] = []
+        work.spend(len(data))
+        for layer in decoded(data):
+            inner = self._decodable.places(layer.data)
+            if not within and (parts := Readable(layer.data)).data:
+                places = self._in_encodings(parts.data, work, within=True)
+                if has_escapes(parts.data):
+                    places += self._escaped_spans(parts.data, _DEPTH, work, within=True)
+                inner += [parts.source(*span) for span in places]
+            found += layer.source(inner)
+        if _may_be_dumped(data):
+            for dump in dumped(data):
+                found += [dump.source(*span) for span in self._decodable.places(dump.data)]
+        return found
+
+
+def _may_be_dumped(data: bytes) -> bool:
+    classes = data.translate(_HEX_CLASSES)
+    return _PAIRS in classes or _QUADS in classes
+
+
+def _escaped(value: bytes) -> Iterator[bytes]:
+    """Give the value as others would write it: for JSON, for JSON in ASCII, for a URL, for HTML."""
+    json = _JSON_SIGN.sub(lambda sign: _JSON_SIGNS.get(sign[0]) or b"\\u%04x" % sign[0][0], value)
+    yield json
+    units = json.decode("utf-8", "surrogateescape").encode("utf-16-be", "surrogatepass")
+    codes = (int.from_bytes(units[place : place + 2]) for place in range(0, len(units), 2))
+    yield b"".join(bytes((code,)) if code < 0x80 else b"\\u%04x" % code for code in codes)
+    yield _URL_SIGN.sub(lambda sign: b"%%%02X" % sign[0][0], value)
+    yield _HTML_SIGN.sub(lambda sign: _HTML_SIGNS[sign[0]], value)
 
 
 def _encoded(value: bytes) -> Iterator[bytes]:
-    yield value.hex().encode()
-    yield value.hex().upper().encode()
+    """Give what base64 and hexadecimal digits of the value must have in them, wherever in a word it begins."""
+    start = value[:_ENOUGH]
+    yield start.hex().encode()
+    yield start.hex().upper().encode()
+    others = () if _TOKEN.fullmatch(value) else _escaped(value)
+    for form in {start, *(form[:_ENOUGH] for form in others)}:
+        yield from _in_base64(form)
+    for form in set(_in_base64(start)):
+        yield from _in_base64(form)
+
+
+def _in_base64(value: bytes) -> Iterator[bytes]:
     for encode in (b64encode, urlsafe_b64encode):
         for before in range(3):
             # Only the characters that depend on the value alone.
             yield encode(bytes(before) + value)[-(-before * 8 // 6) : (before + len(value)) * 8 // 6]
-
-
-def _places(secret: bytes, data: bytes) -> Iterator[_Span]:
-    start = data.find(secret)
-    while start >= 0:
-        end = start + len(secret)
-        yield start, end
-        start = data.find(secret, end)
-
-
-def _merged(spans: list[_Span]) -> list[_Span]:
-    """The spans in order, those that overlap as one."""
-    merged: list[_Span] = []
-    for start, end in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _unmapped(data: bytes, escape: _Escape, spans: list[_Span]) -> list[_Span]:
-    """Where in `data` the spans are that were found in it without its escapes; they are in order and apart."""
-    edges = [edge for span in spans for edge in span]
-    found: list[int] = []
-    shift = 0
-    for match in escape.pattern.finditer(data):
-        if len(found) == len(edges):
-            break
-        start, end = match.span()
-        first = start - shift
-        last = first + len(escape.plain(match))
-        while len(found) < len(edges):
-            edge, is_end = edges[len(found)], len(found) % 2
-            # An end stands behind its last byte, so it belongs to what is before it.
-            if edge - is_end < first:
-                found.append(edge + shift)
-            elif edge - is_end < last:
-                found.append(end if is_end else start)
-            else:
-                break
-        shift = end - last
-    found += [edge + shift for edge in edges[len(found) :]]
-    return list(zip(found[::2], found[1::2], strict=True))

@@ -16,7 +16,19 @@ from codex_adapter.core.extensions import ExecOptions, FileFacts, check_model, r
 from codex_adapter.core.values import is_encodable, is_path, is_seconds, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
-__all__ = ["CONTAINMENT_LEVELS", "check_config", "check_request", "effective_timeout", "run_directory"]
+__all__ = [
+    "CONTAINMENT_LEVELS",
+    "DEFAULT_IDLE_TIMEOUT",
+    "check_config",
+    "check_request",
+    "check_type",
+    "effective_idle_timeout",
+    "effective_timeout",
+    "run_directory",
+]
+
+DEFAULT_IDLE_TIMEOUT: Final = 1800.0
+"""Seconds without progress after which a run ends that has no limit of its own (K2)."""
 
 CONTAINMENT_LEVELS: Final = ("cgroup", "pid_namespace", "guard", "process_group")
 """How a run can be held, best first (N1)."""
@@ -29,6 +41,7 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     environment, working directory, timeout. `facts.cwd` is the process's own working directory. Raises
     `InvalidRequestError` or `UnsupportedCapabilityError`.
     """
+    check_type(request)
     _check_prompt(request.prompt)
     options = read_extensions(request.extensions, _RunFacts(request, config, facts))
     check_config(config)
@@ -44,6 +57,12 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     return options
 
 
+def check_type(request: Any) -> None:
+    """Raise `InvalidRequestError` for what is not a `RunRequest` at all (Q1)."""
+    if not isinstance(request, RunRequest):
+        refuse("request", "a RunRequest; write RunRequest(prompt=...)")
+
+
 def check_config(config: CodexConfig) -> None:
     """Check what can be checked of a configuration without a request; raises `InvalidRequestError` (Q5, N3)."""
     for name in ("binary", "codex_home", "default_working_dir"):
@@ -55,16 +74,23 @@ def check_config(config: CodexConfig) -> None:
     _check_environment("config.env", config.env)
     _check_mask(config.mask)
     _check_environment("config.mask_env", config.mask_env)
-    for name in ("idle_timeout", "tool_timeout"):
-        limit = getattr(config, name)
-        if limit is not None and (not is_seconds(limit) or limit == 0):
-            refuse(f"config.{name}", "a finite number of seconds, more than zero, or absent")
+    _check_optional_seconds("config.idle_timeout", config.idle_timeout)
+    limit = config.tool_timeout
+    if limit is not None and (not is_seconds(limit) or limit == 0):
+        refuse("config.tool_timeout", "a finite number of seconds, more than zero, or absent")
     for name in ("stop_timeout", "descendant_grace", "exit_grace"):
         if not is_seconds(getattr(config, name)):
             refuse(f"config.{name}", "a finite number of seconds, zero or more")
     _check_line_limit(config.max_line_bytes)
-    if config.containment is not None and config.containment not in CONTAINMENT_LEVELS:
-        refuse("config.containment", f"one of {', '.join(CONTAINMENT_LEVELS)}, or absent")
+    _check_containment(config.containment, config.containment_max)
+
+
+def _check_containment(weakest: Any, strongest: Any) -> None:
+    for name, level in (("containment", weakest), ("containment_max", strongest)):
+        if level is not None and level not in CONTAINMENT_LEVELS:
+            refuse(f"config.{name}", f"one of {', '.join(CONTAINMENT_LEVELS)}, or absent")
+    if None not in (weakest, strongest) and CONTAINMENT_LEVELS.index(strongest) > CONTAINMENT_LEVELS.index(weakest):
+        refuse("config.containment_max", "at least as strong as config.containment")
 
 
 def run_directory(request: RunRequest, config: CodexConfig, facts: FileFacts) -> str:
@@ -78,6 +104,16 @@ def run_directory(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
 def effective_timeout(request: RunRequest, config: CodexConfig) -> float | None:
     """The time limit of a run in seconds: the request's, else the configured, else none; zero is none too (K1, Q5)."""
     return (request.timeout if request.timeout is not None else config.default_timeout) or None
+
+
+def effective_idle_timeout(config: CodexConfig, timeout: float | None) -> float | None:
+    """Return how long a run may be without progress, in seconds: the configured limit, None for zero (K2).
+
+    Where neither this nor a time limit is set there is a default, so that no run stays for ever by accident.
+    """
+    if config.idle_timeout is None:
+        return DEFAULT_IDLE_TIMEOUT if timeout is None else None
+    return config.idle_timeout or None
 
 
 class _RunFacts:

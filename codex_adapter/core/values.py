@@ -10,7 +10,18 @@ import msgspec
 
 from codex_adapter.errors import InvalidRequestError
 
-__all__ = ["is_encodable", "is_json", "is_path", "is_plain_text", "is_seconds", "is_short_text", "printable", "refuse"]
+__all__ = [
+    "is_encodable",
+    "is_json",
+    "is_path",
+    "is_plain_text",
+    "is_seconds",
+    "is_short_text",
+    "is_unquoted",
+    "printable",
+    "refuse",
+    "toml_string",
+]
 
 _MAX_SHOWN_CHARACTERS = 128
 
@@ -53,6 +64,11 @@ def is_short_text(value: Any, limit: int) -> bool:
     return isinstance(value, str) and len(value) <= limit and is_plain_text(value) and len(value.encode()) <= limit
 
 
+def is_unquoted(path: str) -> bool:
+    """Whether a path means itself in the shell text that the CLI builds from the paths below its home."""
+    return not any(character in path for character in "$`\"'\n")
+
+
 def is_seconds(value: Any) -> bool:
     """Whether `value` is a finite number, zero or more; a bool is an int to Python and no number to a caller."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -69,3 +85,13 @@ def is_json(value: Any) -> bool:
         return bool(msgspec.json.decode(msgspec.json.encode(value)) == value)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return False
+
+
+def toml_string(text: str) -> str:
+    """Quote a text; what is not UTF-8 becomes a replacement character, as which the CLI sees it too."""
+    readable = text.encode(errors="surrogateescape").decode(errors="replace")
+    return (
+        '"'
+        + "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in readable)
+        + '"'
+    )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.command import build_argv, merge_environment
+from codex_adapter.core.command import build_argv, merge_environment, trust_setting
 from codex_adapter.core.extensions import ExecOptions, SessionSelector, read_extensions
 from codex_adapter.errors import AdapterError
 from codex_adapter.request import CodexConfig
 
+TRUST = trust_setting(["/work"], trusted=False)
 FLAGS = {
+    "--config",
     "--ask-for-approval",
     "--color",
     "--json",
@@ -30,9 +33,9 @@ FLAGS = {
 
 @pytest.mark.rule("S1")
 def test_a_plain_run_has_the_fixed_arguments() -> None:
-    assert build_argv("/bin/codex", ExecOptions(), schema_file=None) == [
-        *("/bin/codex", "--ask-for-approval", "never", "exec", "--color", "never", "--json", "--skip-git-repo-check"),
-        *("--sandbox", "workspace-write", "-"),
+    assert build_argv("/bin/codex", ExecOptions(), schema_file=None, trust=TRUST) == [
+        *("/bin/codex", "--ask-for-approval", "never", "exec", "--config", TRUST, "--color", "never", "--json"),
+        *("--skip-git-repo-check", "--sandbox", "workspace-write", "-"),
     ]
 
 
@@ -47,8 +50,8 @@ def test_all_arguments_stand_in_their_order() -> None:
         resume=SessionSelector("0199"),
         output_schema={"type": "object"},
     )
-    assert build_argv("codex", options, schema_file="/tmp/schema.json") == [
-        *("codex", "--ask-for-approval", "on-request", "exec", "--color", "never", "--json"),
+    assert build_argv("codex", options, schema_file="/tmp/schema.json", trust=TRUST) == [
+        *("codex", "--ask-for-approval", "on-request", "exec", "--config", TRUST, "--color", "never", "--json"),
         *("--image", "/1.png", "--image", "/2.png", "--skip-git-repo-check", "--sandbox", "read-only"),
         *("--model", "gpt-5.5", "--add-dir", "/a", "--add-dir", "/b c", "--output-schema", "/tmp/schema.json"),
         *("resume", "0199", "-"),
@@ -57,7 +60,7 @@ def test_all_arguments_stand_in_their_order() -> None:
 
 @pytest.mark.rule("S1")
 def test_without_a_policy_there_is_no_approval_flag() -> None:
-    argv = build_argv("codex", ExecOptions(approval_policy=None), schema_file=None)
+    argv = build_argv("codex", ExecOptions(approval_policy=None), schema_file=None, trust=TRUST)
     assert argv[:2] == ["codex", "exec"]
 
 
@@ -71,7 +74,7 @@ def test_without_a_policy_there_is_no_approval_flag() -> None:
     ],
 )
 def test_the_subcommand_comes_after_all_flags(options: ExecOptions, end: list[str]) -> None:
-    assert build_argv("codex", options, schema_file="/s.json")[-5:] == ["--output-schema", "/s.json", *end]
+    assert build_argv("codex", options, schema_file="/s.json", trust=TRUST)[-5:] == ["--output-schema", "/s.json", *end]
 
 
 class EverythingIsThere:
@@ -109,7 +112,7 @@ def test_no_value_of_a_request_becomes_a_flag(extensions: dict[str, Any]) -> Non
         options = read_extensions(extensions, EverythingIsThere())
     except AdapterError:
         return
-    argv = build_argv("/bin/codex", options, schema_file=None)
+    argv = build_argv("/bin/codex", options, schema_file=None, trust=TRUST)
     assert {word for word in argv if word.startswith("-")} <= FLAGS
     assert argv[-1] == "-"
     # every value of --image is followed by a flag, so that it swallows nothing
@@ -117,6 +120,20 @@ def test_no_value_of_a_request_becomes_a_flag(extensions: dict[str, Any]) -> Non
     for word in argv:
         word.encode()
         assert "\0" not in word
+
+
+@pytest.mark.rule("S11")
+@given(st.lists(st.text(st.characters(), max_size=20), min_size=1, max_size=5, unique=True), st.booleans())
+def test_the_setting_on_trust_says_the_same_of_each_directory_whatever_its_name(
+    directories: list[str], trusted: bool
+) -> None:
+    setting = trust_setting(directories, trusted=trusted)
+    readable = {name.encode(errors="surrogateescape").decode(errors="replace") for name in directories}
+    assert setting.isprintable()
+    assert setting.startswith("projects={")
+    if len(readable) == len(directories):
+        level = "trusted" if trusted else "untrusted"
+        assert tomllib.loads(setting)["projects"] == {name: {"trust_level": level} for name in readable}
 
 
 @pytest.mark.rule("S5")
@@ -155,3 +172,10 @@ def test_merging_changes_no_layer(parent: dict[str, str], config: dict[str, str]
     merged = merge_environment(parent, CodexConfig(env=config), request)
     merged["A"] = "changed"
     assert (parent, config, request) == before
+
+
+@pytest.mark.rule("S1")
+def test_each_setting_is_a_flag_of_its_own_before_the_session() -> None:
+    options = ExecOptions(settings=("a=1", "b=2"), resume=SessionSelector("last"))
+    argv = build_argv("codex", options, schema_file=None, trust=TRUST)
+    assert argv[argv.index("a=1") - 1 : argv.index("resume")] == ["--config", "a=1", "--config", "b=2"]

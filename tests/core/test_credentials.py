@@ -89,3 +89,39 @@ def test_whatever_is_too_short_is_refused_whatever_it_is(value: str) -> None:
     found = secret_values({"SOME_TOKEN": value})
     assert len(found.values) + len(found.refused) == 1
     assert found.values == () or len(value.strip()) >= 8
+
+
+PASSWORDS = {
+    "postgres://u:s3cr3t-p4ss@db.example.org/x": ["s3cr3t-p4ss"],
+    "postgres://u:p%40ss%2Fw0rd%21@db/x?sslmode=require": ["p%40ss%2Fw0rd%21", "p@ss/w0rd!"],
+    "amqp://:only-a-password@mq:5672//": ["only-a-password"],
+    "mysql://root:p@ss-with-at@localhost:3306/x": ["p@ss-with-at"],
+    "https://0123456789abcdef0123@registry.example.org/simple": ["0123456789abcdef0123"],
+    "redis://a:first-p4ssword@one:1,redis://b:second-p4ssword@two:2": ["first-p4ssword", "second-p4ssword"],
+    "Server=tcp:x;Database=y;User Id=me;Password=my-p4ssword;Encrypt=yes": ["my-p4ssword"],
+    'host=/run user=me password="with spaces 1"': ["with spaces 1"],
+    "host=/run user=me password='with spaces 2' dbname=x": ["with spaces 2"],
+    "DefaultEndpointsProtocol=https;AccountName=me;AccountKey=QUJDREVGR0hJSktM==": ["QUJDREVGR0hJSktM=="],
+    "https://example.org/hook?token=a%2Bb-token-9": ["a%2Bb-token-9", "a+b-token-9"],
+}
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize(("value", "passwords"), PASSWORDS.items())
+def test_a_password_within_a_url_or_a_connection_string_is_a_secret_by_itself(value: str, passwords: list[str]) -> None:
+    assert secret_values({"WHATEVER": value}) == (tuple(passwords), ())
+    masker = Masker(secret_values({"WHATEVER": value}).values)
+    for password in passwords:
+        assert masker.mask(f"it is {password}.") == "it is ***."
+
+
+@pytest.mark.rule("X5", "X6")
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("https://example.org:8080/a", "https://me@example.org/a", "postgres://u:postgres@db/x", "git@github.com:a/b"),
+        *("postgres://u:short@db/x", "http://[::1]:8080/x", "password=", "a=b;c=d", "https://x/?page=1&token="),
+    ],
+)
+def test_any_other_url_has_no_password(value: str) -> None:
+    assert secret_values({"WHATEVER": value}) == ((), ())

@@ -16,6 +16,7 @@ from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 NON_INTERACTIVE = "agent_api.exec.non_interactive"
 APPROVAL_POLICY = "backend.codex.exec.approval_policy"
 SANDBOX_MODE = "backend.codex.exec.sandbox_mode"
+TRUST = "backend.codex.exec.trust_project"
 MODEL = "agent_api.config.model.v1"
 ADD_DIRS = "agent_api.exec.add_dirs.v1"
 RESUME = "agent_api.session.resume.v1"
@@ -23,7 +24,11 @@ FORK = "agent_api.session.fork.v1"
 PAYLOADS = "backend.codex.tool_payloads"
 SCHEMA = "backend.codex.output_schema"
 IMAGES = "backend.codex.images"
-KEYS = (NON_INTERACTIVE, APPROVAL_POLICY, SANDBOX_MODE, MODEL, ADD_DIRS, RESUME, FORK, PAYLOADS, SCHEMA, IMAGES)
+TOOLS = "backend.codex.tools"
+KEYS = (
+    *(NON_INTERACTIVE, APPROVAL_POLICY, SANDBOX_MODE, TRUST, MODEL, ADD_DIRS, RESUME, FORK, PAYLOADS, SCHEMA, IMAGES),
+    TOOLS,
+)
 
 SECRET = "hunter2"
 
@@ -55,7 +60,16 @@ def refused(key: str, value: Any) -> str:
 @pytest.mark.rule("Q3")
 def test_without_extensions_a_run_is_unattended_and_confined_to_its_workspace() -> None:
     options = read()
-    assert options == ExecOptions(approval_policy="never", sandbox_mode="workspace-write", tool_payloads="metadata")
+    assert options == ExecOptions(
+        approval_policy="never", sandbox_mode="workspace-write", trust_project=False, tool_payloads="metadata"
+    )
+
+
+@pytest.mark.rule("Q3", "S11")
+def test_the_project_is_trusted_only_where_the_request_says_so() -> None:
+    assert read(**{TRUST: True}).trust_project is True
+    assert read(**{TRUST: False}).trust_project is False
+    assert refused(TRUST, "true") == f"{TRUST} must be true or false"
 
 
 @pytest.mark.rule("G3", "Q2")
@@ -127,7 +141,7 @@ def test_non_interactive_is_true_or_false(value: Any) -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize("key", [APPROVAL_POLICY, SANDBOX_MODE, PAYLOADS])
+@pytest.mark.parametrize("key", [APPROVAL_POLICY, SANDBOX_MODE, PAYLOADS, TOOLS])
 @pytest.mark.parametrize("value", ["", "Never", "never ", "yolo", SECRET, True, None, ["never"], {}])
 def test_a_choice_is_one_of_those_that_the_error_lists(key: str, value: Any) -> None:
     assert "one of '" in refused(key, value)

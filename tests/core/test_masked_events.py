@@ -139,8 +139,9 @@ def test_of_a_payload_that_masking_makes_much_shorter_no_part_of_a_secret_is_lef
 @pytest.mark.rule("X5", "L5", "B2")
 def test_a_piece_of_a_split_text_is_not_masked_for_how_it_begins() -> None:
     """Alone, the second piece looks like a token; in its text it does not."""
-    text = "x" * 65_536 + TOKEN
-    stdout = item_line(type="agent_message", text=text) + item_line(type="agent_message", text=f"see {TOKEN}")
+    token = "AKIAQ3EGWK4RXNPLT2ZD"
+    text = "x" * 65_536 + token
+    stdout = item_line(type="agent_message", text=text) + item_line(type="agent_message", text=f"see {token}")
     pipeline = Pipeline()
     events = pipeline.receive_data(stdout)
     assert "".join(event.text or "" for event in events) == text + "see ***"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.core.masking import MASK, Masker
+from codex_adapter.core.secret_forms import SecretForms, Work
 
 A = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow+/=\nabc\n-----END RSA PRIVATE KEY-----"
@@ -175,3 +177,20 @@ def test_a_secret_is_known_in_json_text_too() -> None:
 def test_a_secret_is_seen_wherever_it_stands_in_a_long_text(secret: str, before: int) -> None:
     masked = Masker(["hunter2+hunter2"]).mask(f"{'.' * before} {secret} {'.' * 70_000}")
     assert masked == f"{'.' * before} {MASK} {'.' * 70_000}"
+
+
+@pytest.mark.rule("X5", "X8")
+def test_a_secret_within_six_kinds_of_escapes_is_masked_with_all_of_them() -> None:
+    text = secret = 'pa"ss-wörd-1234'
+    for number in range(14):
+        text = quote(text) if number % 2 else json.dumps(text)[1:-1]
+    assert secret not in Masker((secret,)).mask(f"x {text} y")
+
+
+@pytest.mark.rule("X8")
+def test_the_last_kind_of_escapes_is_looked_into_and_none_behind_it() -> None:
+    forms = SecretForms(["s3cret-word-1234"])
+    once, twice = b"s3cret\\u002dword-1234", b"s3cret%5Cu002dword-1234"
+    assert forms._escaped_spans(once, 1, Work()) != []
+    assert forms._escaped_spans(twice, 1, Work()) == []
+    assert forms._escaped_spans(twice, 2, Work()) != []

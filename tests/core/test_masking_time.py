@@ -79,6 +79,26 @@ def test_four_mebibytes_cost_less_than_a_hundred_times_what_64_kibibytes_cost(un
     assert seconds(masker, unit, 1 << 22, ending) < 100 * seconds(masker, unit, 1 << 16, ending)
 
 
+PROSE = "The quick brown fox jumps over the lazy dog, and runs on. "
+MANY = [f"{number:04}-Zk3vQ9pL7xWc2RtY8mNb" for number in range(100)]
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize(
+    "planted", [MANY[1].encode().hex(), MANY[1], "%30%30" + MANY[1][2:]], ids=["hex", "plain", "URL"]
+)
+def test_one_secret_in_a_long_text_costs_hardly_more_than_none(planted: str) -> None:
+    masker = Masker(MANY)
+    assert masker.mask(f"{PROSE * 10_000}{planted}") == f"{PROSE * 10_000}***"
+    assert seconds(masker, PROSE, 1 << 20, planted) < 50 * seconds(masker, PROSE, 1 << 20, "")
+
+
+@pytest.mark.rule("X5")
+@pytest.mark.parametrize("ending", ["", MANY[1].encode().hex()], ids=["none", "hex"])
+def test_a_hundred_secrets_cost_hardly_more_than_a_few(ending: str) -> None:
+    assert seconds(Masker(MANY), PROSE, 1 << 20, ending) < 10 * seconds(Masker(MANY[:3]), PROSE, 1 << 20, ending)
+
+
 def seconds(masker: Masker, unit: str, length: int, ending: str) -> float:
     """CPU time, the least of three: whoever else is at work on the machine only ever adds to it."""
     text = (unit * (length // len(unit)))[:length] + ending

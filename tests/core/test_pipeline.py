@@ -221,7 +221,10 @@ def test_a_run_of_nothing_gives_nothing() -> None:
     pipeline = Pipeline()
     events: list[Event] = [*pipeline.receive_data(b""), *pipeline.receive_eof()]
     assert events == []
-    assert records([]) == b'{"type":"completion","seq":0,"outcome":"completed","status":{"code":0,"signal":null}}\n'
+    assert (
+        records([])
+        == b'{"type":"completion","seq":0,"outcome":"completed","ok":false,"status":{"code":0,"signal":null}}\n'
+    )
 
 
 @pytest.mark.rule("F2", "M5")
@@ -278,3 +281,12 @@ def test_a_line_is_a_document_by_itself(lines: list[bytes], before: bytes) -> No
     kinds = [event.kind for event in pipeline.receive_data(data)]
     ordinary = "status" if before is STARTED else "text_output"
     assert kinds == [ordinary, *["error"] * len([line for line in lines if line]), ordinary]
+
+
+@pytest.mark.rule("J9")
+def test_the_bytes_of_a_line_that_has_not_ended_are_counted() -> None:
+    pipeline = Pipeline()
+    pipeline.receive_data(b'{"type":')
+    assert pipeline.unfinished == 8
+    pipeline.receive_data(b'"x"}\n')
+    assert pipeline.unfinished == 0

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from codex_adapter.core.masking import Masker
 from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.secret_forms import SecretForms, Work
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
-from .secret_forms import FORMS
+from .secret_forms import FORMS, IN_LINES
 
 SECRETS = {
     "a token": "Zk3vQ9pL7xWc2RtY8mNb",
+    "a token with signs": "Zk3v_Q9pL-7xWc-2RtY8mNb",
     "a password": "hunter2hunter2",
     "a short password": "Tr0ub4d&",
     "signs": 'p@ss/w"rd\\<&>+=~?!',
@@ -28,7 +31,13 @@ SECRETS = {
     "like an escape": "a%41b\\u0042c%2Fd",
     "long": "0123456789abcdef" * 40,
 }
-WORD = r"A-Za-z0-9+/_="
+PLANTED = [
+    SECRETS["a token"],
+    SECRETS["a token with signs"],
+    SECRETS["a short password"],
+    SECRETS["signs"],
+    SECRETS["not ASCII"],
+]
 
 
 @pytest.mark.rule("X5", "X8")
@@ -42,6 +51,28 @@ def test_a_secret_is_masked_in_each_form_and_what_stands_around_it_stays(secret:
     assert masker.mask(f"\u00e9({text})({text})") == "\u00e9(***)(***)"
 
 
+@pytest.mark.rule("X5", "X8")
+@pytest.mark.parametrize("form", IN_LINES)
+@pytest.mark.parametrize("within", [str, lambda text: json.dumps({"out": text})], ids=["text", "JSON"])
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+def test_nothing_of_a_secret_is_left_in_lines_of_base64_or_of_a_dump(
+    secret: str, within: Callable[[str], str], form: str
+) -> None:
+    text = IN_LINES[form](secret)
+    masked = Masker([secret]).mask(within(f"$ show it\n{text}\n$ true\n"))
+    assert "$ show it" in masked
+    assert "***" in masked
+    assert "$ true" in masked
+    # Of the first and the last line something else may be left.
+    for line in text.splitlines()[1:-1]:
+        assert line.strip() not in masked
+    for start in range(len(secret) - 5):
+        piece = secret[start : start + 6]
+        assert piece not in masked
+        assert piece.encode().hex(" ") not in masked
+        assert piece.encode().hex() not in masked
+
+
 @pytest.mark.rule("X8")
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
 def test_a_secret_is_masked_where_forms_are_mixed(secret: str) -> None:
@@ -49,8 +80,17 @@ def test_a_secret_is_masked_where_forms_are_mixed(secret: str) -> None:
     for first in ("plain", "JSON, everything escaped", "JSON"):
         for second in ("plain", "JSON, everything escaped, upper case", "bytes of Python"):
             mixed = FORMS[first](secret[:half]) + FORMS[second](secret[half:])
-            if "\\" not in secret or "plain" not in (first, second) or first == second:
+            # An escape that is a part of the secret must be written in one way.
+            if "\\" not in secret or first == second or ("\\u" not in secret and "plain" not in (first, second)):
                 assert Masker([secret]).mask(f"<{mixed}>") == "<***>"
+
+
+@pytest.mark.rule("X8")
+@pytest.mark.parametrize("secret", ["'quoted, and more'", '"quoted, and more"', "\\and so on\\", "'\"'\"'\"a\"'\"'"])
+@pytest.mark.parametrize("form", ["plain", "JSON", "JSON in ASCII", "HTML", "URL"])
+def test_quotes_and_backslashes_at_the_edges_of_a_secret_are_masked_with_it(secret: str, form: str) -> None:
+    """One of little else is known as it is, and as others write it."""
+    assert Masker([secret]).mask(f"<{FORMS[form](secret)}> (a)") == "<***> (a)"
 
 
 @pytest.mark.rule("X8")
@@ -59,6 +99,38 @@ def test_of_a_word_of_base64_or_hex_nothing_is_left() -> None:
     masker = Masker(["hunter2hunter2"])
     assert masker.mask("Basic " + FORMS["base64 at 2, 1 after"]("somebody:hunter2hunter2")) == "Basic ***"
     assert masker.mask("=" + "ab" * 50 + FORMS["hex"]("hunter2hunter2") + "cd" * 50 + "&") == "=***&"
+
+
+def found_slowly(secrets: list[str], text: str) -> bool:
+    """Whether the thorough search finds anything, all of the text in one piece and without the cheap look."""
+    exact, in_words = SecretForms(secrets).spans(text.encode(), Work(10**12))
+    return bool(exact or in_words)
+
+
+PIECES = st.one_of(
+    st.builds(lambda form, secret: FORMS[form](secret), st.sampled_from(sorted(FORMS)), st.sampled_from(PLANTED)),
+    st.builds(lambda form, secret: IN_LINES[form](secret), st.sampled_from(sorted(IN_LINES)), st.sampled_from(PLANTED)),
+    st.sampled_from(["\\", "%25", "%", "&amp;", "'", '"', " ", "\n", "\\n", "u00", "x4", "=", "+", "/", "word "]),
+    st.text(alphabet="abc019%\\u'\"&;#x+/= \n\u00e9", max_size=12),
+)
+
+
+@pytest.mark.rule("X5", "X8")
+@settings(max_examples=400)
+@given(st.lists(PIECES, max_size=6), st.data())
+def test_the_cheap_look_never_says_no_where_the_thorough_one_finds_something(
+    pieces: list[str], data: st.DataObject
+) -> None:
+    text = "".join(pieces)
+    if text:  # a form that is damaged, or cut in two, too
+        start = data.draw(st.integers(0, len(text) - 1))
+        text = text[:start] + text[start + data.draw(st.integers(0, 2)) :]
+    masker = Masker(PLANTED)
+    if found_slowly(PLANTED, text):
+        assert masker.may_touch([text])
+        assert masker.mask(text) != text
+    elif masker.mask(text) != text:
+        assert masker.may_touch([text])
 
 
 @pytest.mark.rule("X8")

@@ -14,9 +14,12 @@ from codex_adapter.core.validation import (
     CONTAINMENT_LEVELS,
     check_config,
     check_request,
+    check_type,
+    effective_idle_timeout,
     effective_timeout,
     run_directory,
 )
+from codex_adapter.core.values import is_unquoted
 from codex_adapter.errors import AdapterError, InvalidRequestError, UnsupportedCapabilityError
 from codex_adapter.request import CodexConfig, RunRequest
 
@@ -169,13 +172,14 @@ def test_the_requests_model_beats_the_configured_one() -> None:
         ("mask", ["TOKEN", [1], ("",), None]),
         ("mask_env", [1, None, "A=b", ["A"]]),
         ("mask_env: every value", [{"A": 1}, {"A": "\0"}]),
-        ("idle_timeout", [0, -1, math.nan, math.inf, True, "1"]),
+        ("idle_timeout", [-1, math.nan, math.inf, True, "1"]),
         ("tool_timeout", [0, -1, math.nan, math.inf, True, "1"]),
         ("stop_timeout", [-1, math.nan, math.inf, None, False, "1"]),
         ("descendant_grace", [-1, math.nan, math.inf, None, "1"]),
         ("exit_grace", [-1, math.nan, math.inf, None, "1"]),
         ("max_line_bytes", [0, -1, 1.5, None, True, "1"]),
         ("containment", ["", "none", "Guard", 1, [], {}]),
+        ("containment_max", ["", "none", "Guard", 1, [], {}]),
     ],
 )
 def test_a_field_of_the_configuration_is_refused_by_its_name(field: str, values: list[Any]) -> None:
@@ -190,6 +194,20 @@ def test_limits_at_the_edge_of_what_is_allowed_are_taken() -> None:
 
 
 @pytest.mark.rule("N3")
+@pytest.mark.parametrize("strongest", [None, *CONTAINMENT_LEVELS])
+@pytest.mark.parametrize("weakest", [None, *CONTAINMENT_LEVELS])
+def test_the_strongest_level_to_try_must_not_be_weaker_than_the_weakest_to_take(
+    strongest: str | None, weakest: str | None
+) -> None:
+    config = CodexConfig(containment=weakest, containment_max=strongest)
+    order = (*CONTAINMENT_LEVELS, None)
+    if strongest is None or order.index(strongest) <= order.index(weakest):
+        check_config(config)
+    else:
+        with pytest.raises(InvalidRequestError, match="containment_max must be at least as strong as"):
+            check_config(config)
+
+
 def test_each_level_of_containment_can_be_demanded() -> None:
     for level in CONTAINMENT_LEVELS:
         check_config(CodexConfig(containment=level))
@@ -231,3 +249,27 @@ def test_an_image_is_an_existing_file_and_a_relative_one_counts_from_the_runs_di
     assert check(extensions=images).images == ("/srv/file",)
     assert check(working_dir="/srv", extensions={"backend.codex.images": ["file"]}).images == ("/srv/file",)
     assert refused(extensions={"backend.codex.images": ["/srv/other"]}).startswith("backend.codex.images")
+
+
+@pytest.mark.rule("K2")
+@pytest.mark.parametrize(
+    ("configured", "timeout", "expected"),
+    [(None, None, 1800.0), (None, 5.0, None), (0, None, None), (0, 5.0, None), (7.0, None, 7.0), (7.0, 5.0, 7.0)],
+)
+def test_a_run_without_any_limit_has_one_on_its_progress(
+    configured: float | None, timeout: float | None, expected: float | None
+) -> None:
+    assert effective_idle_timeout(CodexConfig(idle_timeout=configured), timeout) == expected
+
+
+@pytest.mark.rule("Q1")
+@pytest.mark.parametrize("value", [None, {"prompt": "x"}, b"x", 1])
+def test_what_is_not_a_request_at_all_is_refused_by_its_type(value: Any) -> None:
+    with pytest.raises(InvalidRequestError, match=r"^request must be a RunRequest"):
+        check_type(value)
+
+
+@pytest.mark.rule("U13")
+@pytest.mark.parametrize(("path", "unquoted"), [("/a b/c", True), ("/a$(b)", False), ("/a`b`", False), ("/a'b", False)])
+def test_a_path_that_a_shell_would_read_otherwise_is_known(path: str, unquoted: bool) -> None:
+    assert is_unquoted(path) is unquoted
