@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import Protocol, cast
+from typing import Final, Protocol
 
 import trio
+from msgspec.structs import replace
 
 from codex_adapter.core.command import merge_environment
 from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.releases import Version
-from codex_adapter.core.values import printable
-from codex_adapter.errors import InvalidAgentKindError, InvalidRequestError, SpawnError, UnknownBackendError
+from codex_adapter.core.validation import check_type, effective_idle_timeout, effective_timeout
+from codex_adapter.core.values import is_seconds, printable
+from codex_adapter.errors import (
+    InvalidAgentKindError,
+    InvalidRequestError,
+    RunTimedOut,
+    SpawnError,
+    UnknownBackendError,
+)
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
+from codex_adapter.file_systems import advice_on, inquire, unanswered
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions, find_binary
-from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.event_loop import require_trio
 from codex_adapter.runtime.handle import RunHandle, carried
 from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
+from codex_adapter.runtime.login import login_secrets
 from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
@@ -35,6 +47,8 @@ from codex_adapter.runtime.session_file import usage_before
 
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
 
+_TELLING: Final = 1.0
+"""Seconds: a shorter time limit passes on a healthy file system as well."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _log = logging.getLogger("codex_adapter")
 
@@ -63,6 +77,7 @@ async def open_replay(
     recorded agent's return code, negative for a signal; `interval` the seconds before each line;
     `full_payloads` as `backend.codex.tool_payloads` `full`. Raises `InvalidRequestError` for an unreadable file.
     """
+    require_trio()
     if not 0 <= interval < float("inf"):
         raise InvalidRequestError("interval must be a finite number of seconds, not negative")
     source = open_recording(recording, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
@@ -119,12 +134,23 @@ class CodexBackend:
     @asynccontextmanager
     async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
         """As the function of that name, with this backend's configuration."""
-        with ExitStack() as files:
-            async with carried(await self._start(request, files)) as run:
-                yield run
+        require_trio()
+        check_type(request)
+        limit = effective_timeout(request, self._config)
+        async with AsyncExitStack() as files:
+            with trio.move_on_after(math.inf if limit is None or not is_seconds(limit) else limit) as opening:
+                run = await self._start(request, files)
+            if opening.cancelled_caught:
+                role = unanswered()
+                told = role is not None and limit is not None and limit >= _TELLING
+                advice = advice_on(str(role), "did not answer before the time limit") if told else None
+                raise RunTimedOut("timeout", advice=advice)
+            async with carried(run) as carried_run:
+                yield carried_run
 
     async def check(self, request: RunRequest) -> None:
         """As `Backend.check`: all of the request, and the binary (Q1 to Q5, S6); its release is not asked for."""
+        require_trio()
         await check_launch(request, self._config)
 
     async def installed(self, env: Mapping[str, str] = _NOTHING) -> tuple[str, Version | None]:
@@ -132,41 +158,47 @@ class CodexBackend:
 
         The CLI leaves files in its CODEX_HOME even when it is only asked for its release. Raises `SpawnError`.
         """
+        require_trio()
         environ = merge_environment(os.environ, self._config, env)
-        binary = await trio.to_thread.run_sync(find_binary, self._config, environ)
+        binary = await inquire(lambda inquiry: find_binary(self._config, environ, inquiry.at))
         return binary.path, await self._versions.of(binary, environ)
 
     async def containment_level(self) -> str | None:
         """The level at which a run would be held now (N1); None where none that is demanded can be had (N3)."""
-        self._containment = self._containment or Containment(cast("Level | None", self._config.containment))
+        require_trio()
+        self._containment = self._containment or Containment.of(self._config)
         try:
             return await self._containment.try_out(os.environ)
         except (OSError, SpawnError):
             return None
 
-    async def _start(self, request: RunRequest, files: ExitStack) -> Run:
+    async def _start(self, request: RunRequest, files: AsyncExitStack) -> Run:
         """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
         config = self._config
+        begun = trio.current_time()
         launch = await prepare_launch(request, config, versions=self._versions)
         before = await usage_before(launch)
+        login = await login_secrets(launch)
         mark = new_mark()
-        schema = files.enter_context(schema_file(launch.options, mark))
+        schema = await files.enter_async_context(schema_file(launch.options, mark))
         expectation = _expectation(launch)
         if self._containment is None:
             # Only now: the configuration has been checked.
-            self._containment = Containment(cast("Level | None", config.containment))
+            self._containment = Containment.of(config)
         source = await spawn(
             launch, mark=mark, schema=schema, stop_timeout=config.stop_timeout, containment=self._containment
         )
         pipeline = Pipeline(
             full_payloads=launch.options.tool_payloads == "full",
-            secrets=_secrets(launch, config),
+            secrets=(*_secrets(launch, config), *login),
             max_line_bytes=config.max_line_bytes,
             usage_before=before,
         )
-        return Run(
-            source, pipeline, config=config, timeout=launch.timeout, session=expectation, containment=source.level
-        )
+        timeout = launch.timeout
+        if timeout is not None:
+            timeout = max(timeout - (trio.current_time() - begun), 0.0)
+        config = replace(config, idle_timeout=effective_idle_timeout(config, launch.timeout))
+        return Run(source, pipeline, config=config, timeout=timeout, session=expectation, containment=source.level)
 
 
 def _secrets(launch: Launch, config: CodexConfig) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import platform
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -17,11 +17,14 @@ import trio
 
 from codex_adapter.core.releases import Version, parse_version
 from codex_adapter.errors import SpawnError
+from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
 from codex_adapter.request import CodexConfig
+from codex_adapter.runtime.descriptors import give_back_limit
 
 __all__ = ["Binary", "Versions", "ask_version", "find_binary"]
 
 _BINARY_VARIABLE = "CODEX_BINARY"
+_ROLE = "codex binary"
 
 _WHEEL_MODULE = "codex_cli_bin"
 _INSTALL = "install one with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
@@ -33,6 +36,8 @@ _LINUX_BUILDS = {
 }
 """By machine: the npm package that holds the native binary, and the target it was built for."""
 
+At = Callable[[str, str], None]
+_Key = tuple[str, int, int, int, int]
 BinaryOrigin = Literal["configured", "CODEX_BINARY", "wheel", "PATH"]
 
 
@@ -47,43 +52,43 @@ class Binary(msgspec.Struct, frozen=True):
     launcher: bool = False
 
 
-def find_binary(config: CodexConfig, environ: Mapping[str, str]) -> Binary:
+def find_binary(config: CodexConfig, environ: Mapping[str, str], at: At = no_inquiry) -> Binary:
     """The CLI to run: configured, else `$CODEX_BINARY`, else the wheel, else `codex` on PATH (S6).
 
     `environ` is the run's environment. A name without a slash is looked up on its PATH, a relative path counts from the
     process's own directory. The npm launcher is exchanged for the native binary beside it. Raises `SpawnError`, with
-    advice on how to get a CLI, when there is none or the one named cannot be executed.
+    advice on how to get a CLI, when there is none or the one named cannot be executed. `at` is told the role and the
+    path of each file before it is looked at.
     """
     search_path = environ.get("PATH", os.defpath)
     if config.binary is not None:
-        return _named(config.binary, search_path, "configured", "config.binary")
+        return _named(config.binary, search_path, "configured", "config.binary", at)
     if environ.get(_BINARY_VARIABLE):
-        return _named(environ[_BINARY_VARIABLE], search_path, "CODEX_BINARY", "$CODEX_BINARY")
+        return _named(environ[_BINARY_VARIABLE], search_path, "CODEX_BINARY", "$CODEX_BINARY", at)
     wheel = _in_wheel()
     if wheel is not None:
-        return _executable(wheel, "wheel", "the binary of openai-codex-cli-bin")
-    found = shutil.which("codex", path=search_path)
+        return _executable(wheel, "wheel", "the binary of openai-codex-cli-bin", at)
+    found = _which("codex", search_path, at)
     if found is None:
         raise _not_found(f"No Codex CLI was found; {_INSTALL}, or name one with $CODEX_BINARY.")
-    return _executable(found, "PATH", "`codex` on PATH")
+    return _executable(found, "PATH", "`codex` on PATH", at)
 
 
 class Versions:
     """The release of each binary, asked for once and remembered for as long as the file is the same."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int, int, int, int], Version | None] = {}
-        self._asking = trio.Lock()
+        self._known: dict[_Key, Version | None] = {}
+        self._asking: dict[_Key, trio.Lock] = {}
 
     async def of(self, binary: Binary, environ: Mapping[str, str]) -> Version | None:
         """The release of `binary`, None when it does not say (S8)."""
         try:
-            facts = await trio.Path(binary.path).stat()
+            key = await inquire(_key, binary.path)
         except OSError:
             await trio.lowlevel.checkpoint()
             return None
-        key = (binary.path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
-        async with self._asking:
+        async with self._asking.setdefault(key, trio.Lock()):
             if key not in self._known:
                 self._known[key] = await ask_version(binary, environ)
             return self._known[key]
@@ -106,6 +111,7 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
     except OSError:
         await trio.lowlevel.checkpoint()
         return None
+    give_back_limit(process.pid)
     output = bytearray()
     assert process.stdout is not None  # noqa: S101 - asked for above
     try:
@@ -123,16 +129,31 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
     return parse_version(output.decode(errors="replace"))
 
 
-def _named(name: str, search_path: str, origin: BinaryOrigin, field: str) -> Binary:
+def _key(inquiry: Inquiry, path: str) -> _Key:
+    inquiry.at(_ROLE, path)
+    facts = Path(path).stat()
+    return path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def _named(name: str, search_path: str, origin: BinaryOrigin, field: str, at: At) -> Binary:
     if "/" in name:
-        return _executable(name, origin, field)
-    found = shutil.which(name, path=search_path)
+        return _executable(name, origin, field, at)
+    found = _which(name, search_path, at)
     if found is None:
         raise _not_found(f"The name in {field} is not on PATH; give the path of a Codex CLI, or {_INSTALL}.")
-    return _executable(found, origin, field)
+    return _executable(found, origin, field, at)
 
 
-def _executable(path: str, origin: BinaryOrigin, field: str) -> Binary:
+def _which(name: str, search_path: str, at: At) -> str | None:
+    for directory in search_path.split(os.pathsep):
+        at("directory on PATH", str(Path(directory, name)))
+        if (found := shutil.which(name, path=directory or os.curdir)) is not None:
+            return found
+    return None
+
+
+def _executable(path: str, origin: BinaryOrigin, field: str, at: At) -> Binary:
+    at(_ROLE, path)
     try:
         Path(path).stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -145,7 +166,14 @@ def _executable(path: str, origin: BinaryOrigin, field: str) -> Binary:
     chosen = native or Path(path).absolute()
     if not chosen.is_file() or not os.access(chosen, os.X_OK):
         raise _not_executable(field)
+    _read_beginning(chosen)
     return Binary(str(chosen), origin, launcher=is_launcher and native is None)
+
+
+def _read_beginning(path: Path) -> None:
+    """Read as much as an exec reads first: where the file system does not answer that, a start would hang."""
+    with suppress(OSError), path.open("rb", buffering=0) as file:
+        file.read(1)
 
 
 def _not_executable(field: str) -> SpawnError:

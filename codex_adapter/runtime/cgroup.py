@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from codex_adapter.runtime.killing import kill_until_none_is_found
-from codex_adapter.runtime.marks import directory_name, is_left_directory
+from codex_adapter.runtime.marks import directory_name, is_left_directory, living_namespaces, namespace_of_directory
 from codex_adapter.runtime.shortage import is_shortage
 
-__all__ = ["Cgroup", "left_cgroups", "make_cgroup"]
+__all__ = ["Cgroup", "left_cgroups", "make_cgroup", "remove_stranded_cgroups"]
 
 
 class Cgroup:
@@ -65,13 +65,31 @@ def make_cgroup(mark: str) -> Cgroup | None:
 
 
 def left_cgroups() -> Iterator[Cgroup]:
-    """The cgroups of runs whose adapter is gone, wherever on this machine that was."""
+    """Yield the cgroups of runs whose adapter is gone, wherever on this machine that was."""
+    for directory, name in _below():
+        if is_left_directory(name):
+            yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk gives them
+
+
+def remove_stranded_cgroups() -> None:
+    """Remove the empty cgroups of adapters whose PID namespace has no process any more (N5).
+
+    The order decides: whoever made a cgroup that was found is alive when the processes are looked at, or gone for good.
+    """
+    found = [(directory, name, namespace_of_directory(name)) for directory, name in _below()]
+    living = living_namespaces()
+    for directory, name, namespace in found:
+        if living is not None and namespace is not None and namespace not in living:
+            with contextlib.suppress(OSError):  # it is not empty, or another user's
+                os.rmdir(os.path.join(directory, name))  # noqa: PTH106, PTH118 - as os.walk gives them
+
+
+def _below() -> Iterator[tuple[str, str]]:
+    """Yield all cgroups of the unified hierarchy: the path of the parent, and the name."""
     place = _place()
     if place is not None:
         for directory, below, _ in os.walk(place[0]):
-            for name in below:
-                if is_left_directory(name):
-                    yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk gives them
+            yield from ((directory, name) for name in below)
 
 
 def _sweep(home: Path) -> None:

@@ -18,6 +18,7 @@ import trio
 
 from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
+from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.cgroup import Cgroup, make_cgroup
 from codex_adapter.runtime.guarded import LevelUnavailable, start_guarded
 from codex_adapter.runtime.marks import new_mark, with_mark
@@ -50,14 +51,29 @@ class Contained(Protocol):
 class Containment:
     """Starts agents at the strongest level that this machine has, and remembers which that is.
 
-    `demanded` is the weakest level to be content with. `allowed` are the levels to try, best first.
+    `demanded` is the weakest level to be content with, `strongest` the first one to try. `allowed` are the levels to
+    choose from.
     """
 
-    def __init__(self, demanded: Level | None = None, *, allowed: Sequence[Level] = LEVELS) -> None:
-        weakest = LEVELS.index(demanded) if demanded is not None else len(LEVELS) - 1
-        self._ways = [way for way in _ways(allowed) if LEVELS.index(way[0]) <= weakest]
+    def __init__(
+        self,
+        demanded: Level | None = None,
+        strongest: Level | None = None,
+        *,
+        allowed: Sequence[Level] = LEVELS,
+    ) -> None:
+        first = LEVELS.index(strongest) if strongest is not None else 0
+        last = LEVELS.index(demanded) if demanded is not None else len(LEVELS) - 1
+        self._ways = [way for way in _ways(allowed) if way[0] in LEVELS[first : last + 1]]
         self.level: Level | None = None
         """The level of the last run that was started; None before the first."""
+        self.in_user_namespace = False
+        """Whether that run is in a user namespace of its own."""
+
+    @classmethod
+    def of(cls, config: CodexConfig) -> Containment:
+        """Return the containment that a configuration asks for; it has been checked (N3)."""
+        return cls(cast("Level | None", config.containment), cast("Level | None", config.containment_max))
 
     async def start(
         self,
@@ -81,7 +97,7 @@ class Containment:
             if level == "cgroup":
                 cgroup = make_cgroup(mark)
             if level == "process_group":
-                self._use(level)
+                self._use(way)
                 return start_group(argv, env=env, cwd=cwd, pipes=pipes, mark=mark)
             if level != "cgroup" or cgroup is not None:
                 try:
@@ -91,13 +107,13 @@ class Containment:
                 except LevelUnavailable:
                     pass
                 else:
-                    self._use(level)
+                    self._use(way)
                     return contained
             if way in self._ways:  # another run, begun meanwhile, may have found out first
                 self._ways.remove(way)
         raise SpawnError(
             not_found=False,
-            advice="This machine has no containment of the level demanded; `codex-adapter doctor` tells what it has.",
+            advice="This machine has no containment of the level demanded; `codex-adapter doctor` lists those it has.",
         )
 
     async def try_out(self, env: Mapping[str, str]) -> Level:
@@ -117,10 +133,11 @@ class Containment:
             os.close(nothing)
         return level
 
-    def _use(self, level: Level) -> None:
+    def _use(self, way: tuple[Level, str]) -> None:
+        level, hold = way
         if level != self.level:
             _log.info("runs are held at the level %s", level)
-        self.level = level
+        self.level, self.in_user_namespace = level, hold == "user_namespace"
 
 
 def _ways(allowed: Sequence[Level]) -> Iterator[tuple[Level, str]]:

@@ -1,13 +1,14 @@
-"""The guard of one run: a small program that starts the agent, tells its status, and lets nothing outlive the run (N2).
+"""Start the agent of one run in a small process, the guard, that lets nothing outlive the run (N2).
 
     python -I -S guard.py LEVEL CGROUP FILE CONTROL ARGV...
 
-This is only how it is started, for Python compiles anew what it is given to run; what it does is in `guarding.py`.
+This file only starts the guard, because Python compiles anew what it is given to run. `guarding.py` does the work.
 """
 
 import sys
 
 if __name__ == "__main__":
-    # Behind the standard library, and not as a part of the package, of which it needs nothing else.
-    sys.path.append(__file__.rpartition("/")[0])
-    __import__("guarding").main(sys.argv[1:])
+    # Not as a part of the package, which imports much that a guard does not need.
+    runtime = sys.modules["codex_adapter.runtime"] = type(sys)("codex_adapter.runtime")
+    runtime.__path__ = [__file__.rpartition("/")[0]]
+    __import__("codex_adapter.runtime.guarding", fromlist=["main"]).main(sys.argv[1:])

@@ -19,7 +19,9 @@ import trio
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup
-from codex_adapter.runtime.killing import kill_until_none_is_found
+from codex_adapter.runtime.descriptors import give_back_limit
+from codex_adapter.runtime.exits import open_pidfd, wait_for_exit
+from codex_adapter.runtime.killing import descendants, kill_until_none_is_found, log_left
 from codex_adapter.runtime.marks import kill_marked
 from codex_adapter.runtime.shortage import is_shortage
 
@@ -108,6 +110,7 @@ def _start_guard(
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
+        give_back_limit(process.pid)
         undo.callback(process.wait)
         undo.callback(process.kill)
         guarded = Guarded(process, ours, mark, cgroup)
@@ -126,7 +129,7 @@ class Guarded:
         self._control = control
         self._mark = mark
         self._cgroup = cgroup
-        self._pidfd = os.pidfd_open(process.pid)
+        self._pidfd = open_pidfd(process.pid)
 
     async def hear(self) -> bytes:
         """The guard's next message; empty when the guard is gone."""
@@ -157,24 +160,32 @@ class Guarded:
     async def aclose(self) -> None:
         """As `Contained.aclose`."""
         self._say(b"K")
-        with trio.move_on_after(_GUARD_PATIENCE):
-            await trio.lowlevel.wait_readable(self._pidfd)
+        await self._wait_for_guard()
         if self._process.poll() != 0:
-            # It was killed, or is stopped. A namespace ends with it; without one the mark is what is left to go by.
+            # It was killed, or is stopped, or cannot kill all. A namespace ends with it; else the mark is what is left.
+            found = await descendants(self._process.pid) if self._process.returncode is None else []
             self._process.kill()
             await kill_until_none_is_found(lambda: kill_marked(self._mark))
-            with trio.move_on_after(_GUARD_PATIENCE):
-                await trio.lowlevel.wait_readable(self._pidfd)
+            await self._wait_for_guard()
             self._process.poll()
-        if self._cgroup is not None:
+            if self._cgroup is not None:
+                await self._cgroup.aclose()
+            await log_left(self._mark, found)
+        elif self._cgroup is not None:
             await self._cgroup.aclose()
         self._control.close()
-        os.close(self._pidfd)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+
+    async def _wait_for_guard(self) -> None:
+        """Wait for its exit for a bounded time, unless other code of this process has reaped it."""
+        with trio.move_on_after(_GUARD_PATIENCE), contextlib.suppress(ChildProcessError):
+            await wait_for_exit(self._process.pid, self._pidfd)
 
     def _say(self, message: bytes) -> None:
         # A guard that somebody has stopped would not hear it. Its group has no other member than its own forks.
         if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGCONT)
         with contextlib.suppress(OSError):  # it is gone, or hears nothing any more: `aclose` sees to that
             self._control.send(message)

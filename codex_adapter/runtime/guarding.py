@@ -1,245 +1,230 @@
-"""What the guard of one run does: LEVEL CGROUP FILE CONTROL ARGV..., the arguments of `guard.py` (N2).
+"""Guard one run: LEVEL CGROUP FILE CONTROL ARGV..., the arguments of `guard.py` (N2).
 
-Standard library only, and as little of it as will do, since every run waits for it; the adapter never imports it.
-CONTROL is a socket to the adapter. From there come `S` with a byte, a signal for the agent, and `K`, end everything;
-its end says that the adapter is gone, which is a `K` too. To there go `N` with an errno when this level cannot be had
-here, `E` with one when the agent cannot be executed, else `P` with its process id, and `X` with its wait status once it
-has exited. Numbers are four bytes. Exit status 0 says that nothing of the run is left.
+Standard library only, and as little of it as possible, since every run waits for it; the adapter never imports it.
+CONTROL is a socket to the adapter. It brings `S` with a byte, a signal for the agent; everything else ends the run:
+`K`, any other message, and the end of the socket or an error of it, which say that the adapter is gone. To the adapter
+go `N` with an errno when this level is not available here, `E` with one when the agent cannot be executed, else `P`
+with its process id, and `X` with its wait status once it has exited. Numbers are four bytes.
 
 LEVEL `guard`: orphans of the run become children of this process, which kills its descendants. `pid_namespace`: this
-process is number 1 of a namespace, which holds all of the run and ends with it. `user_namespace`: the same for one who
-is not root. CGROUP, unless empty: the directory of a cgroup that holds the agent and all its descendants as well.
+process is number 1 of a namespace, which holds all of the run and ends with it. `user_namespace`: the same for a user
+who is not root. CGROUP, unless empty: the directory of a cgroup that holds the agent and all its descendants as well.
 FILE, unless empty: a file that goes with the run, and its directory with it.
+
+The states are starting, watching, and ending. Any error leads to ending. Ending always ends: with exit status 0 when
+nothing of the run is left, else, after `_PATIENCE` seconds in which nothing new could be killed, with 1.
 """
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
 import struct
 import time
+from collections.abc import Iterable
+
+from codex_adapter.runtime.guard_processes import (
+    become_subreaper,
+    become_the_agent,
+    check,
+    enter_namespace,
+    forbid_tracing,
+    keep_file,
+    let_go_of_the_agents_pipes,
+    remove,
+    remove_later,
+    wake_on_child,
+    write,
+)
 
 __all__ = ["main"]
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x20000, 0x10000000, 0x20000000
-_MS_PRIVATE_REC, _MS_NOSUID_NODEV_NOEXEC = 0x44000, 0xE
+_PATIENCE = 3.0  # longer than that of the adapter, which looks at what this process could not kill
 
 
 def main(arguments: list[str]) -> None:
-    """Be the guard of a run until it is over."""
+    """Guard a run until it is over, then exit."""
     level, cgroup, file, number, *argv = arguments
-    control = int(number)
-    os.set_inheritable(control, False)
-    # What is meant for the agent or the adapter is not for the guard, which hears of it by other ways.
-    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
-        signal.signal(ignored, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever the adapter had blocked: a child's exit must wake us
-    alive, remover = _remove_later(control, file) if file and level != "guard" else (-1, 0)
+    run = _Run(int(number), cgroup)
+    failure, alive, remover = b"N", -1, 0
     try:
+        os.set_inheritable(run.control, False)
+        # Signals for the agent or the adapter are not for the guard; only a child's exit must wake it.
+        signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - {signal.SIGCHLD})
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if level == "guard":
-            _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-            os.stat(f"/proc/{os.getpid()}")  # descendants are looked for there
+            run.adopt_orphans()
         else:
-            _enter_namespace(control, alive, remover, user=level == "user_namespace")
-        woken = _wake_on_child()
+            if file:
+                alive, remover = remove_later(run.control, file)
+            enter_namespace(run.control, alive, remover, user=level == "user_namespace")
+        forbid_tracing()
+        woken = wake_on_child()
+        failure = b"E"
+        if problem := run.start(argv):
+            failure = problem[:1]
+            check(-1, *struct.unpack_from("=i", problem, 1))
+        let_go_of_the_agents_pipes()
+        run.send(b"P", run.agent)
+        failure = b""
+        run.watch(woken)
     except OSError as error:
-        os.write(control, b"N" + struct.pack("=i", error.errno or 0))
-        if remover:
-            os.write(alive, b"-")
-        return
-    try:
-        agent, failure = _start(argv, cgroup)
-    except OSError as error:
-        failure = b"E" + struct.pack("=i", error.errno or 0)
-    if failure:
-        os.write(control, failure)
-        return
-    _let_go_of_the_agents_pipes()
-    os.write(control, b"P" + struct.pack("=i", agent))
-    _watch(control, agent, woken)
-    _kill_all(control, agent, cgroup)
-    _remove(file)
-
-
-def _remove(file: str) -> None:
-    with contextlib.suppress(OSError):  # the adapter may have removed it already
-        os.unlink(file)
-        os.rmdir(os.path.dirname(file))
-
-
-def _check(result: int) -> None:
-    if result != 0:
-        raise OSError(ctypes.get_errno(), "")
-
-
-def _die_with_parent() -> None:
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
-
-
-def _enter_namespace(control: int, alive: int, remover: int, *, user: bool) -> None:
-    """Go on as process 1 of a new PID namespace; the old process stays outside, to be waited for, and to die with."""
-    _die_with_parent()
-    flags = _CLONE_NEWPID | _CLONE_NEWNS
-    if user:
-        ids = {"uid_map": os.getuid(), "gid_map": os.getgid()}
-        _check(_libc.unshare(flags | _CLONE_NEWUSER))
-        _write("/proc/self/setgroups", "deny")
-        for name, number in ids.items():
-            _write(f"/proc/self/{name}", f"{number} {number} 1")
-    else:
-        _check(_libc.unshare(flags))
-    inside = os.fork()
-    if inside:
-        _let_go_of_the_agents_pipes()
-        os.close(control)
-        _, status = os.waitpid(inside, 0)
-        if remover:
-            os.close(alive)
-            os.waitpid(remover, 0)
-        os._exit(0 if status == 0 else 1)
-    _die_with_parent()
-    _check(_libc.mount(b"none", b"/", None, _MS_PRIVATE_REC, None))
-    _check(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None))
-
-
-def _remove_later(control: int, file: str) -> tuple[int, int]:
-    """Start a process that removes `file` when this one and its children have gone, unless the descriptor says not to.
-
-    A guard in a namespace cannot: the kernel kills it with the adapter.
-    """
-    read_end, write_end = os.pipe()
-    remover = os.fork()
-    if remover == 0:
-        os.close(write_end)
-        _let_go_of_the_agents_pipes()
-        os.close(control)
-        if not os.read(read_end, 1):
-            _remove(file)
-        os._exit(0)
-    os.close(read_end)
-    return write_end, remover
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)
-
-
-def _wake_on_child() -> int:
-    """A descriptor that becomes readable when a child has exited."""
-    read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    return read_end
-
-
-def _start(argv: list[str], cgroup: str) -> tuple[int, bytes]:
-    """Start the agent in a session of its own, and in the cgroup; its process id, or the message of the failure."""
-    read_end, write_end = os.pipe2(os.O_CLOEXEC)
-    agent = os.fork()
-    if agent == 0:
-        failure = b"N"
-        try:
-            os.setsid()
-            if cgroup:
-                _write(f"{cgroup}/cgroup.procs", "0")
-            _die_with_parent()
-            signal.set_wakeup_fd(-1)
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                signal.signal(number, signal.SIG_DFL)
-            failure = b"E"
-            os.execv(argv[0], argv)  # noqa: S606
-        except OSError as error:
-            os.write(write_end, failure + struct.pack("=i", error.errno or 0))
-        finally:
-            os._exit(127)
-    os.close(write_end)
-    failure = os.read(read_end, 5)
-    os.close(read_end)
-    if failure:
-        os.waitpid(agent, 0)
-    return agent, failure
-
-
-def _let_go_of_the_agents_pipes() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):
-        os.dup2(nothing, number)
-    os.close(nothing)
-
-
-def _watch(control: int, agent: int, woken: int) -> None:
-    """Carry out what the adapter says until it says to end, or is gone."""
-    alive = True
-    poll = select.poll()
-    poll.register(control, select.POLLIN)
-    poll.register(woken, select.POLLIN)
-    while True:
-        ready = {fd for fd, _ in poll.poll()}
-        if woken in ready:
-            os.read(woken, 4096)
-            alive = _reap(control, agent) and alive
-        if control in ready:
-            message = os.read(control, 2)
-            if message[:1] != b"S":
-                return
-            if alive:
-                os.kill(agent, message[1])
-
-
-def _reap(control: int, agent: int) -> bool:
-    """Reap what has exited and tell the agent's status; False when the agent was among it."""
-    alive = True
-    while _has_children():
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == 0:
-            break
-        if pid == agent:
-            alive = False
-            with contextlib.suppress(OSError):  # the adapter may be gone, and then there is nobody to tell
-                os.write(control, b"X" + struct.pack("=i", status))
-    return alive
-
-
-def _has_children() -> bool:
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-    except ChildProcessError:
-        return False
-    return True
-
-
-def _kill_all(control: int, agent: int, cgroup: str) -> None:
-    """Kill until there is no child any more: an orphan of the run becomes one, whatever session it is in."""
-    while _has_children():
-        if cgroup:
+        if failure:
             with contextlib.suppress(OSError):
-                _write(f"{cgroup}/cgroup.kill", "1")
-        with contextlib.suppress(ProcessLookupError):
-            if os.getpid() == 1:
+                run.send(failure, error.errno or 0)
+        if failure == b"N":
+            keep_file(alive, remover)
+    finally:
+        # A namespace ends with its process 1: whatever is left then, the kernel kills before others see the end.
+        nothing_left = run.end() or level != "guard"
+    if level == "guard" and not failure:
+        remove(file)
+    os._exit(0 if nothing_left else 1)
+
+
+class _Run:
+    """The agent, all that it started, and the socket to the adapter. `agent` is 0 unless it is a child."""
+
+    def __init__(self, control: int, cgroup: str) -> None:
+        self.control = control
+        self.agent = 0
+        self._cgroup = cgroup
+        self._children = -1
+        self._killed: set[int] = set()  # and not reaped yet
+
+    def adopt_orphans(self) -> None:
+        """Become the parent of all orphans of the run, and prepare to find them."""
+        become_subreaper()
+        own = os.getpid()
+        if os.readlink("/proc/self") != str(own):
+            raise FileNotFoundError
+        # Not every kernel has this list. Kept open, it can be read again when there are no descriptors left.
+        with contextlib.suppress(OSError):
+            self._children = os.open(f"/proc/self/task/{own}/children", os.O_RDONLY | os.O_CLOEXEC)
+
+    def send(self, kind: bytes, number: int) -> None:
+        """Send the adapter a message. Raises OSError, which says that the adapter is gone."""
+        os.write(self.control, kind + struct.pack("=i", number))
+
+    def start(self, argv: list[str]) -> bytes:
+        """Start the agent in a session of its own, and in the cgroup; return the message of the failure, if any."""
+        read_end, write_end = os.pipe2(os.O_CLOEXEC)
+        self.agent = os.fork()
+        if self.agent == 0:
+            become_the_agent(argv, self._cgroup, write_end)
+        os.close(write_end)
+        failure = os.read(read_end, 5)
+        os.close(read_end)
+        return failure
+
+    def watch(self, woken: int) -> None:
+        """Execute the adapter's messages and report the agent's exit, until the adapter ends the run or is gone."""
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(woken, select.POLLIN)
+        more = False
+        while True:
+            ready = {fd for fd, _ in poll.poll(0 if more else None)}
+            if woken in ready:
+                os.read(woken, 4096)
+            if woken in ready or more:
+                more = self._reap() > 0
+            if self.control in ready:
+                message = os.read(self.control, 2)
+                if len(message) < 2 or message[:1] != b"S":
+                    return
+                if self.agent:
+                    # The agent may be another user's by now, and the number may not be a signal.
+                    with contextlib.suppress(OSError):
+                        os.kill(self.agent, message[1])
+
+    def end(self) -> bool:
+        """Kill until no child is left; False when some are left that cannot be killed.
+
+        Orphans become children of this process at once. So to kill its children again and again is enough, and as fast
+        as processes can replace each other. Descendants are searched for where a child does not die.
+        """
+        quiet = 0
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            before = len(self._killed)
+            with contextlib.suppress(OSError, MemoryError):
+                if self._reap() < 0:
+                    return True
+            progress = len(self._killed) != before
+            found = False
+            with contextlib.suppress(MemoryError):
+                found = self._kill(deep=quiet > 2)
+            if found or progress:
+                deadline = time.monotonic() + _PATIENCE
+            elif time.monotonic() > deadline:
+                return False
+            quiet = 0 if found else quiet + 1
+            if quiet > 1:
+                with contextlib.suppress(OSError):
+                    time.sleep(min(quiet, 50) / 1000)
+
+    def _reap(self) -> int:
+        """Reap some of what has exited and report the agent's status; 1 when more may have, -1 when no child is left.
+
+        Not all: processes can be replaced as fast as they are reaped.
+        """
+        with contextlib.suppress(ChildProcessError):
+            for _ in range(256):
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return 0
+                self._killed.discard(pid)
+                if pid == self.agent:
+                    self.agent = 0
+                    self.send(b"X", status)
+            return 1
+        return -1
+
+    def _kill(self, *, deep: bool) -> bool:
+        """Send SIGKILL to all of the run that can be found now; return whether it is the first time for any."""
+        if self._cgroup:
+            with contextlib.suppress(OSError):
+                write(f"{self._cgroup}/cgroup.kill", "1")
+        if self.agent:
+            with contextlib.suppress(OSError):
+                os.killpg(self.agent, signal.SIGKILL)  # it is not reaped yet, so the id is its own
+        if os.getpid() == 1:
+            with contextlib.suppress(OSError):
                 os.kill(-1, signal.SIGKILL)
-            else:
-                for pid in _descendants():
-                    os.kill(pid, signal.SIGKILL)
-        _reap(control, agent)
-        time.sleep(0.002)
+            return False
+        before = len(self._killed)
+        try:
+            listed = os.pread(self._children, 1 << 19, 0)
+            # The youngest first: the others may have exited already. What is after the last space is a part of one.
+            self._kill_each(int(pid) for pid in reversed(listed[: listed.rfind(b" ") + 1].split()))
+        except OSError:
+            deep = True
+        if deep:
+            self._kill_each(_descendants())
+        return len(self._killed) > before
+
+    def _kill_each(self, pids: Iterable[int]) -> None:
+        for pid in pids:
+            if pid in self._killed:
+                continue
+            with contextlib.suppress(OSError):  # it is gone, or another user's
+                os.kill(pid, signal.SIGKILL)
+                self._killed.add(pid)
 
 
 def _descendants() -> list[int]:
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+                    children.setdefault(parent, []).append(int(name))
     found: list[int] = []
     waiting = [os.getpid()]
     while waiting:
-        below = children.get(waiting.pop(), [])
+        below = children.pop(waiting.pop(), [])
         found += below
         waiting += below
     return found

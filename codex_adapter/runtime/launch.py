@@ -8,14 +8,20 @@ from pathlib import Path
 
 import msgspec
 import trio
+from typing_extensions import override
 
-from codex_adapter.core.command import build_argv, merge_environment
+from codex_adapter.core.command import MOST_TRUST_BYTES, build_argv, merge_environment, trust_setting
 from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.core.release_settings import settings_without_tools
 from codex_adapter.core.releases import missing_feature, needs_version
 from codex_adapter.core.validation import check_request, effective_timeout, run_directory
-from codex_adapter.errors import BackendError
+from codex_adapter.core.values import is_unquoted
+from codex_adapter.errors import BackendError, InvalidRequestError
+from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Binary, Versions, find_binary
+from codex_adapter.runtime.configured_servers import configured_servers
+from codex_adapter.runtime.git_shelter import shelter_git
 
 __all__ = ["Launch", "check_launch", "prepare_launch"]
 
@@ -23,19 +29,26 @@ __all__ = ["Launch", "check_launch", "prepare_launch"]
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """A run that has been checked and can be spawned.
 
-    `cwd` is absolute, `timeout` in seconds or None, `prompt` what goes over stdin (S3).
+    `cwd` is absolute, `timeout` in seconds or None, `prompt` what goes over stdin (S3), `trust` the setting on trust in
+    the project (S11).
     """
 
     binary: Binary
     options: ExecOptions
     env: dict[str, str]
     cwd: str
+    trust: str
     prompt: bytes
     timeout: float | None
 
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "Launch(...)"
+
     def argv(self, schema: str | None = None) -> list[str]:
         """The argv; `schema` is the path that `schema_file` gave (S1)."""
-        return build_argv(self.binary.path, self.options, schema_file=schema)
+        return build_argv(self.binary.path, self.options, schema_file=schema, trust=self.trust)
 
 
 async def prepare_launch(
@@ -58,22 +71,25 @@ async def prepare_launch(
     missing = missing_feature(launch.options, version)
     if missing is not None:
         raise BackendError("invalid_request", advice=f"{missing}.")
+    if launch.options.tools == "none":
+        settings = (*launch.options.settings, *settings_without_tools(configured_servers(launch.env)))
+        return msgspec.structs.replace(launch, options=msgspec.structs.replace(launch.options, settings=settings))
     return launch
 
 
 async def check_launch(request: RunRequest, config: CodexConfig, *, environ: Mapping[str, str] | None = None) -> Launch:
     """As `prepare_launch`, but nothing is started: whether the binary's release can do it stays open."""
     parent = dict(os.environ if environ is None else environ)
-    # in a thread, because a file system can be slow and other runs must go on meanwhile
-    try:
-        return await trio.to_thread.run_sync(_prepare, request, config, parent, abandon_on_cancel=True)
-    except RuntimeError:
-        # No thread can be had; it can be done here as well.
-        return _prepare(request, config, parent)
+    return await inquire(_prepare, request, config, parent)
 
 
 class _Files:
     """The real file system; a path that is odd is simply not there."""
+
+    def __init__(self, inquiry: Inquiry, request: RunRequest, config: CodexConfig) -> None:
+        self._inquiry = inquiry
+        self._request = request
+        self._config = config
 
     @property
     def cwd(self) -> str:
@@ -84,10 +100,16 @@ class _Files:
             raise BackendError("io", advice=advice) from None
 
     def is_dir(self, path: str) -> bool:
+        self._ask_about(path)
         return os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir it answers False for every path
 
     def is_file(self, path: str) -> bool:
+        self._ask_about(path)
         return os.path.isfile(path)  # noqa: PTH113 - as above
+
+    def _ask_about(self, path: str) -> None:
+        own = path == run_directory(self._request, self._config, self)
+        self._inquiry.at("working directory" if own else "path in the request's extensions", path)
 
 
 _VERSIONS: trio.lowlevel.RunVar[Versions] = trio.lowlevel.RunVar("codex_adapter.versions")
@@ -102,22 +124,44 @@ def _versions_of_this_run() -> Versions:
         return versions
 
 
-def _prepare(request: RunRequest, config: CodexConfig, parent: Mapping[str, str]) -> Launch:
-    files = _Files()
+def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent: Mapping[str, str]) -> Launch:
+    files = _Files(inquiry, request, config)
     options = check_request(request, config, files)
     if config.codex_home is not None and not config.codex_home.startswith("/"):
         config = msgspec.structs.replace(config, codex_home=str(Path(files.cwd, config.codex_home)))
     env = merge_environment(parent, config, request.env)
     cwd = run_directory(request, config, files)
+    os.access(cwd, os.X_OK)  # as the start enters it: only whether there is an answer counts here
     home = env.get("CODEX_HOME")
-    if home and not files.is_dir(os.path.join(cwd, home)):  # noqa: PTH118 - a string, whatever it holds
+    if home:
+        home = os.path.join(cwd, home)  # noqa: PTH118 - a string, whatever it holds
+        inquiry.at("CODEX_HOME directory", home)
+    if home and not os.path.isdir(home):  # noqa: PTH112 - as above
         # The CLI would exit with an explanation on stderr, which nobody gets to see.
         raise BackendError("io", advice="CODEX_HOME is no existing directory; create it.")
+    if home and not is_unquoted(home):
+        # The CLI puts its path into the text of a shell, outside of the sandbox.
+        raise BackendError("io", advice="CODEX_HOME has $, `, a quote or a newline in its path; choose another one.")
+    binary = find_binary(config, env, inquiry.at)
+    if not options.trust_project:
+        codex_home = home or os.path.join(cwd, env.get("HOME", ""), ".codex")  # noqa: PTH118 - as above
+        inquiry.at("CODEX_HOME directory", codex_home)
+        options = msgspec.structs.replace(options, settings=(*options.settings, shelter_git(env, codex_home)))
     return Launch(
-        binary=find_binary(config, env),
+        binary=binary,
         options=options,
         env=env,
         cwd=cwd,
+        trust=_trust(cwd, trusted=options.trust_project),
         prompt=request.prompt.encode(),
         timeout=effective_timeout(request, config),
     )
+
+
+def _trust(cwd: str, *, trusted: bool) -> str:
+    """Return the setting on the trust of a directory and of all above it, where its project may begin (S11)."""
+    real = Path(os.path.realpath(cwd))
+    setting = trust_setting([str(directory) for directory in (real, *real.parents)], trusted=trusted)
+    if len(os.fsencode(setting)) > MOST_TRUST_BYTES:
+        raise InvalidRequestError("working_dir has too many directories above it; choose one that is less deep")
+    return setting

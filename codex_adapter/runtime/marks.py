@@ -16,9 +16,12 @@ __all__ = [
     "adapter_is_gone",
     "directory_name",
     "is_left_directory",
+    "is_of_this_boot",
     "kill_marked",
+    "living_namespaces",
     "mark_of",
     "marked",
+    "namespace_of_directory",
     "new_mark",
     "pids",
     "with_mark",
@@ -27,6 +30,8 @@ __all__ = [
 MARK_VARIABLE: Final = "CODEX_ADAPTER_RUN"
 _VARIABLE: Final = f"{MARK_VARIABLE}=".encode()
 _DIRECTORY: Final = "codex-adapter-"
+_FIRST_NAMESPACE: Final = 0xEFFFFFFC
+"""The inode of the PID namespace that a kernel starts with (PROC_PID_INIT_INO)."""
 
 
 def new_mark() -> str:
@@ -43,11 +48,14 @@ def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
 
 
 def adapter_is_gone(marks: str) -> bool:
-    """Whether an adapter that these marks name is surely gone; one of another PID namespace cannot be judged."""
+    """Return whether an adapter that these marks name is surely gone; one of another PID namespace cannot be judged.
+
+    The marks must be of this machine and its present boot, as those of processes and cgroups are.
+    """
     here = str(_namespace())
     for mark in marks.split(":"):
         match mark.split("-"):
-            case [pid, started, namespace, _] if namespace == here != "0" and pid.isdecimal():
+            case [pid, started, namespace, _, _] if namespace == here != "0" and pid.isdecimal():
                 if str(_started(int(pid))) != started:
                     return True
     return False
@@ -59,12 +67,31 @@ def directory_name(mark: str) -> str:
 
 
 def is_left_directory(name: str) -> bool:
-    """Whether this is the name of a directory of a run whose adapter is gone."""
+    """Return whether this names a directory, of this machine and boot, of a run whose adapter is gone."""
     if not name.startswith(_DIRECTORY):
         return False
     marks = name.removeprefix(_DIRECTORY)
     # Most often it is of a run of this process, which can have hundreds at once.
     return not marks.startswith(_of_process(os.getpid())) and adapter_is_gone(marks)
+
+
+def is_of_this_boot(name: str) -> bool:
+    """Return whether the directory of this name was made on this machine since its start; False where that is unknown.
+
+    Machines can share a file system, and then a process id and an inode say nothing about whose a directory is (N4).
+    """
+    match name.removeprefix(_DIRECTORY).split("-"):
+        case [_, _, _, boot, _]:
+            return boot == _boot() != "0"
+    return False
+
+
+def namespace_of_directory(name: str) -> int | None:
+    """Return the inode of the PID namespace of the adapter whose run has a directory of this name."""
+    match name.removeprefix(_DIRECTORY).split("-"):
+        case [_, _, namespace, _, _] if name.startswith(_DIRECTORY) and namespace.isdecimal():
+            return int(namespace)
+    return None
 
 
 def pids() -> Iterator[int]:
@@ -73,6 +100,34 @@ def pids() -> Iterator[int]:
         for name in os.listdir("/proc"):  # noqa: PTH208 - names are all that is needed, and there are many
             if name.isdecimal():
                 yield int(name)
+
+
+def living_namespaces() -> set[int] | None:
+    """Return the inodes of the PID namespaces that have a process; None where that cannot be known.
+
+    Only the first namespace of a machine sees all others. A process that this user may not look at is of that one, or
+    its namespace stays unknown.
+    """
+    if _namespace() != _FIRST_NAMESPACE:
+        return None
+    found = {_FIRST_NAMESPACE}
+    for pid in pids():
+        try:
+            found.add(Path(f"/proc/{pid}/ns/pid").stat().st_ino)
+        except FileNotFoundError:
+            continue  # it has exited
+        except OSError:
+            if _is_in_inner_namespace(pid):
+                return None
+    return found
+
+
+def _is_in_inner_namespace(pid: int) -> bool:
+    """Return whether the process has an id in another PID namespace as well; False when it has exited."""
+    with contextlib.suppress(OSError):
+        lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
+        return next((len(line.split()) > 2 for line in lines if line.startswith(b"NSpid:")), True)
+    return False
 
 
 def marked(mark: str) -> Iterator[int]:
@@ -104,7 +159,7 @@ def kill_marked(mark: str) -> bool:
 @lru_cache(maxsize=1)
 def _of_process(pid: int) -> str:
     """What the marks of this process begin with, which has the id `pid`: a fork's begin with something else."""
-    return f"{pid}-{_started(pid) or 0}-{_namespace()}-"
+    return f"{pid}-{_started(pid) or 0}-{_namespace()}-{_boot()}-"
 
 
 def _environment(pid: int) -> bytes | None:
@@ -121,6 +176,15 @@ def _started(pid: int) -> int | None:
         return None if fields[0] in (b"Z", b"X") else int(fields[19])
     except (OSError, IndexError):
         return None
+
+
+@lru_cache(maxsize=1)
+def _boot() -> str:
+    """Return what tells this machine's present boot from all others; `0` where the system does not say."""
+    try:
+        return uuid.UUID(Path("/proc/sys/kernel/random/boot_id").read_text().strip()).hex
+    except (OSError, ValueError):
+        return "0"
 
 
 def _namespace() -> int:

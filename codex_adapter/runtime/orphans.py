@@ -12,7 +12,8 @@ from shutil import rmtree
 
 import msgspec
 
-from codex_adapter.runtime.cgroup import left_cgroups
+from codex_adapter.runtime.cgroup import left_cgroups, remove_stranded_cgroups
+from codex_adapter.runtime.exits import open_pidfd
 from codex_adapter.runtime.killing import kill_until_none_is_found
 from codex_adapter.runtime.marks import adapter_is_gone, mark_of, pids
 from codex_adapter.runtime.schema_file import left_directories
@@ -42,6 +43,7 @@ async def end_orphans() -> list[Orphan]:
     await kill_until_none_is_found(_kill)
     for directory in left_directories():
         rmtree(directory, ignore_errors=True)
+    remove_stranded_cgroups()
     return orphans()
 
 
@@ -53,16 +55,22 @@ def _is_orphan(pid: int) -> bool:
 def _kill() -> bool:
     found = False
     for pid in _orphaned():
-        with contextlib.suppress(OSError):
-            descriptor = os.pidfd_open(pid)
-            try:
-                # Looked at again: meanwhile the id may have been given to another process.
-                if _is_orphan(pid):
-                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-                    found = True
-            finally:
-                os.close(descriptor)
+        pidfd = open_pidfd(pid)
+        # Looked at again: another process may have the id by now. Without a pidfd, an instant stays in which it may.
+        if _is_orphan(pid):
+            with contextlib.suppress(OSError):
+                _send_sigkill(pid, pidfd)
+                found = True
+        if pidfd is not None:
+            os.close(pidfd)
     return found
+
+
+def _send_sigkill(pid: int, pidfd: int | None) -> None:
+    if pidfd is None:
+        os.kill(pid, signal.SIGKILL)
+    else:
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
 def _orphaned() -> Iterator[int]:

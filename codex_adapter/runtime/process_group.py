@@ -8,11 +8,11 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
-import trio
-
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.killing import kill_until_none_is_found
+from codex_adapter.runtime.descriptors import give_back_limit
+from codex_adapter.runtime.exits import open_pidfd, wait_for_exit
+from codex_adapter.runtime.killing import kill_until_none_is_found, log_left
 from codex_adapter.runtime.marks import kill_marked
 
 __all__ = ["ProcessGroup", "start_group"]
@@ -27,12 +27,8 @@ def start_group(
     process = subprocess.Popen(
         argv, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
     )
-    try:
-        return ProcessGroup(process, mark)
-    except OSError:
-        process.kill()
-        process.wait()
-        raise
+    give_back_limit(process.pid)
+    return ProcessGroup(process, mark)
 
 
 class ProcessGroup:
@@ -44,16 +40,14 @@ class ProcessGroup:
     def __init__(self, process: subprocess.Popen[bytes], mark: str) -> None:
         self._process = process
         self._mark = mark
-        self._pidfd = os.pidfd_open(process.pid)
+        self._pidfd = open_pidfd(process.pid)
 
     async def wait(self) -> ExitStatus:
         """As `Contained.wait`."""
-        await trio.lowlevel.wait_readable(self._pidfd)
         try:
-            # It does not block: the agent has exited.
-            result = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222
+            result = await wait_for_exit(self._process.pid, self._pidfd)
         except ChildProcessError:
-            # Somebody else in this process reaped it, or SIGCHLD is ignored: there is no honest status to give.
+            # Other code of this process reaped it, or SIGCHLD is ignored: the status is unknown.
             result = None
         if result is None:
             raise BackendError("wait")
@@ -62,8 +56,10 @@ class ProcessGroup:
 
     def signal(self, number: signal.Signals) -> None:
         """As `Contained.signal`."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, number)
+        with contextlib.suppress(OSError):
+            # Fails when other code of this process reaped the agent, whose id another process may have by now.
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            os.kill(self._process.pid, number)
 
     def kill(self) -> None:
         """As `Contained.kill`."""
@@ -71,13 +67,15 @@ class ProcessGroup:
 
     async def aclose(self) -> None:
         """As `Contained.aclose`."""
-        await kill_until_none_is_found(self._kill)
+        if not await kill_until_none_is_found(self._kill):
+            await log_left(self._mark, [self._process.pid])
         # Reaped by its own id only, and without waiting: an agent that even SIGKILL has not ended yet stays as it is.
         self._process.poll()
-        os.close(self._pidfd)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
 
     def _kill(self) -> bool:
         self.signal(signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         return kill_marked(self._mark)

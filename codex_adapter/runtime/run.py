@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
 
 import trio
 from typing_extensions import override
@@ -23,6 +25,9 @@ from codex_adapter.runtime.stream import EventStream, open_hand_off
 
 __all__ = ["Run"]
 
+_LONG_LINE: Final = 256 * 1024
+"""Bytes that may be processed without holding up other runs."""
+_limiter: trio.lowlevel.RunVar[trio.CapacityLimiter | None] = trio.lowlevel.RunVar("long_lines", default=None)
 _log = logging.getLogger("codex_adapter")
 
 
@@ -54,6 +59,7 @@ class Run(OwnRun):
         )
         self._forwarder, self._events = open_hand_off()
         self._reads = 0
+        self._processing = False
         self._stop_requested = trio.Event()
         self._exited = trio.Event()
         self._ended = trio.Event()
@@ -155,10 +161,30 @@ class Run(OwnRun):
         """Forward the events of one read, and keep nothing of it; False after those of an unfinished line (L3)."""
         data = await self._source.receive_some()
         self._reads += 1
-        events = self._pipeline.receive_data(data) if data else self._pipeline.receive_eof()
+        events = await self._events_of(data)
         if self._observe() and events:
             self._forwarder.forward(events)
         return bool(data)
+
+    async def _events_of(self, data: bytes) -> list[Event]:
+        """Return what a read, or the end, gives; a long line is processed beside the event loop, which it would hold up
+        for as long as its masking takes (J9)."""
+        receive = partial(self._pipeline.receive_data, data) if data else self._pipeline.receive_eof
+        if self._pipeline.unfinished + len(data) <= _LONG_LINE or (data and b"\n" not in data):
+            return receive()
+        open_tools = self._pipeline.facts.open_tools
+        shown = dict(open_tools)
+        self._clock.pause()
+        self._processing = not self._stop_requested.is_set()
+        events = await trio.to_thread.run_sync(receive, limiter=_long_lines())
+        self._clock.resume()
+        if self._processing and self._stop_requested.is_set():
+            # The consumer gets no more of these events, so what they say of tools does not count.
+            open_tools.clear()
+            open_tools.update(shown)
+            self._unanswered = self._pipeline.close_tools(self._forwarder.next_seq)
+        self._processing = False
+        return events
 
     def _observe(self) -> bool:
         """Note what the last bytes showed; False when they are of a session that was not asked for (S9)."""
@@ -220,7 +246,7 @@ class Run(OwnRun):
 
     def _begin_stop(self) -> None:
         self._limits.stopping()
-        if not self._stop_requested.is_set():
+        if not self._stop_requested.is_set() and not self._processing:
             self._unanswered = self._pipeline.close_tools(self._forwarder.next_seq)
         self._forwarder.hold()
         self._stop_requested.set()
@@ -247,3 +273,12 @@ class Run(OwnRun):
         if self._status is None:
             return BackendError("wait")
         return self._pipeline.completion(self._status, self._source.stderr_hint, in_spite_of_status=self._lingered)
+
+
+def _long_lines() -> trio.CapacityLimiter:
+    """Return what lets one long line be processed at a time: they share one interpreter with the event loop."""
+    limiter = _limiter.get()
+    if limiter is None:
+        limiter = trio.CapacityLimiter(1)
+        _limiter.set(limiter)
+    return limiter

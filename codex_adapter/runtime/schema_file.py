@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
+from typing import Final
 
 import msgspec
+import trio
 
 from codex_adapter.core.extensions import ExecOptions
 from codex_adapter.errors import BackendError
-from codex_adapter.runtime.marks import directory_name, is_left_directory
+from codex_adapter.file_systems import Inquiry, inquire
+from codex_adapter.runtime.marks import directory_name, is_left_directory, is_of_this_boot
 
 __all__ = ["left_directories", "schema_file"]
 
+_LAST_PATIENCE: Final = 2.0
+"""Seconds that the end of a run waits for the removal."""
 
-@contextmanager
-def schema_file(options: ExecOptions, mark: str) -> Iterator[str | None]:
+
+@asynccontextmanager
+async def schema_file(options: ExecOptions, mark: str) -> AsyncIterator[str | None]:
     """The path of a file with `options.output_schema`, None when there is none; removed on leaving.
 
     Its directory is named by the run's mark. Raises `BackendError` (`io`).
@@ -28,23 +34,42 @@ def schema_file(options: ExecOptions, mark: str) -> Iterator[str | None]:
         yield None
         return
     try:
-        directory = Path(tempfile.gettempdir(), directory_name(mark))
+        directory = await inquire(_make, directory_name(mark), msgspec.json.encode(options.output_schema))
     except OSError:
         raise _io_error() from None
+    try:
+        yield str(directory / "output-schema.json")
+    finally:
+        with trio.CancelScope(shield=True), suppress(BackendError):
+            await inquire(_remove_in_thread, directory, seconds=_LAST_PATIENCE)
+
+
+def _make(inquiry: Inquiry, name: str, content: bytes) -> Path:
+    inquiry.at("temporary directory", os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
+    directory = Path(tempfile.gettempdir(), name)
     for left in left_directories():
         rmtree(left, ignore_errors=True)
     try:
-        try:
-            _write(directory, msgspec.json.encode(options.output_schema))
-        except OSError:
-            raise _io_error() from None
-        yield str(directory / "output-schema.json")
-    finally:
-        # Not by rmtree, which needs descriptors, and there may be none.
-        with suppress(OSError):
-            os.unlink(directory / "output-schema.json")  # noqa: PTH108
-        with suppress(OSError):
-            directory.rmdir()
+        _write(directory, content)
+    except OSError:
+        _remove(directory)
+        raise
+    if inquiry.abandoned:
+        _remove(directory)
+    return directory
+
+
+def _remove_in_thread(inquiry: Inquiry, directory: Path) -> None:
+    inquiry.at("temporary directory", str(directory))
+    _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    # Not by rmtree, which needs descriptors, and there may be none.
+    with suppress(OSError):
+        os.unlink(directory / "output-schema.json")  # noqa: PTH108
+    with suppress(OSError):
+        directory.rmdir()
 
 
 def _io_error() -> BackendError:
@@ -53,9 +78,12 @@ def _io_error() -> BackendError:
 
 
 def left_directories() -> list[Path]:
-    """The directories of runs whose adapter is gone and no guard has removed them."""
+    """Return the directories of runs on this machine whose adapter is gone and that no guard has removed (S10)."""
     with suppress(OSError):
-        return [path for path in Path(tempfile.gettempdir()).iterdir() if is_left_directory(path.name)]
+        names = os.listdir(tempfile.gettempdir())  # noqa: PTH208 - names are all that is needed, and there are many
+        return [
+            Path(tempfile.gettempdir(), name) for name in names if is_of_this_boot(name) and is_left_directory(name)
+        ]
     return []
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import trio
 
 from codex_adapter.core.release_facts import facts_of
 from codex_adapter.core.releases import parse_version
+from codex_adapter.errors import BackendError
+from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.launch import Launch
 
 __all__ = ["usage_before"]
@@ -70,12 +71,10 @@ async def usage_before(launch: Launch) -> Usage | None:
     if session is None or session.id is None or place is None:
         return None
     try:
-        with trio.move_on_after(_SECONDS):
-            return await trio.to_thread.run_sync(_last_count, place, session.id, abandon_on_cancel=True)
-    except (OSError, ValueError, RuntimeError):
-        # No such file, an id that names none, or no thread to be had: the run has a usage all the same.
+        return await inquire(_last_count, place, session.id, seconds=_SECONDS)
+    except (OSError, ValueError, BackendError):
+        # No such file, an id that names none, or no answer: the run has a usage all the same.
         return None
-    return None
 
 
 def _sessions(launch: Launch) -> Path | None:
@@ -86,11 +85,12 @@ def _sessions(launch: Launch) -> Path | None:
     return None if home is None else Path(launch.cwd, home, "sessions")
 
 
-def _last_count(sessions: Path, session_id: str) -> Usage | None:
+def _last_count(inquiry: Inquiry, sessions: Path, session_id: str) -> Usage | None:
     """The count that the file of a session tells last. Raises OSError and ValueError where there is none to read."""
     born = uuid.UUID(session_id)
     if born.version != 7:
         return None
+    inquiry.at("directory of sessions", str(sessions))
     # It lies below the day, wherever that began then, on which the session was born: that is in its id.
     moment = datetime.fromtimestamp((born.int >> 80) / 1000, tz=UTC)
     days = [f"{moment + timedelta(days=days):%Y/%m/%d}" for days in (-1, 0, 1)]

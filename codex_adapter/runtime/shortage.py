@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import Final
 
-__all__ = ["is_shortage"]
+__all__ = ["is_shortage", "shortage_told"]
 
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether this is the system's refusal of a descriptor, of memory, or of a process."""
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
+    """Return whether the system refused a descriptor, memory, a process or a thread."""
+    # Python gives the refusal of a thread no type of its own.
+    no_thread = isinstance(error, RuntimeError) and error.args == ("can't start new thread",)
+    return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
+
+
+def shortage_told(message: bytes) -> OSError | None:
+    """Return the shortage that a program names, in English, in what it says of its failure."""
+    numbers = (number for number in sorted(_SHORTAGES) if os.strerror(number).encode() in message)
+    return next((OSError(number, os.strerror(number)) for number in numbers), None)

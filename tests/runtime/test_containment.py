@@ -51,6 +51,14 @@ async def test_the_configuration_demands_a_level_by_its_name(tmp_path: Path, lev
         assert runs._containment.level == levels[0]
 
 
+@pytest.mark.rule("N3")
+async def test_no_level_stronger_than_the_strongest_to_try_is_taken(tmp_path: Path, level: Level) -> None:
+    runs = CodexBackend(config(tmp_path, *WHOLE_TURN, containment_max=level))
+    assert await runs.containment_level() == level
+    async with runs.open_run(RunRequest(prompt="x")) as run:
+        assert run.containment == level
+
+
 @pytest.mark.rule("S6", "N2")
 @pytest.mark.parametrize(
     ("content", "not_found"),

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from codex_adapter.runtime.containment import LEVELS, Level
-from codex_adapter.testing import Hang, Step, WaitFor, write_agent
+from codex_adapter.testing import Hang, Step, WaitFor, WriteFacts, read_facts, write_agent
 
 from .agents import DESCENDANTS, WHOLE_TURN, kinds_of, start_all_kinds
 from .survivors import Survivors
@@ -37,7 +37,9 @@ class Adapter(NamedTuple):
 
     def end(self) -> str:
         """What it says of its run once that has ended."""
-        return self.process.communicate(timeout=30)[0].strip()
+        # Not by `communicate`, which does not see what the read of the first line has buffered.
+        assert self.process.stdout is not None
+        return self.process.stdout.read().strip()
 
 
 @contextmanager
@@ -130,6 +132,39 @@ def test_a_cgroup_without_a_namespace_holds_all_but_what_the_table_says(
         assert started.level == "cgroup"
         event(started.process, survivors)
         check(tmp_path, survivors, NOT_HELD[event].get("cgroup alone", set()))
+
+
+@pytest.mark.rule("N1", "N2")
+@pytest.mark.parametrize("alone", [False, True], ids=["", "cgroup without namespaces"])
+@pytest.mark.fault(
+    "signals",
+    "the adapter is stopped, its agent exits, the adapter is killed",
+    "the guard ends the run, nothing is left",
+)
+def test_an_adapter_that_is_killed_before_it_reads_of_the_exit_leaves_nothing(
+    tmp_path: Path, guard_level: Level, alone: bool, survivors: Survivors, request: pytest.FixtureRequest
+) -> None:
+    if alone:
+        request.getfixturevalue("user_namespaces")
+        if guard_level != "cgroup":
+            pytest.skip("only this level has a guard of either kind")
+    steps = [WriteFacts("facts.json"), *start_all_kinds(), *WHOLE_TURN[:2], WaitFor("go")]
+    without = NO_NAMESPACES if alone else ""
+    with adapter(steps, survivors, tmp_path, allowed=[guard_level], without=without) as started:
+        assert started.level == guard_level
+        inner = read_facts(tmp_path / "facts.json").pid
+        [agent] = [process for process in survivors.now() if process.inner == inner]
+        started.process.send_signal(signal.SIGSTOP)
+        (tmp_path / "go").touch()
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{agent.pid}").exists() or state_of(agent.parent) != "S":  # reaped, and reported
+            assert time.monotonic() < deadline
+        started.process.kill()
+        check(tmp_path, survivors, set())
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def check(tmp_path: Path, survivors: Survivors, expected: set[str]) -> None:

@@ -73,7 +73,7 @@ async def test_a_guard_is_compiled_once_and_its_file_stands_where_this_process_k
     assert (await guarded.wait()).code == 7
     await guarded.aclose()
     compiled = [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc") if path.parent.name == "runtime"]
-    assert compiled == ([] if unwritten else ["guarding"])
+    assert sorted(compiled) == ([] if unwritten else ["guard_processes", "guarding"])
 
 
 @pytest.mark.rule("N1")

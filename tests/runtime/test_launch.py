@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from codex_adapter.runtime.schema_file import schema_file
 FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
 REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"
 PATH = "/usr/bin:/bin"
+TRUST = "backend.codex.exec.trust_project"
 
 
 class Cli:
@@ -51,13 +53,73 @@ async def prepared(cli: Cli, config: dict[str, Any] | None = None, **fields: Any
 async def test_a_launch_has_all_that_a_spawn_needs(cli: Cli, tmp_path: Path) -> None:
     launch = await prepared(cli, {"model": "m"}, prompt=" é\n", working_dir=str(tmp_path), timeout=5, env={"A": "1"})
     assert launch.argv() == [
-        *(str(cli.path), "--ask-for-approval", "never", "exec", "--color", "never", "--json"),
-        *("--skip-git-repo-check", "--sandbox", "workspace-write", "--model", "m", "-"),
+        *(str(cli.path), "--ask-for-approval", "never", "exec", "--config", launch.trust, "--color", "never"),
+        *("--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "--model", "m"),
+        *("--config", 'shell_environment_policy.exclude=["GIT_DIR"]', "-"),
     ]
     assert launch.prompt == " é\n".encode()
     assert launch.cwd == str(tmp_path)
-    assert launch.env == {"PATH": PATH, "RUST_LOG": "error", "A": "1"}
+    assert launch.env == {"PATH": PATH, "RUST_LOG": "error", "A": "1", "GIT_DIR": "/dev/null"}
     assert launch.timeout == 5
+
+
+def projects(launch: Launch) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(launch.argv()[launch.argv().index("--config") + 1])["projects"]
+    return found
+
+
+@pytest.mark.rule("S11")
+@pytest.mark.parametrize(("extensions", "level"), [({}, "untrusted"), ({TRUST: True}, "trusted")])
+async def test_the_trust_of_the_directory_and_of_all_above_it_is_settled_where_links_lead(
+    cli: Cli, tmp_path: Path, extensions: dict[str, Any], level: str
+) -> None:
+    inside = tmp_path / 'a "b".c' / "d"
+    inside.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(inside)
+    launch = await prepared(cli, working_dir=str(tmp_path / "link"), extensions=extensions)
+    real = inside.resolve()
+    assert projects(launch) == {str(path): {"trust_level": level} for path in (real, *real.parents)}
+
+
+@pytest.mark.rule("S11")
+async def test_the_root_directory_is_one_project(cli: Cli) -> None:
+    assert projects(await prepared(cli, working_dir="/")) == {"/": {"trust_level": "untrusted"}}
+
+
+@pytest.mark.rule("S11", "Q5")
+async def test_a_directory_too_deep_to_settle_its_trust_is_refused(cli: Cli, tmp_path: Path) -> None:
+    deep = tmp_path / "/".join(["x"] * 700)
+    deep.mkdir(parents=True)
+    with pytest.raises(InvalidRequestError, match=r"^working_dir has too many directories above it; "):
+        await prepared(cli, working_dir=str(deep))
+
+
+@pytest.mark.rule("S11")
+@pytest.mark.parametrize(
+    ("config", "env", "setting"),
+    [
+        ("", {}, 'exclude=["GIT_DIR"]'),
+        ('shell_environment_policy.exclude = ["A_*", "B"]', {}, 'exclude=["A_*","B","GIT_DIR"]'),
+        ('shell_environment_policy."\\u0065xclude" = ["A_*"]', {}, 'exclude=["A_*","GIT_DIR"]'),
+        ("exclude = [", {}, 'exclude=["GIT_DIR"]'),
+        ("shell_environment_policy.exclude = 1", {}, 'exclude=["GIT_DIR"]'),
+        ('shell_environment_policy.exclude = ["A_*"]', {"GIT_DIR": "/of/the user"}, 'set.GIT_DIR="/of/the user"'),
+    ],
+)
+async def test_git_of_the_cli_finds_no_repository_and_git_of_its_commands_does(
+    cli: Cli, tmp_path: Path, config: str, env: dict[str, str], setting: str
+) -> None:
+    (tmp_path / "config.toml").write_text(config)
+    launch = await prepared(cli, {"codex_home": str(tmp_path)}, env=env)
+    assert launch.env["GIT_DIR"] == os.devnull
+    assert launch.argv()[-3:] == ["--config", f"shell_environment_policy.{setting}", "-"]
+
+
+@pytest.mark.rule("S11")
+async def test_git_of_a_project_that_is_trusted_is_left_as_it_is(cli: Cli) -> None:
+    launch = await prepared(cli, extensions={TRUST: True})
+    assert "GIT_DIR" not in launch.env
+    assert "shell_environment_policy" not in " ".join(launch.argv())
 
 
 @pytest.mark.rule("S3")
@@ -72,7 +134,7 @@ async def test_the_parent_is_the_process_itself_and_stays_as_it_is(cli: Cli, mon
     monkeypatch.delenv("RUST_LOG", raising=False)
     before = dict(os.environ)
     launch = await prepare_launch(RunRequest(prompt="hi", env={"A": "1"}), CodexConfig(binary=str(cli.path)))
-    assert launch.env == {**before, "RUST_LOG": "error", "A": "1"}
+    assert launch.env == {**before, "RUST_LOG": "error", "A": "1", "GIT_DIR": "/dev/null"}
     assert dict(os.environ) == before
 
 
@@ -98,6 +160,18 @@ async def test_a_home_that_is_not_there_is_refused_before_the_run(cli: Cli, tmp_
         await prepared(cli, {"codex_home": str(tmp_path / "missing")})
     assert caught.value.failure == "io"
     assert "CODEX_HOME" in str(caught.value.advice)
+
+
+@pytest.mark.rule("S5", "X2")
+@pytest.mark.parametrize("name", ["$(id)", "`id`", 'a"b', "a'b", "a\nb"])
+@pytest.mark.fault(
+    "environment", "CODEX_HOME has a character of shells in its path", "BackendError io with advice, nothing is started"
+)
+async def test_a_home_that_a_shell_would_read_otherwise_is_refused(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(BackendError, match=r"\Acodex backend error: io ") as caught:
+        await prepared(cli, {"codex_home": str(tmp_path / name)})
+    assert str(caught.value.advice).startswith("CODEX_HOME has $, `, a quote or a newline in its path; ")
 
 
 @pytest.mark.rule("S4", "X2")
@@ -201,7 +275,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "interactive": {"agent_api.exec.non_interactive": False},
     "on-request": {"agent_api.exec.non_interactive": False, "backend.codex.exec.approval_policy": "on-request"},
+    "trusted": {TRUST: True},
     "read-only": {"backend.codex.exec.sandbox_mode": "read-only"},
+    "no tools": {"backend.codex.tools": "none"},
     "full access": {"backend.codex.exec.sandbox_mode": "danger-full-access"},
     "everything": {
         "agent_api.config.model.v1": "mock-model",
@@ -229,7 +305,7 @@ async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, sess
     request = RunRequest(prompt="hi", working_dir=str(tmp_path), extensions=extensions)
     launch = await prepare_launch(request, CodexConfig(codex_home=str(home)), environ={"PATH": PATH})
     home.rmdir()
-    with schema_file(launch.options, "mark") as schema:
+    async with schema_file(launch.options, "mark") as schema:
         # 2 is a usage error; with them in order it goes on to miss its home, which is 1
         done = await trio.run_process(
             launch.argv(schema),

@@ -7,16 +7,28 @@ import re
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from codex_adapter.core.extensions import ExecOptions
 from codex_adapter.runtime.cgroup import make_cgroup
 from codex_adapter.runtime.containment import Level
-from codex_adapter.runtime.marks import MARK_VARIABLE, adapter_is_gone, mark_of, new_mark, with_mark
+from codex_adapter.runtime.marks import (
+    MARK_VARIABLE,
+    adapter_is_gone,
+    directory_name,
+    is_of_this_boot,
+    living_namespaces,
+    mark_of,
+    new_mark,
+    with_mark,
+)
 from codex_adapter.runtime.orphans import end_orphans, orphans
+from codex_adapter.runtime.schema_file import schema_file
 from codex_adapter.testing import Hang
 
 from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
@@ -48,16 +60,16 @@ def test_a_mark_tells_whether_its_adapter_lives() -> None:
     assert adapter_is_gone(f"{theirs}:{mine}")
 
 
-@pytest.mark.parametrize("text", ["", "-", "1", "1-2-3", "x-1-2-3", "1-2-3-4-5", "²-1-2-3", "0-0-0-0", ":::"])
+@pytest.mark.parametrize("text", ["", "-", "1", "1-2-3-4", "x-1-2-3-4", "1-2-3-4-5-6", "²-1-2-3-4", "0-0-0-0-0", ":::"])
 def test_what_is_no_mark_of_this_place_is_never_judged(text: str) -> None:
     assert not adapter_is_gone(text)
 
 
 def test_an_adapter_of_another_namespace_is_never_judged() -> None:
-    pid, started, namespace, word = new_mark().split("-")
+    pid, started, namespace, boot, word = new_mark().split("-")
     gone = f"{pid}-{int(started) + 1}"
-    assert adapter_is_gone(f"{gone}-{namespace}-{word}")
-    assert not adapter_is_gone(f"{gone}-{int(namespace) + 1}-{word}")
+    assert adapter_is_gone(f"{gone}-{namespace}-{boot}-{word}")
+    assert not adapter_is_gone(f"{gone}-{int(namespace) + 1}-{boot}-{word}")
 
 
 @contextmanager
@@ -119,11 +131,110 @@ async def test_directories_of_killed_adapters_are_removed(tmp_path: Path, monkey
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     mine = new_mark()
     gone = mine.replace("-", "-9", 1)
-    for mark in (mine, gone, "of-somebody-else"):
+    marks = (mine, gone, of_another_machine(mine), of_another_machine(gone), "of-somebody-else")
+    for mark in marks:
         (tmp_path / f"codex-adapter-{mark}").mkdir()
         (tmp_path / f"codex-adapter-{mark}" / "file").touch()
     await end_orphans()
-    assert {path.name for path in tmp_path.iterdir()} == {f"codex-adapter-{mine}", "codex-adapter-of-somebody-else"}
+    assert {path.name for path in tmp_path.iterdir()} == {f"codex-adapter-{mark}" for mark in marks if mark != gone}
+
+
+def of_another_machine(mark: str) -> str:
+    """Return the mark that an adapter of the same id, time of start and namespace has on another machine."""
+    *before, boot, word = mark.split("-")
+    return "-".join((*before, uuid.UUID(int=uuid.UUID(boot).int ^ 1).hex, word))
+
+
+@pytest.mark.rule("N4", "S10")
+@pytest.mark.fault(
+    "environment", "machines share a temporary directory", "none touches what another has there, whatever its ids are"
+)
+async def test_a_run_leaves_the_directories_of_other_machines_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    gone = new_mark().replace("-", "-9", 1)
+    for mark in (gone, of_another_machine(gone)):
+        (tmp_path / f"codex-adapter-{mark}").mkdir()
+    async with schema_file(ExecOptions(output_schema={}), new_mark()):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [f"codex-adapter-{of_another_machine(gone)}"]
+
+
+@pytest.mark.rule("N4")
+def test_where_the_system_does_not_tell_its_boots_apart_no_directory_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codex_adapter.runtime.marks._boot", lambda: "0")
+    pid, started, namespace, _, word = new_mark().split("-")
+    gone = f"{pid}-9{started}-{namespace}-0-{word}"
+    assert adapter_is_gone(gone)  # a process that carries it is of this machine
+    assert not is_of_this_boot(directory_name(gone))
+
+
+def stranded(namespace: int) -> str:
+    """Return the mark of an adapter that was in this PID namespace."""
+    pid, started, _, boot, word = new_mark().split("-")
+    return f"{pid}-{started}-{namespace}-{boot}-{word}"
+
+
+@pytest.fixture
+def inner_namespace() -> Iterator[tuple[int, Path]]:
+    """The inode of a PID namespace with a process, and the file by which that is ended."""
+    words = (
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "sh",
+        "-c",
+        "readlink /proc/self/ns/pid; cat",
+    )
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            pytest.skip("this user cannot make a PID namespace")
+        yield int(line.decode().strip()[5:-1]), Path(f"/proc/{process.pid}")
+        process.kill()
+
+
+async def test_an_empty_cgroup_goes_when_its_adapters_namespace_has_no_process_any_more(
+    levels: list[Level], inner_namespace: tuple[int, Path]
+) -> None:
+    if "cgroup" not in levels or living_namespaces() is None:
+        pytest.skip("this machine has no cgroup for us, or does not show all namespaces")
+    living, _ = inner_namespace
+    assert living in (living_namespaces() or ())
+    gone = next(number for number in range(4026531800, 1, -1) if number not in (living_namespaces() or ()))
+    with sleeping(None) as process:
+        cgroups = [make_cgroup(stranded(number)) for number in (living, gone, gone)]
+        paths = [Path(cgroup.path) for cgroup in cgroups if cgroup is not None]
+        (paths[2] / "cgroup.procs").write_text(str(process.pid))
+        await end_orphans()
+        # of a living namespace; empty and of none; not empty
+        assert [path.exists() for path in paths] == [True, False, True]
+        assert process.poll() is None
+        process.kill()
+        process.wait()
+    await end_orphans()
+    assert [path.exists() for path in paths] == [True, False, False]
+    paths[0].rmdir()
+
+
+async def test_no_namespace_is_judged_by_an_adapter_that_does_not_see_all(
+    levels: list[Level], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "cgroup" not in levels:
+        pytest.skip("this machine has no cgroup for us")
+    monkeypatch.setattr("codex_adapter.runtime.marks._namespace", lambda: 4026532000)
+    assert living_namespaces() is None
+    cgroup = make_cgroup(stranded(1))
+    assert cgroup is not None
+    await end_orphans()
+    assert Path(cgroup.path).exists()
+    Path(cgroup.path).rmdir()
 
 
 @pytest.mark.rule("N4")

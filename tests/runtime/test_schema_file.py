@@ -46,15 +46,15 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
     os.umask(previous)
 
 
-def test_without_a_schema_there_is_no_file(temporary: Path) -> None:
-    with schema_file(ExecOptions(), new_mark()) as path:
+async def test_without_a_schema_there_is_no_file(temporary: Path) -> None:
+    async with schema_file(ExecOptions(), new_mark()) as path:
         assert path is None
         assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.usefixtures("umask")
-def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(temporary: Path) -> None:
-    with schema_file(ExecOptions(output_schema=SCHEMA), new_mark()) as path:
+async def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(temporary: Path) -> None:
+    async with schema_file(ExecOptions(output_schema=SCHEMA), new_mark()) as path:
         assert path is not None
         assert json.loads(Path(path).read_text()) == SCHEMA
         assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
@@ -63,18 +63,22 @@ def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(temporary: Path)
     assert list(temporary.iterdir()) == []
 
 
-def test_the_schema_file_goes_when_the_run_fails(temporary: Path) -> None:
-    with pytest.raises(KeyError), schema_file(ExecOptions(output_schema={}), new_mark()):
-        raise KeyError
+async def test_the_schema_file_goes_when_the_run_fails(temporary: Path) -> None:
+    with pytest.raises(KeyError):
+        async with schema_file(ExecOptions(output_schema={}), new_mark()):
+            raise KeyError
     assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.rule("X2")
 @pytest.mark.fault("environment", "no temporary directory for the schema", "BackendError io, nothing started")
-def test_a_schema_that_cannot_be_written_is_an_io_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_schema_that_cannot_be_written_is_an_io_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "hunter2"))
-    with pytest.raises(BackendError) as caught, schema_file(ExecOptions(output_schema={}), new_mark()):
-        pytest.fail("there is no such directory")
+    with pytest.raises(BackendError) as caught:
+        async with schema_file(ExecOptions(output_schema={}), new_mark()):
+            pytest.fail("there is no such directory")
     assert str(caught.value) == "codex backend error: io (details redacted when unsafe)"
     assert "hunter2" not in str(caught.value.advice)
 
@@ -82,12 +86,13 @@ def test_a_schema_that_cannot_be_written_is_an_io_failure(tmp_path: Path, monkey
 @pytest.mark.fault(
     "environment", "somebody else has made the directory of the schema", "BackendError io, what is in it stays"
 )
-def test_a_directory_that_is_there_already_is_not_used(temporary: Path) -> None:
+async def test_a_directory_that_is_there_already_is_not_used(temporary: Path) -> None:
     mark = new_mark()
     theirs = temporary / f"codex-adapter-{mark}"
     theirs.mkdir()
-    with pytest.raises(BackendError), schema_file(ExecOptions(output_schema={}), mark):
-        pytest.fail("who made it could read what is in it")
+    with pytest.raises(BackendError):
+        async with schema_file(ExecOptions(output_schema={}), mark):
+            pytest.fail("who made it could read what is in it")
 
 
 @pytest.mark.fault("signals", "SIGKILL to the adapter while there is a schema", "the guard removes the file")
@@ -104,13 +109,15 @@ def test_a_guard_removes_the_file_of_an_adapter_that_was_killed(
     assert list(temporary.iterdir()) == []
 
 
-def test_the_next_run_removes_what_nobody_could_remove(tmp_path: Path, temporary: Path, survivors: Survivors) -> None:
+async def test_the_next_run_removes_what_nobody_could_remove(
+    tmp_path: Path, temporary: Path, survivors: Survivors
+) -> None:
     with adapter([*WHOLE_TURN[:2], Hang()], survivors, tmp_path, allowed=["process_group"], schema=True) as started:
-        with schema_file(ExecOptions(output_schema={}), new_mark()):
+        async with schema_file(ExecOptions(output_schema={}), new_mark()):
             assert len(list(temporary.iterdir())) == 2
         started.process.send_signal(signal.SIGKILL)
         started.process.wait()
         assert len(list(temporary.iterdir())) == 1
-    with schema_file(ExecOptions(output_schema={}), new_mark()):
+    async with schema_file(ExecOptions(output_schema={}), new_mark()):
         assert len(list(temporary.iterdir())) == 1
     assert list(temporary.iterdir()) == []

@@ -62,6 +62,7 @@ async def before(
         options=ExecOptions(**session),
         env={"CODEX_HOME": str(home)} if env is None else dict(env),
         cwd=str(home),
+        trust="projects={}",
         prompt=b"",
         timeout=None,
     )

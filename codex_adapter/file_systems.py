@@ -1,0 +1,275 @@
+"""Bound what a file system that does not answer can hold up: callers in time, threads in number (K7)."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import posixpath
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import trio
+
+from codex_adapter.errors import BackendError
+
+__all__ = [
+    "PATIENCE",
+    "Inquiry",
+    "advice_on",
+    "inquire",
+    "longest_work",
+    "no_inquiry",
+    "unanswered",
+    "work_through",
+]
+
+PATIENCE: Final = 10.0
+"""Seconds after which a file system counts as dead."""
+_SLOW: Final = 0.25
+"""Seconds after which an inquiry no longer takes the place of one that may be answered."""
+_AT_ONCE: Final = 40
+_ON_ONE_MOUNT: Final = 8
+"""Slow threads of one mount beyond which its other inquiries wait without a thread."""
+_MOST_LINKS: Final = 40
+_T = TypeVar("_T")
+
+
+class _Crowded(Exception):
+    """As many threads as may wait for this mount do so."""
+
+
+class Inquiry:
+    """A question to the file system, asked in a thread."""
+
+    def __init__(self, role: str = "file system") -> None:
+        self.role = role
+        """What the thread asks about, in words for an error."""
+        self.here = "/"
+        """The path that the thread asks about, without symbolic links."""
+        self.abandoned = False
+        """Whether the result is of no use any more."""
+        self._begun = math.inf
+        self._mounts = _Mounts([])
+
+    def begin(self, mounts: _Mounts) -> None:
+        """Note that the thread starts, and must not ask about crowded `mounts`."""
+        self._begun = time.monotonic()
+        self._mounts = mounts
+
+    def at(self, role: str, path: str) -> None:
+        """Note that `path` is asked about next, follow it to its file, and come no further than a mount that hangs."""
+        self.role, self.here = role, "/"
+        links = 0
+        rest = (path if path.startswith("/") else posixpath.join(Path.cwd(), path)).split("/")[::-1]
+        while rest:
+            name = rest.pop()
+            if name in ("", "."):
+                continue
+            if name == "..":
+                self.here = posixpath.dirname(self.here)
+                continue
+            self.here = posixpath.join(self.here, name)
+            self._mounts.refuse_crowded(self.here)
+            try:
+                target = os.readlink(self.here)  # noqa: PTH115 - a string, whatever it holds
+            except (OSError, ValueError) as error:
+                if getattr(error, "errno", None) == errno.EINVAL:
+                    continue  # not a link
+                return
+            links += 1
+            if links > _MOST_LINKS:
+                return
+            self.here = "/" if target.startswith("/") else posixpath.dirname(self.here)
+            rest += target.split("/")[::-1]
+
+    def is_slow(self) -> bool:
+        """Return whether the thread counts among those that wait for a mount."""
+        return self.abandoned or time.monotonic() - self._begun > _SLOW
+
+
+def no_inquiry(_role: str, _path: str) -> None:
+    """Do nothing, as `Inquiry.at` where no limit is wanted."""
+
+
+class _Mounts:
+    """The mounts that have as many waiting threads as they may; found by text alone, which never hangs."""
+
+    def __init__(self, waiting: list[str]) -> None:
+        self._points: list[str] = []
+        self._crowded: set[str] = set()
+        if len(waiting) >= _ON_ONE_MOUNT:
+            self._points = _mount_points()
+            counts = Counter(map(self._of, waiting))
+            self._crowded = {mount for mount, count in counts.items() if count >= _ON_ONE_MOUNT}
+
+    def refuse_crowded(self, path: str) -> None:
+        """Raise `_Crowded` for a path on such a mount."""
+        if self._crowded and self._of(path) in self._crowded:
+            raise _Crowded
+
+    def _of(self, path: str) -> str:
+        within = f"{path}/"
+        return max((point for point in self._points if within.startswith(point)), key=len, default="/")
+
+
+def _mount_points() -> list[str]:
+    """Return where file systems are mounted, each with a slash at its end."""
+    with suppress(OSError), Path("/proc/self/mountinfo").open(encoding="utf-8", errors="surrogateescape") as file:
+        points = [line.split(" ")[4] for line in file]
+        return [_unescaped(point).rstrip("/") + "/" for point in points]
+    return []
+
+
+def _unescaped(point: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point)
+
+
+class _Inquiries:
+    """All inquiries of one event loop whose threads are alive."""
+
+    def __init__(self) -> None:
+        self._places = trio.CapacityLimiter(_AT_ONCE)
+        self._alive: set[Inquiry] = set()
+        self._sweeping = False
+        self._mounts, self._looked = _Mounts([]), 0.0
+        self._token = trio.lowlevel.current_trio_token()
+        self._answered = trio.Event()
+
+    async def ask(self, work: Callable[..., _T], args: tuple[Any, ...], seconds: float) -> _T:
+        """As `inquire`."""
+        inquiry = Inquiry()
+        with trio.move_on_after(seconds):
+            try:
+                while True:
+                    inquiry = Inquiry(inquiry.role)
+                    answered = self._answered
+                    with suppress(_Crowded):
+                        return await self._ask_once(inquiry, work, args)
+                    await answered.wait()
+            except trio.Cancelled:
+                _UNANSWERED.set(inquiry.role)
+                raise
+        raise BackendError("io", advice=advice_on(inquiry.role, f"did not answer within {seconds:g} s"))
+
+    async def _ask_once(self, inquiry: Inquiry, work: Callable[..., _T], args: tuple[Any, ...]) -> _T:
+        await self._take_place(inquiry)
+        if time.monotonic() - self._looked > _SLOW / 2:
+            self._look()
+        inquiry.begin(self._mounts)
+        self._alive.add(inquiry)
+        try:
+            return await trio.to_thread.run_sync(
+                partial(self._in_thread, inquiry, work, args), abandon_on_cancel=True, limiter=trio.CapacityLimiter(1)
+            )
+        except trio.Cancelled:
+            inquiry.abandoned = True
+            self._looked = 0.0
+            raise
+        except RuntimeError:
+            # No thread can be started: ask here, as this thread can do it as well.
+            self._alive.discard(inquiry)
+            return work(inquiry, *args)
+        finally:
+            self._give_place(inquiry)
+
+    def _in_thread(self, inquiry: Inquiry, work: Callable[..., _T], args: tuple[Any, ...]) -> _T:
+        try:
+            return work(inquiry, *args)
+        finally:
+            self._alive.discard(inquiry)
+            if inquiry.is_slow():
+                with suppress(trio.RunFinishedError):
+                    self._token.run_sync_soon(self._wake)
+
+    def _wake(self) -> None:
+        self._look()
+        self._answered.set()
+        self._answered = trio.Event()
+
+    async def _take_place(self, inquiry: Inquiry) -> None:
+        if not self._places.available_tokens and not self._sweeping:
+            self._sweeping = True
+            trio.lowlevel.spawn_system_task(self._sweep)
+        await self._places.acquire_on_behalf_of(inquiry)
+
+    async def _sweep(self) -> None:
+        """Take the places of slow inquiries away for as long as all are taken."""
+        while not self._places.available_tokens:
+            await trio.sleep(_SLOW / 2)
+            for inquiry in list(self._alive):
+                if inquiry.is_slow():
+                    self._give_place(inquiry)
+            self._look()
+        self._sweeping = False
+
+    def _look(self) -> None:
+        """Find out which mounts are crowded."""
+        self._mounts = _Mounts([it.here for it in list(self._alive) if it.is_slow()])
+        self._looked = time.monotonic()
+
+    def _give_place(self, inquiry: Inquiry) -> None:
+        with suppress(RuntimeError):  # it has been given back
+            self._places.release_on_behalf_of(inquiry)
+
+
+_UNANSWERED: ContextVar[str | None] = ContextVar("codex_adapter.unanswered", default=None)
+_INQUIRIES: trio.lowlevel.RunVar[_Inquiries] = trio.lowlevel.RunVar("codex_adapter.inquiries")
+
+
+async def inquire(work: Callable[..., _T], *args: Any, seconds: float = PATIENCE) -> _T:
+    """Return `work(inquiry, *args)`, called in a thread that says by `inquiry.at` what it asks about.
+
+    Raise `BackendError` (`io`) with advice when there is no answer in time. The thread is then abandoned, as it is on a
+    cancellation: it takes nothing from inquiries to other file systems, and is one of a bounded number. (K7)
+    """
+    try:
+        inquiries = _INQUIRIES.get()
+    except LookupError:
+        inquiries = _Inquiries()
+        _INQUIRIES.set(inquiries)
+    return await inquiries.ask(work, args, seconds)
+
+
+def advice_on(role: str, problem: str) -> str:
+    """Return what a person can do about a file system with this problem."""
+    return f"The {role} {problem}. Check its file system (a network mount may be down)."
+
+
+def unanswered() -> str | None:
+    """Return the role of the inquiry of this task that was cancelled last."""
+    return _UNANSWERED.get()
+
+
+_working: dict[object, float] = {}
+_lock = threading.Lock()
+
+
+async def work_through(work: Callable[..., _T], *args: Any) -> _T:
+    """Return `work(*args)`, called in a thread that no cancellation abandons; `longest_work` knows of it. (E6)"""
+
+    def once() -> _T:
+        key = object()
+        with _lock:
+            _working[key] = time.monotonic()
+        try:
+            return work(*args)
+        finally:
+            with _lock:
+                del _working[key]
+
+    return await trio.to_thread.run_sync(once)
+
+
+def longest_work() -> float:
+    """Return the seconds that the oldest call of `work_through` has lasted, 0 without one."""
+    with _lock:
+        return time.monotonic() - min(_working.values(), default=time.monotonic())

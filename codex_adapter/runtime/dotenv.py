@@ -1,0 +1,89 @@
+"""Read the assignments of a `.env` file as the CLI does, which reads it with the Rust crate dotenvy (X5).
+
+Where another reader could take a value differently, both readings are given: one too many is masked without harm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+__all__ = ["assignments"]
+
+_MOST_SUBSTITUTED: Final = 4 * 1024 * 1024
+"""Characters that substitutions may add: a few lines could make petabytes."""
+# A line with what is within its quotes, line ends too; a comment may hold quotes.
+_LOGICAL_LINE: Final = re.compile(
+    r"(?:\\[^\n]|\"(?:\\.|[^\"\\])*+(?:\"|\Z)|'(?:\\.|[^'\\])*+(?:'|\Z)"
+    r"|(?:(?<=[^\S\n])|^)#[^\n]*+|[^\\\"'\n#]++|[\\#])*+(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_ASSIGNMENT: Final = re.compile(r"(?s)\s*+(?:export\s++(?!=))?([\w.]++)\s*+=\s*+(.*)")
+_PIECES: Final = (
+    r"(?s)\\(?P<escaped>.?)|'(?P<strong>[^']*+)'?|(?P<quote>\")|\$\{(?P<block>[^}]*+)\}?"
+    r"|\$(?P<name>%s)|(?P<space>[ \t])|[^\\'\"$ \t]++|\$"
+)
+# Behind a name without braces dotenvy takes one character as it is, a quote or a space too.
+_DOTENVY: Final = re.compile(_PIECES % r"[^\W_]*+)(?P<next>[^$\w]|_|\Z")
+_SHELL: Final = re.compile(_PIECES % r"\w*+)(?P<next>")
+
+
+class _Reader:
+    """Values by a way to read names in them; of two values of a variable, the file's or the environment's counts."""
+
+    def __init__(self, pieces: re.Pattern[str], environment: Mapping[str, str], *, file_first: bool) -> None:
+        self._pieces, self._environment, self._file_first = pieces, environment, file_first
+        self._variables: dict[str, str] = {}
+        self._left = _MOST_SUBSTITUTED
+
+    def read(self, name: str, text: str) -> str:
+        value = self._variables[name] = "".join(self._parts(text))
+        return value
+
+    def _parts(self, text: str) -> Iterator[str]:
+        weak, place = False, 0
+        while piece := self._pieces.match(text, place):
+            place = piece.end()
+            match piece.lastgroup:
+                case "escaped":
+                    yield "\n" if piece["escaped"] == "n" else piece["escaped"]
+                case "strong" if weak:
+                    yield "'"
+                    place = piece.start() + 1
+                case "strong":
+                    yield piece["strong"]
+                case "quote":
+                    weak = not weak
+                case "block":
+                    yield self._substituted(piece["block"])
+                case "next":
+                    yield self._substituted(piece["name"]) + piece["next"]
+                case "space" if not weak:
+                    return  # what follows is a comment, or an error
+                case _:
+                    yield piece[0]
+
+    def _substituted(self, name: str) -> str:
+        first, second = self._environment, self._variables
+        if self._file_first:
+            first, second = second, first
+        value = first.get(name) or second.get(name, "")
+        self._left -= len(value)
+        return value if self._left >= 0 else ""
+
+
+def assignments(text: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Give the names and values of a file in each way to read them, in time linear in its length."""
+    readers = (
+        _Reader(_DOTENVY, environment, file_first=True),
+        _Reader(_SHELL, environment, file_first=False),
+    )
+    logical = dict.fromkeys(line[0].rstrip() for line in _LOGICAL_LINE.finditer(text))
+    # A quote that is not meant as one hides the lines behind it.
+    for line in dict.fromkeys([*logical, *(line.rstrip() for line in text.split("\n"))]):
+        if assignment := _ASSIGNMENT.fullmatch(line):
+            name, value = assignment.groups()
+            yield name, value.strip("'\"")
+            for reader in readers:
+                yield name, reader.read(name, value)

@@ -1,0 +1,54 @@
+"""Keep the CLI's own git commands out of a project that is not trusted (S11).
+
+The CLI runs `git status` outside of its sandbox, and git runs the filters that the configuration of a repository names.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from codex_adapter.core.values import toml_string
+
+__all__ = ["shelter_git"]
+
+_NAME: Final = "GIT_DIR"
+_OF_THE_MACHINE: Final = "/etc/codex"
+
+
+def shelter_git(env: dict[str, str], codex_home: str) -> str:
+    """Have git find no repository in `env`, and return the setting that keeps this from commands in the sandbox.
+
+    A `GIT_DIR` of the run reaches commands as it is. Without one they are given none, besides the variables that the
+    user excludes: one list replaces the other. Blocks on files.
+    """
+    own = env.get(_NAME)
+    env[_NAME] = os.devnull
+    if own is not None:
+        return f"shell_environment_policy.set.{_NAME}={toml_string(own)}"
+    excluded = ",".join(map(toml_string, (*_excluded(codex_home), _NAME)))
+    return f"shell_environment_policy.exclude=[{excluded}]"
+
+
+def _excluded(codex_home: str) -> list[str]:
+    """List what the user's settings keep from commands; where they cannot be read, the CLI does not start."""
+    excluded: list[str] = []
+    for directory in (_OF_THE_MACHINE, codex_home):
+        policy = _read(Path(directory, "config.toml")).get("shell_environment_policy")
+        names = policy.get("exclude") if isinstance(policy, dict) else None
+        if isinstance(names, list):
+            excluded = [name for name in names if isinstance(name, str)]
+    return excluded
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        if "exclude" not in text and "\\" not in text:  # an escape can spell a key
+            return {}
+        import tomllib  # noqa: PLC0415 - few users exclude variables
+
+        return tomllib.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return {}
