@@ -8,10 +8,13 @@ from codex_adapter.workspace.commands import CommandResult, run_command
 from codex_adapter.workspace.errors import Code, WorkspaceError
 from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.fingerprints import fingerprint
+from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.listing import Entry, Listing
 from codex_adapter.workspace.names import components
+from codex_adapter.workspace.outside import empty_directory, is_replaceable, outside_environment, seal_imports
 from codex_adapter.workspace.programs import Program, open_program
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
+from codex_adapter.workspace.steering import SteeringWatch
 
 __all__ = [
     "Captured",
@@ -22,11 +25,17 @@ __all__ = [
     "Listing",
     "Program",
     "Sandbox",
+    "SteeringWatch",
     "Workspace",
     "WorkspaceError",
     "components",
+    "default_hidden",
+    "empty_directory",
     "find_sandbox",
     "fingerprint",
+    "is_replaceable",
     "open_program",
+    "outside_environment",
     "run_command",
+    "seal_imports",
 ]

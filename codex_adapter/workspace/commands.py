@@ -23,6 +23,7 @@ from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.outputs import Outputs
 from codex_adapter.workspace.sandbox import Sandbox
 from codex_adapter.workspace.shell import ShellCall, shell_call
+from codex_adapter.workspace.steering import remove_redirection
 
 __all__ = ["CommandResult", "run_command"]
 
@@ -56,7 +57,7 @@ async def run_command(
     keep: int = KEEP,
     containment: Containment | None = None,
 ) -> CommandResult:
-    """Run `/bin/sh -c command` in the directory `cwd` of the workspace, for at most `timeout` seconds (H8 to H12).
+    """Run `dash -c command` in the directory `cwd` of the workspace, for at most `timeout` seconds (H8 to H12).
 
     It has the variables `env`, and a few that every command has. `sandbox` keeps it off the rest of the machine (H13);
     without one it can do whatever this user can, and `network` says nothing. `keep` bytes of each output are kept.
@@ -68,12 +69,17 @@ async def run_command(
     status: ExitStatus | None = None
     with entered(workspace, cwd) as place:
         call = shell_call(command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None)
-        if sandbox is not None:
-            prefix = sandbox.argv(root_name(workspace), place.name, network=network)
+        root = None if sandbox is None else root_name(workspace)
+        if sandbox is not None and root is not None:
+            prefix = sandbox.argv(root, place.name, network=network)
             call = ShellCall((*prefix, *call.argv), call.env)
         with _outputs(keep, announced=sandbox is not None) as outputs:
-            with trio.move_on_after(timeout) as limit:
-                status = await _run(call, place.path, outputs, containment or Containment())
+            try:
+                with trio.move_on_after(timeout) as limit:
+                    status = await _run(call, place.path, outputs, containment or Containment())
+            finally:
+                if root is not None:
+                    remove_redirection(root)
             stdout, stderr = outputs.take_rest()
             if status is not None and not outputs.shell_has_started():
                 raise WorkspaceError("io", "The sandbox could not be set up: check that bubblewrap still works here")

@@ -14,6 +14,7 @@ from codex_adapter.workspace import placing
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.listing import Listing, listing
 from codex_adapter.workspace.names import components, file_components
+from codex_adapter.workspace.steering import is_below, own_programs, refuse_steering
 from codex_adapter.workspace.tree import Place, Tree
 
 __all__ = ["Workspace"]
@@ -29,14 +30,25 @@ class Workspace:
     block; use one workspace from one thread at a time. To be closed after use, or used as a context manager.
 
     `root`: an existing directory, opened once. `hard_links`: read files with several names too. `mounts`: go to other
-    file systems that are mounted below the root too (H3).
+    file systems that are mounted below the root too (H3). `hidden`: absolute paths of files and directories that nobody
+    may read or change, as a sandbox hides them (H14).
     """
 
     root: Final[str]
     """The absolute path by which the root was opened; the descriptor counts, not this."""
 
-    def __init__(self, root: str | os.PathLike[str], *, hard_links: bool = False, mounts: bool = False) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        hard_links: bool = False,
+        mounts: bool = False,
+        hidden: Collection[str] = (),
+    ) -> None:
         self.root = str(Path(root).absolute())
+        real = os.path.realpath(self.root)
+        self._hidden = _below(real, map(os.path.realpath, hidden))
+        self._programs = _below(real, own_programs(real))
         self._hard_links = hard_links
         self._tree = Tree(self.root, mounts=mounts)
 
@@ -81,7 +93,10 @@ class Workspace:
         `pieces` are taken one by one; what they raise passes through, and nothing is left behind. Without `overwrite`
         it is `exists` where there is something, `too_large` for more than `limit` bytes.
         """
-        with self._tree.place(file_components(path), make=True) as place:
+        names = file_components(path)
+        refuse_steering(names)
+        with self._tree.place(names, make=True) as place:
+            self._check_change(place)
             if place.status is not None:
                 _check_regular(place.status)
                 if not overwrite:
@@ -94,6 +109,7 @@ class Workspace:
         `limit` holds for both contents (H7). What somebody else writes to the file meanwhile is lost.
         """
         with self._tree.place(file_components(path)) as place:
+            self._check_change(place)
             with self._opened(place, limit) as (descriptor, status):
                 content = _content(descriptor, status.st_size, limit)
             placing.put(self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit)
@@ -101,6 +117,7 @@ class Workspace:
     def delete(self, path: str) -> None:
         """Removes a name that is no directory's: of a link the link itself, of several hard links this one (H3)."""
         with self._tree.place(file_components(path), follow=False) as place:
+            self._check_change(place)
             if place.status is None:
                 raise self._tree.missing("File")
             if stat.S_ISDIR(place.status.st_mode):
@@ -137,11 +154,24 @@ class Workspace:
         with self._tree.directory(components(path)) as descriptor:
             yield descriptor
 
+    def _check_change(self, place: Place) -> None:
+        """Raise WorkspaceError for what steers programs outside of the sandbox, those of ours included (H15)."""
+        refuse_steering(os.fsdecode(name) for name in place.path)
+        if _is_in(place, self._programs):
+            told = "Path leads to the program that does this, which its operations must not change"
+            raise WorkspaceError("denied", f"{told}: install it outside of the workspace")
+        self._check_hidden(place)
+
+    def _check_hidden(self, place: Place) -> None:
+        if _is_in(place, self._hidden):
+            raise WorkspaceError("denied", "Path leads to a place of secrets, which is hidden: do without it")
+
     @contextmanager
     def _opened(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
         """A descriptor to read a regular file by (H3), with what it said of itself."""
         if place.status is None:
             raise self._tree.missing("File")
+        self._check_hidden(place)
         _check_regular(place.status)  # A device is not even opened.
         try:
             descriptor = os.open(place.name, READ, dir_fd=place.parent)
@@ -162,6 +192,16 @@ class Workspace:
             raise WorkspaceError.of(error) from None
         finally:
             os.close(descriptor)
+
+
+def _below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
+    """Return the names that lead from the root to those of the paths that are in it."""
+    inside = (os.fsencode(path[len(root) :]) for path in paths if is_below(path, root))
+    return tuple(tuple(path.strip(b"/").split(b"/")) for path in inside)
+
+
+def _is_in(place: Place, tops: Iterable[tuple[bytes, ...]]) -> bool:
+    return any(place.path[: len(top)] == top for top in tops)
 
 
 def _check_regular(status: os.stat_result) -> None:

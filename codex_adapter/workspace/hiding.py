@@ -1,53 +1,186 @@
-"""Where the secrets of a person usually lie: what a sandbox hides of the home directory (H14)."""
+"""List the places where a person's secrets usually lie, for a sandbox to hide (H14)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+import os
+from collections.abc import Iterator, Mapping
+from glob import escape, glob
 from typing import Final
 
 __all__ = ["default_hidden"]
 
-_BELOW_HOME: Final = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".kube",
-    ".docker",
-    ".codex",
-    ".netrc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".npmrc",
-    ".pypirc",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".claude/.credentials.json",
-    ".config/containers/auth.json",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/op",
-    ".config/rclone",
-    ".gem/credentials",
-    ".my.cnf",
-    ".pgpass",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
+_HOME: Final = (
+    # this program and agent CLIs
+    *(".asp", ".codex", ".claude", ".claude.json", ".gemini", ".cursor", ".aider.conf.yml", ".continue", ".pi"),
+    *(".config/github-copilot", ".config/goose", ".config/opencode", ".local/share/opencode", ".config/amp", ".qwen"),
+    # login by key or password
+    *(
+        ".ssh",
+        ".gnupg",
+        ".netrc",
+        ".authinfo",
+        ".authinfo.gpg",
+        ".pgpass",
+        ".my.cnf",
+        ".mylogin.cnf",
+        ".password-store",
+    ),
+    *(".config/sops", ".config/age", ".config/op", ".config/Bitwarden CLI", ".vault-token", ".wgetrc", ".curlrc"),
+    *(".subversion/auth", ".lftprc", ".local/share/lftp", ".smbcredentials", ".msmtprc", ".fetchmailrc", ".muttrc"),
+    *(".config/rclone", ".config/filezilla", ".config/remmina", ".config/hub", ".config/gh", ".config/glab-cli"),
+    *(".config/tea", ".git-credentials", ".config/git/credentials", ".gitcookies", ".rhosts"),
+    # clouds
+    *(".aws", ".azure", ".oci", ".aliyun", ".bluemix", ".boto", ".s3cfg", ".kube", ".docker", ".terraform.d"),
+    *(
+        ".terraformrc",
+        ".pulumi",
+        ".fly",
+        ".vercel",
+        ".netlify",
+        ".wrangler",
+        ".databrickscfg",
+        ".snowsql",
+        ".snowflake",
+    ),
+    *(".config/gcloud", ".config/doctl", ".config/hcloud", ".config/scw", ".config/heroku", ".config/netlify"),
+    *(
+        ".config/stripe",
+        ".config/containers/auth.json",
+        ".config/.wrangler",
+        ".config/configstore",
+        ".config/linode-cli",
+    ),
+    *(
+        ".local/share/com.vercel.cli",
+        ".config/argocd",
+        ".config/helm",
+        ".config/ngrok",
+        ".ngrok2",
+        ".config/cloudflared",
+    ),
+    *(
+        ".cloudflared",
+        ".expo",
+        ".railway",
+        ".config/fly",
+        ".config/supabase",
+        ".supabase",
+        ".config/doppler",
+        ".doppler",
+    ),
+    *(".sentryclirc", ".config/sentry", ".circleci", ".travis", ".jira.d", ".config/.jira", ".config/slack"),
+    # registries of packages and models
+    *(".npmrc", ".yarnrc", ".yarnrc.yml", ".config/pnpm/rc", ".bunfig.toml", ".pypirc", ".pip", ".config/pip"),
+    *(".config/uv", ".local/share/uv/credentials", ".config/pypoetry", ".condarc", ".continuum", ".cargo/credentials"),
+    *(".cargo/credentials.toml", ".gem/credentials", ".local/share/gem/credentials", ".bundle/config"),
+    *(".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", ".sbt/credentials"),
+    *(".ivy2/.credentials", ".composer/auth.json", ".config/composer/auth.json", ".nuget/NuGet/NuGet.Config"),
+    *(
+        ".config/NuGet",
+        ".hex/hex.config",
+        ".cabal/config",
+        ".cache/huggingface/token",
+        ".cache/huggingface/stored_tokens",
+    ),
+    *(".huggingface", ".kaggle", ".config/kaggle", ".config/wandb", ".config/openai", ".config/anthropic"),
+    # what a person typed
+    *(".*_history", ".*history", ".lesshst", ".viminfo", ".local/share/fish/fish_history", ".local/state/*/*history*"),
+    *(".config/*/*history*", ".ipython/profile_*/history.sqlite*", ".config/fish/fish_variables"),
+    # key stores, browsers, mail and messages
+    *(".local/share/keyrings", ".local/share/kwalletd", ".pki", ".config/keepassxc", ".mozilla", ".thunderbird"),
+    *(
+        ".config/google-chrome*",
+        ".config/chromium",
+        ".config/BraveSoftware",
+        ".config/microsoft-edge*",
+        ".config/vivaldi",
+    ),
+    *(".config/opera", ".cache/mozilla", ".cache/google-chrome", ".cache/chromium", "snap/firefox", "snap/chromium"),
+    *(
+        ".var/app",
+        ".config/discord",
+        ".config/Slack",
+        ".config/Signal",
+        ".local/share/TelegramDesktop",
+        ".config/evolution",
+    ),
+    *(".config/Code/User/globalStorage", ".config/Cursor", ".config/JetBrains", ".config/gh-copilot"),
+    ".env",
 )
+"""Below HOME; `*` stands for any text within a name. Names below `.config`, `.local/share`, `.local/state` and `.cache`
+are looked for in the directories of the XDG variables as well."""
+
+_XDG: Final = {
+    ".config": "XDG_CONFIG_HOME",
+    ".local/share": "XDG_DATA_HOME",
+    ".local/state": "XDG_STATE_HOME",
+    ".cache": "XDG_CACHE_HOME",
+}
+
+_NAMING: Final = (
+    *("CODEX_HOME", "CODEX_SQLITE_HOME", "ASP_HOME", "CLAUDE_CONFIG_DIR"),
+    *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "BOTO_CONFIG"),
+    *("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "AZURE_CONFIG_DIR", "OCI_CLI_CONFIG_FILE", "KUBECONFIG"),
+    *("DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "TF_CLI_CONFIG_FILE", "PULUMI_HOME", "DATABRICKS_CONFIG_FILE"),
+    *("NETRC", "PGPASSFILE", "PGSERVICEFILE", "WGETRC", "GNUPGHOME", "SSH_AUTH_SOCK", "PASSWORD_STORE_DIR"),
+    *("SOPS_AGE_KEY_FILE", "SOPS_AGE_SSH_PRIVATE_KEY_FILE", "KRB5CCNAME", "KRB5_CLIENT_KTNAME", "BW_DATA_DIR"),
+    *("NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "PIP_CONFIG_FILE", "UV_CONFIG_FILE", "HF_TOKEN_PATH"),
+    *("KAGGLE_CONFIG_DIR", "GH_CONFIG_DIR", "GLAB_CONFIG_DIR", "RCLONE_CONFIG", "HISTFILE", "PYTHON_HISTORY"),
+    *("NODE_REPL_HISTORY", "PSQL_HISTORY", "MYSQL_HISTFILE", "SQLITE_HISTORY", "LESSHISTFILE"),
+    *("DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"),
+)
+"""Variables that name such places."""
+
+_NAMING_AROUND: Final = {
+    "CARGO_HOME": ("credentials", "credentials.toml"),
+    "HF_HOME": ("token", "stored_tokens"),
+    "GRADLE_USER_HOME": ("gradle.properties",),
+    "COMPOSER_HOME": ("auth.json",),
+    "CURL_HOME": (".curlrc",),
+    "BUNDLE_USER_HOME": ("config",),
+}
+"""Variables that name a directory with such places, among others that commands need."""
+
+_SCHEMES: Final = ("file:", "FILE:", "unix:path=")
 
 
 def default_hidden(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The well-known places below `HOME`, and `CODEX_HOME`; absolute paths, of which not all need exist (H14)."""
-    home, codex_home = environ.get("HOME"), environ.get("CODEX_HOME")
-    places = [str(Path(home, name)) for name in _BELOW_HOME] if home else []
-    if codex_home:
-        places.append(codex_home)
-    return tuple(str(Path(place).absolute()) for place in places)
+    """Return the well-known places below `HOME` and those that variables name, as absolute paths (H14).
+
+    Not all of them need to exist, but those of patterns do.
+    """
+    return tuple(dict.fromkeys(os.path.abspath(path) for path in (*_below_home(environ), *_named(environ))))  # noqa: PTH100
+
+
+def _below_home(environ: Mapping[str, str]) -> Iterator[str]:
+    home = environ.get("HOME")
+    if home:
+        for name in _HOME:
+            yield from _matching(home, name)
+    for place, variable in _XDG.items():
+        base = environ.get(variable)
+        if base and base.startswith("/"):
+            for name in _HOME:
+                if name.startswith(f"{place}/"):
+                    yield from _matching(base, name.removeprefix(f"{place}/"))
+
+
+def _matching(base: str, name: str) -> list[str]:
+    # Paths are strings, whatever they hold.
+    return glob(f"{escape(base)}/{name}") if "*" in name else [f"{base}/{name}"]  # noqa: PTH207
+
+
+def _named(environ: Mapping[str, str]) -> Iterator[str]:
+    for variable in _NAMING:
+        value = environ.get(variable, "")
+        for part in value.split(":") if variable == "KUBECONFIG" else (value,):
+            place = part
+            for scheme in _SCHEMES:
+                place = place.removeprefix(scheme)
+            place = place.partition(",")[0]
+            # What has another scheme is not a file.
+            if place.startswith("/") or (place and ":" not in place):
+                yield place
+    for variable, names in _NAMING_AROUND.items():
+        if directory := environ.get(variable):
+            yield from (f"{directory}/{name}" for name in names)

@@ -15,9 +15,11 @@ import msgspec
 from codex_adapter.errors import SpawnError
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.binary import find_binary
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.runtime.shortage import is_shortage, shortage_told
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
+from codex_adapter.workspace.outside import is_replaceable, outside_environment
+from codex_adapter.workspace.steering import is_below, pins
 
 __all__ = ["Sandbox", "find_sandbox"]
 
@@ -53,31 +55,41 @@ class Sandbox(msgspec.Struct, frozen=True):
         if root == "/":
             raise WorkspaceError("denied", "The root of the file system cannot be sandboxed: use another workspace")
         hidden = sorted({os.path.realpath(path) for path in self.hidden} - {"/", root})
-        inside = [path for path in hidden if _is_below(path, root)]
+        inside = [path for path in hidden if is_below(path, root)]
+        emptied = [path for path in _EMPTIED if _is_directory(path)]
+        outside = [path for path in hidden if path not in inside and not any(is_below(path, e) for e in emptied)]
         argv = [self.path, *(_NO_NAMESPACES if self.strict else ()), *_NAMESPACES]
         argv += [] if network else ["--unshare-net"]
         argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         # Root may write to what is in /proc of the whole machine, without any capability.
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
-        argv += [word for path in _EMPTIED if _is_directory(path) for word in ("--tmpfs", path)]
-        argv += [word for path in hidden if path not in inside for word in _cover(path)]
+        argv += [word for path in emptied for word in ("--tmpfs", path)]
+        argv += [word for path in outside for word in _cover(path)]
         # What is needed of a place that was just covered comes after it, and the workspace after all that is around it.
         argv += _name_service() if network else ()
-        argv += ["--bind", root, root]
+        argv += ["--bind", root, root, *pins(root)]
         argv += [word for path in inside for word in _cover(path)]
         return [*argv, "--chdir", directory, "--"]
 
 
-def find_sandbox(codex_binary: str | None = None, environ: Mapping[str, str] | None = None) -> Sandbox | None:
+def find_sandbox(
+    codex_binary: str | None = None, environ: Mapping[str, str] | None = None, *, workspace: str | None = None
+) -> Sandbox | None:
     """A sandbox that was tried out and works here, None when there is none (H13).
 
     bubblewrap is looked for on PATH, then among what came with the Codex CLI: `codex_binary`, or the one that a run
-    would take. `environ` is by default the process's own environment. Blocks for some milliseconds. Raises
+    would take. What lies in `workspace` is not taken, since commands could replace it (H15). `environ` is by default
+    the process's own environment. Blocks for some milliseconds. Raises
     `WorkspaceError` where the system has too little left to try one out: that says nothing of what works here (H13).
     """
     environ = os.environ if environ is None else environ
     hidden = default_hidden(environ)
-    found = (Sandbox(path, strict, hidden) for path in _programs(codex_binary, environ) for strict in (True, False))
+    if workspace is None:
+        programs = _programs(codex_binary, environ)
+    else:
+        found_outside = _programs(codex_binary, outside_environment(environ, workspace))
+        programs = (path for path in found_outside if not is_replaceable(path, workspace))
+    found = (Sandbox(path, strict, hidden) for path in programs for strict in (True, False))
     try:
         return next(filter(_works, found), None)
     except OSError as error:
@@ -106,7 +118,7 @@ def _works(sandbox: Sandbox) -> bool:
                 env={},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 timeout=_TRIAL_SECONDS,
                 check=False,
             )
@@ -114,6 +126,9 @@ def _works(sandbox: Sandbox) -> bool:
             if is_shortage(error):
                 raise
             return False
+        shortage = shortage_told(trial.stderr)
+        if trial.returncode and shortage is not None:
+            raise shortage
         return trial.returncode == 0 and Path(root, "trial").exists()
 
 
@@ -127,13 +142,9 @@ def _cover(path: str) -> list[str]:
 def _name_service() -> list[str]:
     """The file that tells where names are asked for is often a link into /run."""
     path = os.path.realpath("/etc/resolv.conf")
-    covered = any(_is_below(path, os.path.realpath(place)) for place in _EMPTIED)
+    covered = any(is_below(path, os.path.realpath(place)) for place in _EMPTIED)
     return ["--ro-bind-try", path, path] if covered else []
 
 
 def _is_directory(path: str) -> bool:
     return os.path.realpath(path) == path and Path(path).is_dir()
-
-
-def _is_below(path: str, directory: str) -> bool:
-    return path.startswith(f"{directory}/")

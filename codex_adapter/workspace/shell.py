@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from typing_extensions import override
 
 from codex_adapter.runtime.marks import MARK_VARIABLE
 from codex_adapter.workspace.errors import WorkspaceError
 
 __all__ = ["ShellCall", "shell_call"]
 
+_DASH: Final = ("/bin/dash", "/usr/bin/dash")
 _SHELL: Final = "/bin/sh"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FIXED: Final = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
@@ -26,10 +28,15 @@ _LONGEST: Final = 131_071
 
 
 class ShellCall(msgspec.Struct, frozen=True):
-    """The arguments of `/bin/sh` and the environment to start it with."""
+    """The arguments of the shell and the environment to start it with."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "ShellCall(...)"
 
 
 def shell_call(
@@ -51,11 +58,17 @@ def shell_call(
     if env:
         assignments = (f'{name}="${carrier}"' for name, carrier in zip(env, carried, strict=True))
         prelude += [f"export {' '.join(assignments)}", f"unset {' '.join(carried)}"]
+    shell = _shell()
     # `--`, since a command may begin with `-`.
     if not prelude:
-        return ShellCall((_SHELL, "-c", "--", command), base)
-    prelude.append(f'exec {_SHELL} -c -- "$1"')
-    return ShellCall((_SHELL, "-c", "\n".join(prelude), "sh", command), base | carried)
+        return ShellCall((shell, "-c", "--", command), base)
+    prelude.append(f'exec {shell} -c -- "$1"')
+    return ShellCall((shell, "-c", "\n".join(prelude), "sh", command), base | carried)
+
+
+def _shell() -> str:
+    """Return the shell whose language a policy reads (A10), or else the one that the system has (H8)."""
+    return next((path for path in _DASH if os.access(path, os.X_OK)), _SHELL)
 
 
 def _in_utf8(text: str) -> str:

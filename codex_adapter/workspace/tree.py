@@ -22,11 +22,15 @@ DIRECTORY: Final = LOOK | os.O_DIRECTORY
 
 
 class Place(NamedTuple):
-    """Where a file is, or would be: a name in an open directory, and what bore that name a moment ago."""
+    """Where a file is, or would be: a name in an open directory, and what bore that name a moment ago.
+
+    `path` has the names that lead there from the root, without links.
+    """
 
     parent: int
     name: bytes
     status: os.stat_result | None
+    path: tuple[bytes, ...] = ()
 
 
 class Tree:
@@ -94,6 +98,7 @@ class _Walk:
         self._tree = tree
         self._make = make
         self._below: list[int] = []
+        self._names: list[bytes] = []
         self._made: list[tuple[int, bytes]] = []
         self._links = 0
 
@@ -123,7 +128,7 @@ class _Walk:
             else:
                 status = self._status(name)
                 if status is None or last == _LEFT or not stat.S_ISLNK(status.st_mode):
-                    return Place(self.here, name, status)
+                    return Place(self.here, name, status, (*self._names, name))
                 ahead += self._target(name)
         return None
 
@@ -141,6 +146,7 @@ class _Walk:
         if not self._below:
             raise WorkspaceError("outside", "Path leads out of the workspace")
         os.close(self._below.pop())
+        self._names.pop()
 
     def _enter(self, name: bytes) -> list[bytes]:
         """Goes down; for a link, what is ahead instead."""
@@ -155,6 +161,7 @@ class _Walk:
                 self._mkdir(name)
             else:
                 self._below.append(descriptor)
+                self._names.append(name)
                 self._tree.check_mount(descriptor)
                 if len(self._below) > DEEPEST:
                     raise WorkspaceError("bad_name", f"Path leads more than {DEEPEST} directories deep")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from codex_adapter.runtime.containment import Containment
 from codex_adapter.workspace import Workspace, WorkspaceError
+from codex_adapter.workspace import shell as shell_module
 from codex_adapter.workspace.commands import run_command
 from codex_adapter.workspace.sandbox import Sandbox
 from codex_adapter.workspace.shell import shell_call
@@ -31,6 +32,22 @@ async def test_a_command_starts_in_its_directory(shell: Shell, root: Path) -> No
     (root / "link").symlink_to("a/b c")
     for cwd, directory in {"": root, ".": root, "a/b c": root / "a" / "b c", "link": root / "a" / "b c"}.items():
         assert await shell.output('pwd; echo "$PWD"', cwd=cwd) == f"{directory}\n{directory}\n"
+
+
+@pytest.mark.rule("H8", "A10")
+async def test_a_command_is_executed_by_dash_where_it_is_installed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dash = tmp_path / "dash"
+    dash.write_text('#!/bin/sh\necho by dash\nexec /bin/sh "$@"\n')
+    dash.chmod(0o700)
+    monkeypatch.setattr(shell_module, "_DASH", (str(tmp_path / "missing"), str(dash)))
+    with Workspace(root) as workspace:
+        for env, by_dash in (({}, 1), ({"A": "1"}, 2)):
+            result = await run_command(workspace, "echo $A", env=env, timeout=60, sandbox=None)
+            assert result.stdout.text().splitlines() == ["by dash"] * by_dash + ["".join(env.values())]
+        dash.chmod(0o600)
+        assert (await run_command(workspace, "echo sh", timeout=60, sandbox=None)).stdout.text() == "sh\n"
 
 
 @pytest.mark.rule("H10")

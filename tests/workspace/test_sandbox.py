@@ -322,6 +322,58 @@ async def test_a_secret_inside_the_workspace_is_hidden_too(sandboxed: Shell, san
     assert (root / ".netrc").read_text() == (root / ".ssh" / "id").read_text() == SECRET
 
 
+PLACES = (
+    *(".asp/state/sessions/x/codex/config.toml", ".codex/auth.json", ".claude.json", ".claude/.credentials.json"),
+    *(".gemini/oauth_creds.json", ".config/github-copilot/hosts.json", ".cache/huggingface/token", ".m2/settings.xml"),
+    *(".gradle/gradle.properties", ".config/pip/pip.conf", ".pip/pip.conf", ".composer/auth.json", ".s3cfg", ".boto"),
+    *(".config/sops/age/keys.txt", ".databrickscfg", ".yarnrc.yml", ".bash_history", ".zsh_history", ".python_history"),
+    *(".psql_history", ".mysql_history", ".node_repl_history", ".local/share/fish/fish_history", ".netrc", ".pgpass"),
+    *(".my.cnf", ".docker/config.json", ".kube/config", ".aws/credentials", ".azure/x", ".config/gcloud/x"),
+    *(".config/gh/hosts.yml", ".npmrc", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml"),
+    *(".terraform.d/credentials.tfrc.json", ".vault-token", ".gnupg/x", ".ssh/id", ".password-store/x"),
+    *(".local/share/keyrings/x", ".mozilla/firefox/x", ".config/google-chrome/x", ".config/chromium/x", ".config/op/x"),
+    *(".pulumi/credentials.json", ".fly/config.yml", ".config/hub", ".config/glab-cli/config.yml", ".git-credentials"),
+    *(".config/git/credentials", ".wgetrc", ".curlrc", ".subversion/auth/x", ".lesshst", ".viminfo", ".env"),
+)
+NAMED = {
+    **{"AWS_SHARED_CREDENTIALS_FILE": "n/aws", "GOOGLE_APPLICATION_CREDENTIALS": "n/google", "NETRC": "n/netrc"},
+    **{"PGPASSFILE": "n/pgpass", "DOCKER_CONFIG": "n/docker/x", "CARGO_HOME": "n/cargo/credentials.toml"},
+    **{"NPM_CONFIG_USERCONFIG": "n/npmrc", "GNUPGHOME": "n/gnupg/x", "ASP_HOME": "n/asp/x", "CODEX_HOME": "n/codex/x"},
+    **{"XDG_CONFIG_HOME": "n/config/gh/hosts.yml", "XDG_DATA_HOME": "n/data/keyrings/x", "HISTFILE": "n/history"},
+    **{"KRB5CCNAME": "n/krb5", "HF_HOME": "n/hf/token"},
+}
+BASES = {"CARGO_HOME": 1, "HF_HOME": 1, "XDG_CONFIG_HOME": 2, "XDG_DATA_HOME": 2, "DOCKER_CONFIG": 1, "GNUPGHOME": 1}
+BASES |= {"ASP_HOME": 1, "CODEX_HOME": 1}
+"""How many of the names lie below the directory that the variable names."""
+
+
+@pytest.mark.rule("H14")
+@pytest.mark.fault("workspace", "a command reads the keys of well-known programs", "it finds none of them")
+async def test_the_well_known_places_are_hidden(sandboxed: Shell, sandbox: Sandbox, visible: Path) -> None:
+    shown = (
+        ".cargo/bin/cargo",
+        ".gitconfig",
+        ".local/bin/tool",
+        ".npm/x",
+        ".m2/repository/x",
+        "n/cargo/bin/x",
+        ".bashrc",
+    )
+    secrets = (*PLACES, *NAMED.values(), "n/kube1", "n/kube2")
+    for name in (*secrets, *shown):
+        (visible / name).parent.mkdir(parents=True, exist_ok=True)
+        (visible / name).write_text(SECRET if name in secrets else "shown")
+    environ = {"HOME": str(visible), "KUBECONFIG": f"{visible}/n/kube1:{visible}/n/kube2"}
+    for variable, name in NAMED.items():
+        place = visible / name
+        environ[variable] = str(place.parents[BASES[variable] - 1] if variable in BASES else place)
+    environ["KRB5CCNAME"] = f"FILE:{visible}/n/krb5"
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ))
+    read = await sandboxed(f"cd {visible}; cat {' '.join(secrets)}; grep -rsl . .")
+    assert SECRET not in read.stdout.text()
+    assert sorted(read.stdout.text().split()) == sorted(f"./{name}" for name in shown)
+
+
 @pytest.mark.rule("H14")
 def test_without_a_home_only_what_is_named_is_hidden() -> None:
     assert default_hidden({}) == ()

@@ -101,3 +101,20 @@ def test_a_shortage_does_not_mean_that_there_is_none(
         for descriptor in held:
             os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("why", ["Resource temporarily unavailable", "Cannot allocate memory"])
+@pytest.mark.rule("I10")
+@pytest.mark.fault(
+    "workspace", "no process is left to try out a sandbox with", "an error: nothing is said of what works"
+)
+def test_a_shortage_of_processes_in_it_does_not_mean_that_there_is_none(tmp_path: Path, why: str) -> None:
+    script = f"echo 'bwrap: Creating new namespace failed: {why}' >&2; exit 1"
+    with pytest.raises(WorkspaceError, match=why) as failure:
+        find_sandbox("/no/such/codex", {"PATH": str(Path(program(tmp_path / "path", script)).parent)})
+    assert failure.value.code == "exhausted"
+
+
+def test_a_system_without_namespaces_is_no_shortage(tmp_path: Path) -> None:
+    script = "echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1"
+    assert find_sandbox("/none", {"PATH": str(Path(program(tmp_path / "path", script)).parent)}) is None

@@ -13,17 +13,18 @@ from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTE
 from codex_adapter.protocols.operations.agent_prompts import events_prompt, first_prompt
 from codex_adapter.protocols.operations.agent_records import Ended, Reason, Records
 from codex_adapter.protocols.operations.agent_session import AgentSession
-from codex_adapter.protocols.operations.agent_settings import CHANGED, AgentSettings
 from codex_adapter.protocols.operations.runtime import Answer, Runtime, Waiting
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.validation import Invalid
 from codex_adapter.protocols.operations.wire import Approval
+from codex_adapter.workspace import SteeringWatch
 
 __all__ = ["MOST_TURNS", "AgentWork", "Sink"]
 
 MOST_TURNS: Final = 20
 """Turns of an agent where nobody says how many."""
 _WRONG_IN_A_ROW: Final = 3
+_CHANGED: Final = "{} in the workspace has changed, which steers programs outside of the sandbox; look at it first"
 
 
 class Sink(Protocol):
@@ -39,8 +40,9 @@ class Sink(Protocol):
 class AgentWork:
     """One piece of work: turns of the agent, each with its operations carried out, until it is done (O15).
 
-    `request` is the run of a turn: its prompt is the task, its working directory the workspace, and the extensions that
-    this needs are added to its own. `decisions` are on what waits; None leaves it undecided. `turns` is at least 1.
+    `request` is the run of a turn: its prompt is the task, its working directory the workspace, in which it is not run,
+    and the extensions that this needs are added to its own. `decisions` are on what waits; None leaves it undecided.
+    `turns` is at least 1.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class AgentWork:
         self._turns = turns
         self._records = Records()
         self._agent = AgentSession(open_run, request, self._records, self._write)
-        self._settings = AgentSettings(request.working_dir or "")
+        self._steering = SteeringWatch(request.working_dir or ".")
         self._asking = trio.CancelScope()
         self._stopped = False
 
@@ -98,7 +100,7 @@ class AgentWork:
         while (end := self._end()) is None:
             if self._records.turn == self._turns:
                 return self._ended("turn_limit")
-            if self._settings.changed():
+            if self._steering.changed() is not None:
                 return self._ended("failed")
             self._records.turn += 1
             text = await self._agent.turn(prompt)
@@ -174,8 +176,8 @@ class AgentWork:
         return None if waiting is None else self._ended("awaiting_approval", waiting=waiting)
 
     def _ended(self, reason: Reason, *, waiting: Waiting | None = None, error: str | None = None) -> Ended:
-        if error is None and self._settings.changed():
-            error = CHANGED
+        if error is None and (changed := self._steering.changed()) is not None:
+            error = _CHANGED.format(changed)
         return Ended(reason, self._records.turn, self._agent.id, self._agent.outcome, waiting, error)
 
     def _rest(self) -> None:

@@ -1,9 +1,9 @@
-"""The agent's side of its work: runs in one session that answer with operations, and change nothing else (O15)."""
+"""Run the agent of a piece of work, in one session that answers with operations (O15)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -16,11 +16,6 @@ __all__ = ["AgentSession"]
 
 _SCHEMA: Final = "backend.codex.output_schema"
 _RESUME: Final = "agent_api.session.resume.v1"
-_HELD: Final[Mapping[str, Any]] = {
-    "agent_api.exec.non_interactive": True,
-    "backend.codex.exec.sandbox_mode": "read-only",
-}
-"""Whatever it changes or runs is an operation."""
 
 
 class AgentSession:
@@ -31,6 +26,7 @@ class AgentSession:
     ) -> None:
         self._asking = Asking(open_run)
         self._request = request
+        self._workspace = request.working_dir or "."
         self._records = records
         self._write = write
         self.cancel = self._asking.cancel
@@ -42,7 +38,7 @@ class AgentSession:
 
     async def turn(self, prompt: str) -> str | None:
         """A run with this prompt: the agent's last message, whole; None when the run did not go well."""
-        self.outcome, text = await self._asking.ask(self._asked(prompt), self._tell)
+        self.outcome, text = await self._asking.ask(self._asked(prompt), self._tell, self._workspace)
         await self._write(self._records.run_ended(self.outcome))
         if isinstance(self.outcome, Completion):
             self.id = self.outcome.session_id or self.id
@@ -52,7 +48,7 @@ class AgentSession:
         await self._write(self._records.run_events(events))
 
     def _asked(self, prompt: str) -> RunRequest:
-        extensions = {**self._request.extensions, **_HELD, _SCHEMA: agent_schema()}
+        extensions = {**self._request.extensions, _SCHEMA: agent_schema()}
         if self.id is not None:
             extensions[_RESUME] = {"selector": "id", "id": self.id}
         return replace(self._request, prompt=prompt, extensions=extensions)

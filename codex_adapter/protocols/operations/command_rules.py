@@ -11,7 +11,7 @@ from typing import Literal
 from codex_adapter.protocols.operations.shell.text import Word
 from codex_adapter.protocols.operations.shell.words import Command
 
-__all__ = ["Match", "is_allowed", "match"]
+__all__ = ["Match", "is_allowed", "is_named", "match"]
 
 Match = Literal["yes", "maybe", "no"]
 """Whether a rule is met; `maybe` where it hangs on words that are not known before the run."""
@@ -44,7 +44,7 @@ FLAGS = {
 def match(rule: str, command: Command) -> Match:
     """Whether a command meets a rule that is to hold it back (A4)."""
     name, *wanted = rule.split()
-    if not _is_named(name, command):
+    if not is_named(name, command):
         return "no"
     arguments = command.words[1:]
     leading = [word for word in wanted if not _stands_anywhere(word)]
@@ -72,7 +72,8 @@ def is_allowed(rule: str, command: Command) -> bool:
     )
 
 
-def _is_named(name: str, command: Command) -> bool:
+def is_named(name: str, command: Command) -> bool:
+    """Return whether a command is of the program of a rule (A4)."""
     return fnmatchcase(command.words[0].text or "" if "/" in name else command.program, name)
 
 
@@ -111,8 +112,8 @@ def _is_option(wanted: str, given: str) -> bool:
     if len(wanted) == 2:
         return given.startswith("-") and not given.startswith("--") and wanted[1] in given[1:]
     name = given.partition("=")[0]
-    abbreviates = len(name) > 3 and name.startswith("--") and wanted.startswith(name)
-    return abbreviates or wanted in (name, given)
+    abbreviates = len(name) > 2 and name.startswith("--") and wanted.startswith(name)
+    return abbreviates or wanted in (name, given) or fnmatchcase(name, wanted)
 
 
 def _may_fit(pattern: str, word: Word) -> bool:

@@ -18,14 +18,21 @@ _STOPPED: Final = "The runtime was asked to stop; the command was killed"
 
 
 class Commands:
-    """Runs one command after another, in `sandbox` where there is one."""
+    """Run one command after another, held by `containment`, in `sandbox` where there is one."""
 
-    def __init__(self, workspace: Workspace, policy: Policy, sandbox: Sandbox | None, outcomes: Outcomes) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        policy: Policy,
+        sandbox: Sandbox | None,
+        outcomes: Outcomes,
+        containment: Containment,
+    ) -> None:
         self._workspace = workspace
         self._policy = policy
         self._sandbox = sandbox
         self._outcomes = outcomes
-        self._containment = Containment()
+        self._containment = containment
         self._under_way = trio.CancelScope()
         self._stopped = False
 

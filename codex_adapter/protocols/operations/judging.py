@@ -94,4 +94,4 @@ def _of_shell(policy: Policy, operation: ShellOperation) -> Iterator[Finding]:
         )
     for name in operation.env:
         yield from of_variable(policy.variables, name)
-    yield from of_command(policy, operation.command, operation.cwd)
+    yield from of_command(policy, operation.command, operation.cwd, operation.env)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -12,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from codex_adapter.protocols.operations.operations import MOST_FILE_BYTES, OperationType
+from codex_adapter.protocols.operations.placement import is_within_reach
 
 __all__ = [
     "PRESETS",
@@ -138,13 +140,16 @@ class Policy(_Section, frozen=True, kw_only=True):
     sandbox: SandboxPolicy
 
 
-def load_policy(source: str | os.PathLike[str]) -> Policy:
-    """The policy of a preset's name, or of a TOML file, which overrides a preset key by key (A1).
+def load_policy(source: str | os.PathLike[str], *, workspace: str | os.PathLike[str] | None = None) -> Policy:
+    """Return the policy of a preset's name, or of a TOML file, which overrides a preset key by key (A1).
 
-    Raises PolicyError for a file that cannot be read, is no TOML, or has an unknown key or a wrong value.
+    `workspace` is the directory that the policy is for. Raises PolicyError for a file that cannot be read, is not TOML,
+    has an unknown key or a wrong value, or that an agent could replace because it is in the workspace.
     """
     if isinstance(source, str) and source in PRESETS:
         return _policy(_preset(source))
+    if workspace is not None and _is_replaceable(Path(source), workspace):
+        raise PolicyError("the policy file is in the workspace, where an agent can change it. Move it out")
     given = _parsed(_content(Path(source)))
     base = given.pop("extends", "standard")
     if base not in PRESETS:
@@ -156,16 +161,33 @@ def _preset(name: str) -> dict[str, Any]:
     return _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
 
 
+def _is_replaceable(path: Path, workspace: str | os.PathLike[str]) -> bool:
+    """Return whether an agent in the workspace could change the file: by itself, by a link, or by another name.
+
+    Raises PolicyError for a file that does not exist: an agent could make it before it is read.
+    """
+    try:
+        facts = path.stat()
+        if stat.S_ISDIR(facts.st_mode):
+            return False
+        return is_within_reach(path, workspace) or (facts.st_nlink > 1 and os.access(path, os.W_OK))
+    except (OSError, ValueError):
+        raise _unreadable() from None
+
+
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError):
-        presets = ", ".join(PRESETS)
-        raise PolicyError(f"the policy is neither one of {presets} nor a file that can be read") from None
+        raise _unreadable() from None
     if len(content) > LARGEST_FILE:
         raise PolicyError(f"the policy's file has more than {LARGEST_FILE} bytes")
     return content
+
+
+def _unreadable() -> PolicyError:
+    return PolicyError(f"the policy is neither one of {', '.join(PRESETS)} nor a file that can be read")
 
 
 def _parsed(content: bytes) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import msgspec
 import trio
 from msgspec import UNSET
 
+from codex_adapter.file_systems import work_through
 from codex_adapter.protocols.operations.commands import Commands
 from codex_adapter.protocols.operations.encoding import encode_events_message
 from codex_adapter.protocols.operations.files import Files, Preview
@@ -32,7 +33,7 @@ from codex_adapter.protocols.operations.wire import (
     OperationsMessage,
     Status,
 )
-from codex_adapter.workspace import Sandbox, Workspace, WorkspaceError
+from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError
 
 __all__ = ["Answer", "Preview", "Runtime", "Waiting"]
 
@@ -62,19 +63,27 @@ class Answer(NamedTuple):
 class Runtime:
     """Carries out operations in a workspace, by a policy, keeping its state in `store`.
 
-    `sandbox` is for commands; None runs them without one. `clock` gives the times of events.
+    `sandbox` is for commands; None runs them without one. `containment` holds them, at any level by default. `clock`
+    gives the times of events.
     Every method that is async raises `StateError` when the state cannot be kept: then nothing more is carried out.
     """
 
     def __init__(
-        self, workspace: Workspace, store: Store, policy: Policy, sandbox: Sandbox | None, *, clock: Clock = utc_now
+        self,
+        workspace: Workspace,
+        store: Store,
+        policy: Policy,
+        sandbox: Sandbox | None,
+        *,
+        containment: Containment | None = None,
+        clock: Clock = utc_now,
     ) -> None:
         self._store = store
         self._limits = policy.limits
         self._outcomes = Outcomes(clock)
         self._files = Files(workspace, policy.limits.file_bytes, self._outcomes)
         self._walk = Walk(store, self._files, policy, self._outcomes)
-        self._commands = Commands(workspace, policy, sandbox, self._outcomes)
+        self._commands = Commands(workspace, policy, sandbox, self._outcomes, containment or Containment())
 
     def stop(self) -> None:
         """Rest before the next operation; a command under way is killed (O13)."""
@@ -213,7 +222,7 @@ async def _in_a_thread(work: Callable[..., _T], *args: Any) -> _T:
         return work(*args)
 
     try:
-        return await trio.to_thread.run_sync(once)
+        return await work_through(once)
     except RuntimeError:
         if begun:
             raise

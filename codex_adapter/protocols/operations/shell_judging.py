@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+from itertools import islice
 
 from codex_adapter.protocols.operations.command_rules import is_allowed, match
 from codex_adapter.protocols.operations.findings import Access, Finding, named, of_path, of_variable, printable
 from codex_adapter.protocols.operations.path_rules import plain
-from codex_adapter.protocols.operations.policy import FileRules, Policy, ShellPolicy
-from codex_adapter.protocols.operations.shell.text import Word
-from codex_adapter.protocols.operations.shell.words import Command, shell_words
+from codex_adapter.protocols.operations.policy import FileRules, Policy, ShellPolicy, ShellRule
+from codex_adapter.protocols.operations.possible_commands import MOST_POSSIBLE, possible_commands
+from codex_adapter.protocols.operations.shell.text import Word, known
+from codex_adapter.protocols.operations.shell.words import Command, ShellWords, shell_words
 
 __all__ = ["of_command"]
 
@@ -20,15 +25,22 @@ MOST_DIRECTORIES = 32
 """Directories that a text may stand in, beyond which it is anywhere."""
 
 
-def of_command(policy: Policy, text: str, directory: str) -> Iterator[Finding]:
-    """What the policy says of a text that the shell executes in a directory below the root (A3, A4, A5, A6)."""
-    words = shell_words(text)
+def of_command(policy: Policy, text: str, directory: str, variables: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what the policy says of a text that the shell executes in a directory below the root (A3, A4, A5, A6)."""
+    words = shell_words(text, variables.values())
     for command in dict.fromkeys(words.commands):
         yield from _of_words(policy.shell, command)
+    for command in words.counts:
+        yield from _of_rules(policy.shell, command)
+    for command in words.runners:
+        yield from _of_possible(policy.shell, command, words)
+    if policy.shell.unclear != "allow":
+        for command in words.unknown:
+            yield from _of_unknown(policy.shell, command, words)
     for name in words.assigned:
         yield from of_variable(policy.variables, name)
     doubts = list(words.unclear)
-    directories = _directories(words.commands, directory)
+    directories = _directories(words.commands, words.directories, directory)
     yield from _of_files("read", policy.files.read, words.reads, directories, doubts)
     yield from _of_files("write", policy.files.write, words.writes, directories, doubts)
     for doubt in doubts:
@@ -36,9 +48,24 @@ def of_command(policy: Policy, text: str, directory: str) -> Iterator[Finding]:
 
 
 def _of_words(shell: ShellPolicy, command: Command) -> Iterator[Finding]:
+    listed = any(is_allowed(rule, command) for rule in shell.allow)
+    for finding in _of_rules(shell, command):
+        listed = listed or finding.rule == "shell.approve"
+        yield finding
+    if not listed and shell.default != "allow":
+        ends = "requires approval" if shell.default == "approve" else "is not allowed"
+        suggestion = "Use a command that the policy allows" if shell.default == "deny" else None
+        yield Finding(
+            shell.default,
+            f"Command {_told(command)} {ends}: it is in no list of the policy",
+            "shell.default",
+            suggestion,
+        )
+
+
+def _of_rules(shell: ShellPolicy, command: Command) -> Iterator[Finding]:
     told = _told(command)
     maybe: list[str] = []
-    listed = any(is_allowed(rule, command) for rule in shell.allow)
     for rule in shell.deny:
         met = match(rule.words, command)
         if met == "yes":
@@ -49,18 +76,49 @@ def _of_words(shell: ShellPolicy, command: Command) -> Iterator[Finding]:
     for rule in shell.approve:
         met = match(rule.words, command)
         if met == "yes":
-            listed = True
             yield Finding("approve", _reason(rule.reason, told, "requires approval", rule.words), "shell.approve")
         elif met == "maybe":
             maybe.append(rule.words)
     if maybe:
         yield from _of_doubt(shell, f"Command {told} may be '{maybe[0]}' by words that are not known before it runs")
-    if not listed and shell.default != "allow":
-        ends = "requires approval" if shell.default == "approve" else "is not allowed"
-        suggestion = "Use a command that the policy allows" if shell.default == "deny" else None
-        yield Finding(
-            shell.default, f"Command {told} {ends}: it is in no list of the policy", "shell.default", suggestion
-        )
+
+
+def _of_unknown(shell: ShellPolicy, command: Command, words: ShellWords) -> Iterator[Finding]:
+    """Doubt a program that is not known to run none of its arguments, where one names a held command (A11)."""
+    for finding in _of_possible(shell, command, words):
+        told = f"program {named(command.program)} may run its arguments: {finding.reason}"
+        yield from _of_doubt(shell, told)
+        return
+
+
+def _of_possible(shell: ShellPolicy, command: Command, words: ShellWords) -> Iterator[Finding]:
+    """Judge what a program may run by the rules for it (A11)."""
+    possible = possible_commands(command, words, partial(_held_names, shell))
+    for inner in islice(possible, MOST_POSSIBLE):
+        if inner.words[0].text is None:
+            yield from _of_doubt(shell, f"program {named(command.program)} may run what is not known before it runs")
+        yield from _of_rules(shell, inner)
+    if next(possible, None) is not None:
+        yield from _of_doubt(shell, f"program {named(command.program)} may run many of its arguments")
+
+
+def _held_names(shell: ShellPolicy, word: Word) -> list[Word]:
+    """Return the programs of rules that hold back which a word names, or may name by a part that is known."""
+    names, patterns = _names_of_rules(shell.deny, shell.approve)
+    if word.text is not None:
+        program = word.program or ""
+        is_held = program in names or word.text in names or any(fnmatchcase(program, name) for name in patterns)
+        return [word] if is_held else []
+    last = "".join("\0" if part is None else part for part in word.parts).rpartition("/")[2]
+    shape = re.compile(".*".join(map(re.escape, last.split("\0"))))
+    return [known(name) for name in names if last.strip("\0") and shape.fullmatch(name)]
+
+
+@lru_cache(maxsize=16)
+def _names_of_rules(*lists: tuple[ShellRule, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the names of programs in rules, and those of them that are patterns."""
+    names = frozenset(rule.words.split()[0] for rules in lists for rule in rules)
+    return names, tuple(name for name in names if "*" in name or "?" in name)
 
 
 def _of_files(
@@ -86,14 +144,14 @@ def _of_doubt(shell: ShellPolicy, doubt: str) -> Iterator[Finding]:
         yield Finding(shell.unclear, reason, "shell.unclear", "Write the command out, one plain command at a time")
 
 
-def _directories(commands: Sequence[Command], start: str) -> list[str | None]:
-    """Where a command may stand: at the start, or where any `cd` before or after it leads; None for anywhere."""
+def _directories(commands: Sequence[Command], given: Sequence[Word], start: str) -> list[str | None]:
+    """Return where a command may stand: at the start, or where any `cd` or option leads; None for anywhere."""
     directories: list[str | None] = [start]
-    for command in commands:
-        if command.program in CHANGING_DIRECTORY:
-            target = command.words[-1].text if len(command.words) == 2 else None
-            known = target is not None and not target.startswith("-")
-            directories += [plain(target or "", base) if known and base is not None else None for base in directories]
+    changes = [command.words for command in commands if command.program in CHANGING_DIRECTORY]
+    targets = [words[-1].text if len(words) == 2 else None for words in changes]
+    for target in (*targets, *(word.text for word in given)):
+        leads = target is not None and not target.startswith("-")
+        directories += [plain(target or "", base) if leads and base is not None else None for base in directories]
         if len(directories) > MOST_DIRECTORIES:
             return [None]
     return list(dict.fromkeys(directories))

@@ -14,7 +14,8 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codex_adapter import CodexConfig, Completion, RunCancelled, RunRequest, open_run
+from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, open_run
+from codex_adapter.asking import ToolUsed
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, AskedPerson, DecisionLines
@@ -87,6 +88,7 @@ async def test_what_came_of_the_operations_is_the_next_prompt_until_there_are_on
     assert stage.bench.text("a") == "1"
 
 
+@pytest.mark.rule("O18")
 async def test_each_turn_is_a_run_that_can_change_nothing_by_itself_in_one_session(stage: Stage) -> None:
     stage.agents(saying(message_of(CREATE)), saying(DONE))
     await stage.work()
@@ -94,6 +96,7 @@ async def test_each_turn_is_a_run_that_can_change_nothing_by_itself_in_one_sessi
     held = {
         "agent_api.exec.non_interactive": True,
         "backend.codex.exec.sandbox_mode": "read-only",
+        "backend.codex.tools": "none",
         "backend.codex.output_schema": agent_schema(),
     }
     assert dict(first.extensions) == held
@@ -101,7 +104,9 @@ async def test_each_turn_is_a_run_that_can_change_nothing_by_itself_in_one_sessi
     assert "Do it." in first.prompt.splitlines()
     for turn in (1, 2):
         facts = stage.facts(turn)
-        assert Path(facts.cwd) == stage.bench.root
+        assert not Path(facts.cwd).is_relative_to(stage.bench.root)
+        assert not Path(facts.cwd).exists()
+        assert facts.env["GIT_DIR"] == os.devnull
         assert facts.argv[facts.argv.index("--sandbox") + 1] == "read-only"
         assert facts.argv[facts.argv.index("--ask-for-approval") + 1] == "never"
         assert "--skip-git-repo-check" in facts.argv
@@ -442,45 +447,88 @@ async def test_a_program_that_cancels_the_work_leaves_nothing_of_it(stage: Stage
     assert stage.processes() == []
 
 
-SETTINGS = "the workspace's .codex has changed, by which the agent would be run; look at it, and begin again"
+CHANGED = "{} in the workspace has changed, which steers programs outside of the sandbox; look at it first"
 
 
-@pytest.mark.fault("workspace", "an agent's operations make settings of its own CLI", "no run begins with them")
+@pytest.mark.rule("H15", "O18")
+@pytest.mark.fault("workspace", "an agent's operations change what steers other programs", "no further run begins")
 @pytest.mark.parametrize(
-    "operation",
+    ("command", "path"),
     [
-        {"type": "createFile", "path": ".codex/config.toml", "content": "x"},
-        shell("echo x >> .codex/there"),
-        shell("ln -s elsewhere .codex/link"),
-        shell("echo x > outside"),
-        shell("rm .codex/there"),
-        shell("mv .codex codex && cp -a codex .codex"),
-        shell("mkdir -p $(printf 'd/%.0s' $(seq 500)) && ln -s .. .codex/loop"),
+        ("echo x >> .codex/there", ".codex/there"),
+        ("ln -s elsewhere .codex/link", ".codex"),
+        ("echo x > outside", ".codex/linked"),
+        ("rm .codex/there", ".codex"),
+        ("mv .codex codex && cp -a codex .codex", ".codex"),
+        ("mkdir -p $(printf 'd/%.0s' $(seq 500)) && ln -s .. .codex/loop", ".codex"),
+        ("echo '[filter \"x\"] clean = ./x' >> .git/config", ".git/config"),
+        ("echo ../evil > .git/modules/sub/commondir", ".git/modules/sub/commondir"),
+        ("mv .git x && mkdir .git", ".git"),
+        ("echo x > .git/hooks/pre-commit", ".git/hooks"),
+        ("mkdir .vscode", ".vscode"),
+        ("echo x > .envrc", ".envrc"),
     ],
 )
-async def test_no_run_begins_by_settings_that_the_agent_has_made(stage: Stage, operation: dict[str, Any]) -> None:
+async def test_no_run_begins_once_what_steers_other_programs_has_changed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, command: str, path: str
+) -> None:
+    # Without the sandbox and the rules of the presets, which keep them from it.
     policy = stage.bench.policy
     stage.bench.policy = replace(policy, files=replace(policy.files, write=FileRules(approve=(), deny=())))
-    stage.bench.write(".codex/there", ".")
-    stage.bench.write("outside", ".")
+    monkeypatch.setattr("codex_adapter.protocols.operations.opening.find_sandbox", lambda *_, **__: None)
+    for name in (".codex/there", "outside", ".git/config", ".git/hooks/x", ".git/modules/sub/HEAD"):
+        stage.bench.write(name, ".")
     (stage.bench.root / ".codex" / "linked").symlink_to("../outside")
-    stage.agents(saying(message_of(operation)))
+    stage.agents(saying(message_of(shell(command))))
     ended = await stage.work()
-    assert (ended.reason, ended.turns, ended.error) == ("failed", 1, SETTINGS)
-    assert stage.supervisor.records[-1]["error"] == SETTINGS
+    assert (ended.reason, ended.turns, ended.error) == ("failed", 1, CHANGED.format(path))
+    assert stage.supervisor.records[-1]["error"] == ended.error
 
 
-async def test_settings_that_were_there_are_left_alone(stage: Stage) -> None:
+@pytest.mark.rule("H15", "O18")
+async def test_what_steers_other_programs_and_is_left_alone_ends_nothing(stage: Stage) -> None:
     stage.bench.write(".codex/config.toml", "")
-    stage.agents(saying(message_of(shell("cat .codex/config.toml; touch other"))), saying(DONE))
+    stage.agents(saying(message_of(shell("cat .codex/config.toml; touch other; mkdir -p .git/refs"))), saying(DONE))
     assert (await stage.work()).reason == "completed"
 
 
 @pytest.mark.rule("O17")
-async def test_settings_that_the_last_turn_has_made_are_told(stage: Stage) -> None:
+async def test_a_change_by_the_last_turn_is_reported(stage: Stage) -> None:
     stage.agents(saying(message_of(shell("mkdir .codex"))))
     ended = await stage.work(turns=1)
-    assert (ended.reason, ended.error) == ("turn_limit", SETTINGS)
+    assert (ended.reason, ended.error) == ("turn_limit", CHANGED.format(".codex"))
+
+
+@pytest.mark.rule("O18")
+async def test_a_run_that_uses_a_tool_of_its_own_is_ended(stage: Stage) -> None:
+    tool = PrintJson({"type": "item.started", "item": {"id": "item_0", "type": "command_execution", "command": "id"}})
+    stage.agents([ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()), tool, Hang()])
+    ended = await stage.work()
+    assert ended.reason == "failed"
+    assert isinstance(ended.outcome, ToolUsed)
+    assert ended.outcome.advice is not None
+    assert "a tool of its own (command_execution)" in ended.outcome.advice
+
+
+@pytest.mark.rule("O18")
+async def test_a_run_finds_no_program_in_the_workspace(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.bench.write("bin/git", "")
+    path = os.pathsep.join([str(stage.bench.root / "bin"), "bin", "", os.environ["PATH"]])
+    monkeypatch.setenv("PATH", path)
+    stage.agents(saying(DONE))
+    await stage.work()
+    assert stage.facts(1).env["PATH"] == path.split(os.pathsep, 3)[3]
+
+
+@pytest.mark.rule("O18")
+async def test_a_temporary_directory_in_the_workspace_is_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(stage.bench.root))
+    stage.agents(saying(DONE))
+    ended = await stage.work()
+    assert ended.reason == "failed"
+    assert isinstance(ended.outcome, BackendError)
+    assert ended.outcome.advice is not None
+    assert ended.outcome.advice.startswith("The temporary directory is in the workspace")
 
 
 @pytest.mark.rule("O17", "O9")

@@ -104,6 +104,58 @@ def test_a_source_that_is_neither_a_preset_nor_a_file_is_refused_with_the_preset
         load_policy(source)
 
 
+@pytest.mark.rule("A1")
+@pytest.mark.parametrize(
+    "way", ["here", "below/here", "link in", "link out", "through", "link/../here", "chain", "other name"]
+)
+def test_a_policy_that_an_agent_could_replace_is_refused(tmp_path: Path, way: str) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for directory in (root / "below", outside):
+        directory.mkdir(parents=True)
+    text = 'extends = "restrictive"'
+    written(outside, text)
+    paths = {
+        "here": written(root, text),
+        "below/here": written(root / "below", text),
+        "link in": linked(outside / "in.toml", root / "policy.toml"),
+        "link out": linked(root / "out.toml", outside / "policy.toml"),
+        "through": linked(root / "through", outside) / "policy.toml",
+        "link/../here": linked(outside / "link", root / "below") / ".." / "policy.toml",
+        "chain": linked(outside / "chain.toml", root / "out.toml"),
+        "other name": outside / "other.toml",
+    }
+    (outside / "other.toml").write_text(text)
+    (root / "other.toml").hardlink_to(outside / "other.toml")
+    for workspace in (root, linked(tmp_path / "alias", root)):
+        with pytest.raises(PolicyError, match="is in the workspace, where an agent can change it"):
+            load_policy(paths[way], workspace=workspace)
+
+
+@pytest.mark.rule("A1")
+def test_a_policy_that_does_not_exist_is_not_read_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codex_adapter.protocols.operations.policy._content", lambda path: b"")
+    with pytest.raises(PolicyError, match="neither one of"):
+        load_policy(tmp_path / "none.toml", workspace=tmp_path)
+
+
+@pytest.mark.rule("A1")
+def test_a_policy_beside_the_workspace_is_read(tmp_path: Path) -> None:
+    root, beside = tmp_path / "root", tmp_path / "root beside"
+    for directory in (root, beside):
+        directory.mkdir()
+    policy = written(beside, 'extends = "permissive"')
+    for path in (policy, linked(beside / "link", policy)):
+        assert load_policy(path, workspace=root) == load_policy("permissive")
+    with pytest.raises(PolicyError, match="neither one of"):
+        load_policy(linked(beside / "loop", beside / "loop"), workspace=root)
+
+
+def linked(path: Path, target: Path) -> Path:
+    if not path.is_symlink():
+        path.symlink_to(target)
+    return path
+
+
 def written(directory: Path, text: str) -> Path:
     path = directory / "policy.toml"
     path.write_text(text)
@@ -152,6 +204,13 @@ def test_every_rule_of_a_preset_fires(preset: str) -> None:
         assert named in verdict.reason, (key, named, verdict)
         if isinstance(verdict, Denied):
             assert verdict.suggestion
+
+
+@pytest.mark.rule("A5")
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_preset_follows_mounts_or_hard_links(preset: str) -> None:
+    files = load_policy(preset).files
+    assert (files.mounts, files.hard_links) == (False, False)
 
 
 @pytest.mark.rule("A2")

@@ -51,7 +51,7 @@ def shown(word: Word) -> str:
         ("echo a=b rm", ["echo a=b rm"]),
         ("'if' x; \\while y", ["if x", "while y"]),
         ("echo {a,b} c{1..2} @{u} {}", ["echo … c… @{u} {}"]),
-        ("a&>b; ((c d))", ["a", "c d"]),
+        ("a&>b; ( (c d))", ["a", "c d"]),
     ],
 )
 def test_every_construct_of_the_grammar_gives_up_its_commands(text: str, commands: list[str]) -> None:

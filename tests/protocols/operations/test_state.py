@@ -226,7 +226,8 @@ async def test_a_runtime_that_is_asked_to_stop_says_what_is_left_and_goes_on_lat
 @pytest.mark.fault("workspace", "the state is to be inside of the workspace, where an agent writes", "it is refused")
 async def test_a_state_is_out_of_an_agents_reach(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(bench.root)
-    for place in (bench.root / "s.db", tmp_path / "link" / "s.db"):
+    (bench.root / "out").symlink_to(tmp_path)
+    for place in (bench.root / "s.db", tmp_path / "link" / "s.db", bench.root / "out" / "s.db"):
         with (
             pytest.raises(StateError, match="inside of the workspace"),
             open_runtime(bench.root, bench.policy, state=place),

@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 
 from codex_adapter.protocols.operations.shell.pieces import Pieces
-from codex_adapter.protocols.operations.shell.text import UnclearError
+from codex_adapter.protocols.operations.shell.text import Script, UnclearError
 
 __all__ = ["Expansions"]
 
@@ -20,15 +20,16 @@ DEEPEST = 40
 
 
 class Expansions(ABC):
-    """Reads `text` from `position` on; `assigned` are the variables that expansions set."""
+    """Read `text` from `position` on; `assigned` are the variables that expansions set."""
 
-    def __init__(self, text: str, depth: int = 0) -> None:
+    def __init__(self, text: str, depth: int = 0, script: Script | None = None) -> None:
         if "\0" in text:
             raise UnclearError("the text holds a NUL")
         self.text = text
         self.depth = depth
         self.position = 0
         self.assigned: list[str] = []
+        self.script = Script() if script is None else script
         self.deeper(0)
 
     @abstractmethod
@@ -137,9 +138,11 @@ class Expansions(ABC):
             character = self.character()
             self.position += 1
             if character in "$`" and character:
+                self.script.evaluates = True
                 self.expansion(character, Pieces(), quoted=True)
-            elif not character or character in "'\"\\":
+            elif not character or character in "'\"\\[":
                 raise UnclearError("an arithmetic expansion is not plain")
+            self.script.evaluates = self.script.evaluates or character.isalpha() or character == "_"
             open_parentheses += (character == "(") - (character == ")")
         if not self.takes("))"):
             raise UnclearError("an arithmetic expansion may also be a command")
@@ -159,7 +162,12 @@ class Expansions(ABC):
             self.position = operation.end()
             if "=" in operation[0]:
                 self.assigned.append(name[0])
+            start = self.position
             self._value(quoted=quoted)
+            value = self.text[start : self.position]
+            self.script.values.append(value)
+            if operation[0][-1] in "-=+" and re.search(r"[\['\"\\]", value):
+                self.script.note_value(value)
         if not self.takes("}"):
             raise UnclearError("an expansion is not one that every shell knows")
         self.deeper(-1)

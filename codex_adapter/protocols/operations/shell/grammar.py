@@ -18,7 +18,7 @@ __all__ = ["KEYWORDS", "Reader"]
 
 CLOSING = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}"})
 KEYWORDS = CLOSING | {"if", "while", "until", "for", "case", "in", "{", "!"}
-OF_OTHER_SHELLS = frozenset({"function", "select", "coproc"})
+OF_OTHER_SHELLS = frozenset({"function", "select", "coproc", "foreach"})
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 ASSIGNMENT_OF_OTHER_SHELLS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\+=|\[.*\]\+?=)", re.DOTALL)
@@ -28,11 +28,7 @@ REDIRECTIONS = frozenset({"<", ">", ">>", "<<", "<<-", "<&", ">&", "<>", ">|"})
 
 
 class Reader(Lexer):
-    """Reads a text; `commands` are those found up to now, also after an error."""
-
-    def __init__(self, text: str, depth: int = 0, commands: list[SimpleCommand] | None = None) -> None:
-        super().__init__(text, depth)
-        self.commands: list[SimpleCommand] = [] if commands is None else commands
+    """Read a text; `script` has what was found up to now, also after an error."""
 
     def read(self) -> None:
         """Reads the whole text. Raises UnclearError where that is not possible for certain."""
@@ -54,18 +50,22 @@ class Reader(Lexer):
 
     @override
     def commands_of(self, text: str) -> None:
-        Reader(text, self.depth + 1, self.commands).read()
+        Reader(text, self.depth + 1, self.script).read()
 
     @override
     def expanded(self, text: str) -> Word:
-        reader, pieces = Reader(text, self.depth + 1, self.commands), Pieces()
+        reader, pieces = Reader(text, self.depth + 1, self.script), Pieces()
         reader.quoted(pieces, "")
         reader._note_assigned()
         return pieces.word()
 
     def _note_assigned(self) -> None:
         if self.assigned:
-            self.commands.append(SimpleCommand(tuple(self.assigned), (), ()))
+            self.script.commands.append(SimpleCommand(tuple(self.assigned), (), ()))
+
+    def _note_value(self, word: Word, name: str = "") -> None:
+        for index, part in enumerate(word.parts):
+            self.script.note_value((part or "").removeprefix("" if index else name))
 
     def _list(self) -> None:
         self.deeper(1)
@@ -95,6 +95,8 @@ class Reader(Lexer):
     def _command(self, *, may_negate: bool) -> None:
         token = self.next()
         keyword = _keyword(token)
+        if token.operator == "(" and self.character() == "(":
+            self.script.doubts.append("shells differ about two parentheses at the beginning of a command")
         if keyword == "!" and may_negate:
             return self._command(may_negate=False)
         if token.operator == "(" or keyword == "{":
@@ -142,7 +144,7 @@ class Reader(Lexer):
         token = self.next()
         if _keyword(token) == "in":
             while (token := self.next()).word is not None:
-                pass
+                self._note_value(token.word)
         else:
             self.pushed_back = token
             token = self.next() if token.operator in SEPARATORS else Token(";")
@@ -192,6 +194,7 @@ class Reader(Lexer):
                 raise UnclearError("shells differ about an assignment")
             elif token.word is not None and not words and (match := ASSIGNMENT.match(token.word.raw)):
                 assigned.append(match[1])
+                self._note_value(token.word, match[0])
             elif token.word is not None:
                 words.append(token.word)
                 if len(words) == 1 and token.word.raw in OF_OTHER_SHELLS:
@@ -203,7 +206,7 @@ class Reader(Lexer):
                 break
         if not (assigned or words or redirections):
             raise UnclearError("a command is missing")
-        self.commands.append(SimpleCommand(tuple(assigned), tuple(words), tuple(redirections)))
+        self.script.commands.append(SimpleCommand(tuple(assigned), tuple(words), tuple(redirections)))
         return None
 
     def _function(self, name: Word) -> None:
@@ -219,7 +222,7 @@ class Reader(Lexer):
             redirections.append(self._redirection(token))
         self.pushed_back = token
         if redirections:
-            self.commands.append(SimpleCommand((), (), tuple(redirections)))
+            self.script.commands.append(SimpleCommand((), (), tuple(redirections)))
 
     def _redirection(self, token: Token) -> Redirection:
         descriptor = token.descriptor if token.descriptor is not None else int(">" in token.operator[:1])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from codex_adapter.protocols.operations.shell.documents import document_text
 from codex_adapter.protocols.operations.shell.expansions import Expansions
 from codex_adapter.protocols.operations.shell.pieces import Pieces
-from codex_adapter.protocols.operations.shell.text import HereDocument, UnclearError, Word
+from codex_adapter.protocols.operations.shell.text import HereDocument, Script, UnclearError, Word
 
 __all__ = ["Lexer", "Token"]
 
@@ -29,8 +29,8 @@ class Token(NamedTuple):
 class Lexer(Expansions):
     """Reads `text` token by token."""
 
-    def __init__(self, text: str, depth: int = 0) -> None:
-        super().__init__(text, depth)
+    def __init__(self, text: str, depth: int = 0, script: Script | None = None) -> None:
+        super().__init__(text, depth, script)
         self.pushed_back: Token | None = None
         self.awaited: list[HereDocument] = []
 
@@ -80,7 +80,9 @@ class Lexer(Expansions):
         while (character := self.character()) and character not in BREAKS:
             self.position += 1
             if character == "\\":
-                pieces.quote(self.text[self.position : self.position + 1] or "\\")
+                if self.position == len(self.text):
+                    self.script.doubts.append("shells differ about a backslash at the end of the text")
+                pieces.quote(self.text[self.position : self.position + 1])
                 self.position += 1
             elif character == "'":
                 pieces.quote(self.single_quoted())

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
+from codex_adapter.protocols.operations.shell.found import Runs
+from codex_adapter.protocols.operations.shell.git import git
+from codex_adapter.protocols.operations.shell.options import UNKNOWN, executed_by_options
+from codex_adapter.protocols.operations.shell.plain import is_plain, without_version
+from codex_adapter.protocols.operations.shell.scripts import sed, sqlite
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word, known
-from codex_adapter.protocols.operations.shell.wrappers import NOT_KNOWN, SHELLS, WRAPPERS
+from codex_adapter.protocols.operations.shell.wrappers import NOT_KNOWN, SHELLS, WRAPPERS, Wrapped
 
-__all__ = ["Input", "Runs", "runs"]
+__all__ = ["Input", "is_known", "is_runner", "runs"]
 
-ANYTHING = Word((None,), splits=True)
 ASSIGNED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?==|$)")
 EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 WRITING = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
@@ -20,38 +23,53 @@ Input = Word | None
 """The text that a command reads as its input, where it is a here-document."""
 
 
-@dataclass
-class Runs:
-    """What a command runs, sets and writes besides what its own name says."""
-
-    commands: list[tuple[Word, ...]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    assigned: list[str] = field(default_factory=list)
-    writes: list[Word] = field(default_factory=list)
-
-    def text(self, word: Word) -> None:
-        """Adds a text for the shell. Raises UnclearError where it is not known."""
-        if word.text is None:
-            raise UnclearError("the text that it runs is not known before")
-        self.texts.append(word.text)
-
-
 def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
     """Adds to `found` what the command of `words` runs. Raises UnclearError where that may not be all."""
-    program = words[0].program or ""
-    subcommand = f"{program} {words[1].text}" if len(words) > 1 else program
-    if program in SHELLS:
+    name = _name(words)
+    if name in SHELLS:
         _shell(words[1:], standard_input, found)
-    elif program in SPECIAL:
-        SPECIAL[program](words[1:], found)
-    elif program in WRAPPERS or subcommand in WRAPPERS:
-        name = program if program in WRAPPERS else subcommand
-        wrapped = WRAPPERS[name].unwrap(words[1:] if name == program else words[2:])
-        found.assigned += wrapped.assigned
+    elif name in SPECIAL:
+        SPECIAL[name](words[1:], found)
+    elif name in WRAPPERS:
+        wrapped = WRAPPERS[name].unwrap(words[len(name.split()) :])
         if name == "time":
             found.writes += [value for option, value in wrapped.options.items() if option in ("o", "output")]
-        if wrapped.words:
-            found.commands.append(wrapped.words)
+        _wrapped(name, wrapped, standard_input, found)
+    else:
+        for text in executed_by_options(name, words[1:]):
+            found.text(text)
+
+
+def is_runner(words: Sequence[Word]) -> bool:
+    """Return whether a command is known to run what is among its arguments."""
+    name = _name(words)
+    return name in SHELLS or name in WRAPPERS or name in RUNNERS
+
+
+def is_known(words: Sequence[Word]) -> bool:
+    """Return whether it is known which of its arguments a command runs (A11)."""
+    return is_runner(words) or (_name(words) in SPECIAL and _name(words) not in HALF_KNOWN) or is_plain(words)
+
+
+def _name(words: Sequence[Word]) -> str:
+    """Return the name under which the tables have a command: with its subcommand, or without its version."""
+    program = words[0].program or ""
+    with_subcommand = f"{program} {words[1].text}" if len(words) > 1 else program
+    if with_subcommand in WRAPPERS:
+        return with_subcommand
+    return program if program in WRAPPERS or program in SPECIAL or program in SHELLS else without_version(program)
+
+
+def _wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Runs) -> None:
+    wrapper = WRAPPERS[name]
+    found.assigned += wrapped.assigned
+    found.directories += [value for option, value in wrapped.options.items() if option in wrapper.directory]
+    if wrapped.words:
+        found.commands.append(wrapped.words)
+    elif wrapper.or_shell:
+        if standard_input is None:
+            raise UnclearError("it runs what it reads from its input")
+        found.text(standard_input)
 
 
 def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
@@ -75,7 +93,7 @@ def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
             raise UnclearError("the value of an option is not known before it runs")
         del rest[:values]
     if takes_text:
-        found.text(rest[0] if rest else ANYTHING)
+        found.text(rest[0] if rest else UNKNOWN)
     elif takes_input or not rest:
         if standard_input is None:
             raise UnclearError("it runs what it reads from its input")
@@ -87,7 +105,7 @@ def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
 def _flock(words: Sequence[Word], found: Runs) -> None:
     wrapped = WRAPPERS["flock"].unwrap(words).words
     if wrapped and wrapped[0].text in ("-c", "--command"):
-        found.text(wrapped[1] if wrapped[1:] else ANYTHING)
+        found.text(wrapped[1] if wrapped[1:] else UNKNOWN)
     elif wrapped:
         found.commands.append(wrapped)
 
@@ -98,7 +116,7 @@ def _xargs(words: Sequence[Word], found: Runs) -> None:
     if not wrapped.words:
         return
     if not replacing:
-        found.commands.append((*wrapped.words, ANYTHING))
+        found.commands.append((*wrapped.words, UNKNOWN))
     elif replacing[0].text is None:
         raise UnclearError("the value of an option is not known before it runs")
     else:
@@ -114,6 +132,7 @@ def _find(words: Sequence[Word], found: Runs) -> None:
         if word.text in EXECUTING:
             end = next((index for index, other in enumerate(rest) if other.text in (";", "+")), len(rest))
             found.commands.append(tuple(_replaced(inner, "{}") for inner in rest[:end]))
+            found.directories += [UNKNOWN] if word.text.endswith("dir") else []
             del rest[: end + 1]
         elif word.text == "-delete":
             found.commands.append((known("rm"), known("-r"), Word((None,))))
@@ -151,7 +170,7 @@ def _su(words: Sequence[Word], found: Runs) -> None:
         if (word.text or "").startswith("--command="):
             return found.text(Word((word.prefix.removeprefix("--command="),)))
         if word.text == "--command" or re.fullmatch(r"-[a-zA-Z]*c", word.text or ""):
-            return found.text(words[index + 1] if words[index + 1 :] else ANYTHING)
+            return found.text(words[index + 1] if words[index + 1 :] else UNKNOWN)
     raise UnclearError("it runs what it reads from its input")
 
 
@@ -196,9 +215,11 @@ def _uniq(words: Sequence[Word], found: Runs) -> None:
 def _npx(words: Sequence[Word], found: Runs) -> None:
     for index, word in enumerate(words):
         if word.text in ("-c", "--call"):
-            return found.text(words[index + 1] if words[index + 1 :] else ANYTHING)
+            return found.text(words[index + 1] if words[index + 1 :] else UNKNOWN)
         if word.prefix.startswith("--call="):
             return found.text(word._replace(parts=(word.prefix.removeprefix("--call="), *word.parts[1:])))
+    first = next((index for index, word in enumerate(words) if not word.may_be_an_option), len(words))
+    found.counts += [tuple(words[first:])] if words[first:] else []
     return None
 
 
@@ -210,21 +231,60 @@ def _dd(words: Sequence[Word], found: Runs) -> None:
             raise UnclearError("a word that is not known before it runs may name the file that it writes")
 
 
+def _kill(words: Sequence[Word], found: Runs) -> None:
+    rest = list(words)
+    if rest and rest[0].text in ("-s", "-n", "--signal"):
+        del rest[:2]
+    elif rest and rest[0].prefix.startswith("-") and rest[0].text != "--":
+        del rest[0]
+    if any(re.fullmatch(r"-0*1", word.text or "") for word in rest):
+        found.counts.append((known("killall"),))
+
+
+def _pager(words: Sequence[Word], _: Runs) -> None:
+    if any(word.prefix.startswith("+") for word in words):
+        raise UnclearError("it executes what follows a plus sign")
+
+
+def _python(words: Sequence[Word], found: Runs) -> None:
+    rest = list(words)
+    while rest and rest[0].prefix.startswith("-") and rest[0].text not in ("-", "--"):
+        word = rest.pop(0)
+        option = re.fullmatch(r"-[a-zA-Z]*?([cmWX])(.*)", word.prefix, re.DOTALL)
+        if option is None or option[1] in "cm":
+            module = word._replace(parts=(option[2], *word.parts[1:])) if option and option[2] else None
+            if option and option[1] == "m" and (module or rest):
+                found.counts.append((module or rest[0], *(rest if module else rest[1:])))
+            if option:
+                return
+        elif not option[2] and rest:
+            rest.pop(0)
+
+
 SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     ".": _source,
     "alias": _alias,
+    "bunx": _npx,
     "dd": _dd,
     "declare": _setting,
     "eval": _eval,
     "export": _setting,
     "find": _find,
     "flock": _flock,
+    "git": git,
+    "kill": _kill,
+    "less": _pager,
     "local": _setting,
+    "more": _pager,
     "npx": _npx,
+    "pnpx": _npx,
+    **dict.fromkeys(("pypy", "python"), _python),
     "read": _setting,
     "readonly": _setting,
     "runuser": _su,
+    **dict.fromkeys(("gsed", "sed"), sed),
     "source": _source,
+    **dict.fromkeys(("sqlite", "sqlite3"), sqlite),
     "su": _su,
     "tee": _tee,
     "trap": _trap,
@@ -234,3 +294,7 @@ SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     "xargs": _xargs,
     **dict.fromkeys(NOT_KNOWN, _unclear),
 }
+RUNNERS = frozenset({"eval", "flock", "runuser", "su", "watch", "xargs", *NOT_KNOWN})
+"""Those of them that run their arguments, or an argument as a text."""
+HALF_KNOWN = frozenset({"bunx", "npx", "pnpx"})
+"""Those of them that may run more of their arguments than is known here."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["HereDocument", "Redirection", "SimpleCommand", "UnclearError", "Word", "known"]
+__all__ = ["HereDocument", "Redirection", "Script", "SimpleCommand", "UnclearError", "Word", "known", "names"]
 
 
 class UnclearError(Exception):
@@ -100,6 +100,31 @@ class SimpleCommand(NamedTuple):
     redirections: tuple[Redirection, ...]
 
 
+@dataclass
+class Script:
+    """The commands of a text, and what in it only matters to shells that evaluate the subscripts in a value."""
+
+    commands: list[SimpleCommand] = field(default_factory=list)
+    evaluates: bool = False
+    """A value that is not known before the run is evaluated, as in `$((x))`."""
+    has_subscript: bool = False
+    """A value that is set may have a subscript, as in `x='a[$(rm b)]'`."""
+    values: list[str] = field(default_factory=list)
+    """What is known of the values that are set."""
+    doubts: list[str] = field(default_factory=list)
+    """Why the text may do more in a shell other than dash."""
+
+    def note_value(self, text: str) -> None:
+        """Look at a value that is set, or at a part of it."""
+        self.values.append(text)
+        self.has_subscript = self.has_subscript or any(sign in text for sign in ("[", "$(", "`"))
+
+
 def known(text: str) -> Word:
-    """A word that is known."""
+    """Return a word that is known."""
     return Word((text,), raw=text)
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the names in a text with spaces between them."""
+    return frozenset(text.split())

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from codex_adapter.protocols.operations.shell.builtins import is_subscript, require_plain
+from codex_adapter.protocols.operations.shell.found import Runs
 from codex_adapter.protocols.operations.shell.grammar import KEYWORDS, Reader
-from codex_adapter.protocols.operations.shell.runners import Runs, runs
-from codex_adapter.protocols.operations.shell.text import SimpleCommand, UnclearError, Word
+from codex_adapter.protocols.operations.shell.runners import is_known, is_runner, runs
+from codex_adapter.protocols.operations.shell.text import Script, SimpleCommand, UnclearError, Word
 
-__all__ = ["Command", "ShellWords", "shell_words"]
+__all__ = ["NAME_NOT_KNOWN", "Command", "ShellWords", "shell_words"]
 
+NAME_NOT_KNOWN = "the name of a command is not known before it runs"
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 DEEPEST = 10
 """Texts inside texts: `sh -c 'eval "sh -c ..."'`."""
 
@@ -31,22 +37,44 @@ class ShellWords(NamedTuple):
 
     commands: tuple[Command, ...]
     """In the order in which they are written, those that a command runs after it."""
+    counts: tuple[Command, ...]
+    """What commands amount to, for the rules that hold commands back: `git checkout a b` to `git restore`."""
+    runners: tuple[Command, ...]
+    """Those of the commands that run others, in a way that is not understood."""
+    unknown: tuple[Command, ...]
+    """Those of the commands that are not known to run none of their arguments."""
+    values: tuple[str, ...]
+    """What is known of the values that variables get."""
+    directories: tuple[Word, ...]
+    """Where commands are run by an option, as by `env -C`."""
     reads: tuple[Word, ...]
     """The files that redirections read."""
     writes: tuple[Word, ...]
-    """The files that redirections, `tee`, `dd` and `find` write."""
+    """The files that redirections, `tee`, `dd`, `find` and `git config` write."""
     assigned: tuple[str, ...]
     """The names of the variables that it sets."""
     unclear: tuple[str, ...]
     """Why the text may do more than is told here; empty where it is understood for certain."""
 
 
-def shell_words(text: str) -> ShellWords:
-    """The commands of a text, in every branch and at every depth, whether or not the run comes to them (A3)."""
+def shell_words(text: str, values: Iterable[str] = ()) -> ShellWords:
+    """Return the commands of a text, in every branch and at every depth, whether or not they are reached (A3).
+
+    `values` are those of the variables that it gets.
+    """
     gathering = _Gathering()
+    for value in values:
+        gathering.script.note_value(value)
     gathering.text(text, ())
+    if gathering.script.evaluates and gathering.script.has_subscript:
+        gathering.unclear.append("a shell may execute the subscript in a value that it evaluates")
     return ShellWords(
         tuple(gathering.commands),
+        tuple(dict.fromkeys(gathering.counts)),
+        tuple(dict.fromkeys(gathering.runners)),
+        tuple(dict.fromkeys(gathering.unknown)),
+        tuple(dict.fromkeys(gathering.script.values)),
+        tuple(dict.fromkeys(gathering.directories)),
         tuple(dict.fromkeys(gathering.reads)),
         tuple(dict.fromkeys(gathering.writes)),
         tuple(dict.fromkeys(gathering.assigned)),
@@ -59,6 +87,11 @@ class _Gathering:
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
+        self.counts: list[Command] = []
+        self.runners: list[Command] = []
+        self.unknown: list[Command] = []
+        self.directories: list[Word] = []
+        self.script = Script()
         self.reads: list[Word] = []
         self.writes: list[Word] = []
         self.assigned: list[str] = []
@@ -66,13 +99,17 @@ class _Gathering:
 
     def text(self, text: str, via: tuple[str, ...]) -> None:
         """Reads a text; what was found before an error counts, for a shell executes it too."""
-        found: list[SimpleCommand] = []
+        script = Script()
         try:
             _require_shallow(via)
-            Reader(text, commands=found).read()
+            Reader(text, script=script).read()
         except UnclearError as error:
             self.unclear.append(f"the command cannot be understood for certain: {error}")
-        for command in found:
+        self.unclear += script.doubts
+        self.script.values += script.values
+        self.script.evaluates = self.script.evaluates or script.evaluates
+        self.script.has_subscript = self.script.has_subscript or script.has_subscript
+        for command in script.commands:
             self._simple(command, via)
 
     def _simple(self, command: SimpleCommand, via: tuple[str, ...]) -> None:
@@ -83,25 +120,42 @@ class _Gathering:
                 (self.writes if redirection.writes else self.reads).append(redirection.target)
             if redirection.descriptor == 0:
                 standard_input = redirection.document.body if redirection.document else None
+                reads = not command.words or command.words[0].program in ("read", "mapfile", "readarray")
+                if reads and standard_input:
+                    self._note_subscripts((standard_input,))
+                    self.script.values += [part for part in standard_input.parts if part]
         if command.words:
             self._command(command.words, via, standard_input)
+
+    def _note_subscripts(self, words: Iterable[Word]) -> None:
+        self.script.has_subscript = self.script.has_subscript or any(map(is_subscript, words))
 
     def _command(self, words: tuple[Word, ...], via: tuple[str, ...], standard_input: Word | None) -> None:
         program = words[0].program
         if program is None:
-            self.unclear.append("the name of a command is not known before it runs")
+            self.unclear.append(NAME_NOT_KNOWN)
             return
-        self.commands.append(Command(words, via))
+        command = Command(words, via)
+        self.commands.append(command)
+        self._note_subscripts(words[1:])
+        for word in words[1:]:
+            if (match := ASSIGNMENT.match(word.prefix)) is not None:
+                self.script.note_value(word.prefix[match.end() :])
         found = Runs()
         try:
             _require_shallow(via)
             _require_no_keyword(program, via)
+            require_plain(program, words[1:], self.script)
             runs(words, standard_input, found)
         except UnclearError as error:
             self.unclear.append(f"what '{program}' would run is not certain: {error}")
+            self.runners += [command] if is_runner(words) else []
+        self.unknown += [] if is_known(words) else [command]
         self.assigned += found.assigned
         self.writes += found.writes
+        self.directories += found.directories
         via = (*via, program)
+        self.counts += [Command(counted, via) for counted in found.counts]
         for text in found.texts:
             self.text(text, via)
         for inner in found.commands:
@@ -115,5 +169,5 @@ def _require_shallow(via: tuple[str, ...]) -> None:
 
 
 def _require_no_keyword(program: str, via: tuple[str, ...]) -> None:
-    if via and program in KEYWORDS:
-        raise UnclearError("shells differ about a keyword there")
+    if program.startswith("=") or (via and program in KEYWORDS):
+        raise UnclearError("shells differ about a word there")

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from codex_adapter.protocols.operations.shell.text import UnclearError, Word
+from codex_adapter.protocols.operations.shell.text import UnclearError, Word, names
 
 __all__ = ["NOT_KNOWN", "SHELLS", "WRAPPERS", "Wrapped", "Wrapper"]
 
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"})
+SHELLS = names("sh ash bash bosh dash ksh lksh loksh mksh oksh osh pbosh pdksh posh rbash rksh rzsh yash zsh")
 ASSIGNMENT = re.compile(r"([^=]+)=")
 NUMBER = re.compile(r"[-+]+[0-9]+")
 
@@ -47,6 +47,10 @@ class Wrapper(NamedTuple):
     sets_variables: bool = False
     numbers: bool = False
     """A number with a hyphen is an option."""
+    directory: frozenset[str] = frozenset()
+    """Options whose value is the directory in which the command runs."""
+    or_shell: bool = False
+    """Without a command, a shell is run, which executes what it reads."""
 
     def unwrap(self, words: Sequence[Word]) -> Wrapped:
         """The command in the words after the name. Raises UnclearError for an option that is not here."""
@@ -109,92 +113,125 @@ def _require_one(word: Word) -> None:
         raise UnclearError("where the command begins is not known before it runs")
 
 
-def _long(names: str) -> frozenset[str]:
-    return frozenset(names.split())
+_PROJECT = Wrapper(flags="nqv", valued="pC", long=names("no-sync frozen locked quiet verbose isolated"))
 
 
-_PROJECT = Wrapper(flags="nqv", valued="pC", long=_long("no-sync frozen locked quiet verbose isolated"))
 _PRIVILEGE = Wrapper("AbBeEHiKklnNPsSvVL", "acCDghpRrtTUu", sets_variables=True)
 
-NOT_KNOWN = (
-    "csh",
-    "dbus-run-session",
-    "fish",
-    "gdb",
-    "ld.so",
-    "linux32",
-    "linux64",
-    "parallel",
-    "perf",
-    "prlimit",
-    "script",
-    "setarch",
-    "setpriv",
-    "ssh-agent",
-    "start-stop-daemon",
-    "tcsh",
+_ARCHITECTURE = Wrapper("BFILRSTXZ3v", long=names("4gb uname-2.6 verbose"), or_shell=True)
+
+NOT_KNOWN = names(
+    """
+    abduco bwrap capsh csh cpulimit dtach ed elvish emacs entr envdir envuidgid ex expect fakechroot faketime firejail
+    fish gdb ld.so lldb ltrace newgrp nsenter nu nvim parallel perf prlimit proot proxychains proxychains4 pwsh rlwrap
+    rvim rview schroot script setarch setlock setpriv setuidgid sg softlimit ssh-agent start-stop-daemon systemd-run
+    tcsh torify torsocks tsocks unbuffer unshare vi view vim vimdiff xonsh ysh zargs
+    """
 )
 """Programs that run others, by rules that are not known here."""
 
 WRAPPERS: dict[str, Wrapper] = {
+    "-": Wrapper(sets_variables=True),
     "builtin": Wrapper(),
     "bundle exec": Wrapper(),
     "busybox": Wrapper(),
-    "chroot": Wrapper(long=_long("skip-chdir"), long_valued=_long("userspec groups"), operands=1),
+    "chroot": Wrapper(long=names("skip-chdir"), long_valued=names("userspec groups"), operands=1),
+    "chpst": Wrapper("vVP012", "uUbeonmdlLcfprst/"),
+    "choom": Wrapper(valued="np", long_valued=names("adjust pid")),
     "chrt": Wrapper("abdfioRrv", "TPD", operands=1),
     "command": Wrapper("p", inert="vV"),
+    "dbus-run-session": Wrapper(long_valued=names("config-file dbus-daemon")),
     "doas": _PRIVILEGE,
+    "eatmydata": Wrapper(),
     "env": Wrapper(
         "i0v",
         "uC",
-        long=_long("ignore-environment null debug"),
-        long_valued=_long("unset chdir"),
+        long=names("ignore-environment null debug"),
+        long_valued=names("unset chdir"),
         sets_variables=True,
+        directory=names("C chdir"),
     ),
     "exec": Wrapper("cl", "a"),
-    "fakeroot": Wrapper("hv"),
+    "fakeroot": Wrapper("hv", or_shell=True),
     "flock": Wrapper(
         "eFnosux",
         "wE",
-        long=_long("exclusive nonblock shared close unlock no-fork nb"),
-        long_valued=_long("wait timeout conflict-exit-code"),
+        long=names("exclusive nonblock shared close unlock no-fork nb"),
+        long_valued=names("wait timeout conflict-exit-code"),
         operands=1,
     ),
+    "gosu": Wrapper(operands=1),
     "hatch run": _PROJECT,
-    "ionice": Wrapper("t", "cn", long=_long("ignore"), long_valued=_long("class classdata"), inert="pPu"),
-    "nice": Wrapper(valued="n", long_valued=_long("adjustment"), numbers=True),
+    "ionice": Wrapper("t", "cn", long=names("ignore"), long_valued=names("class classdata"), inert="pPu"),
+    "nice": Wrapper(valued="n", long_valued=names("adjustment"), numbers=True),
+    "nocorrect": Wrapper(sets_variables=True),
+    "noglob": Wrapper(sets_variables=True),
     "nohup": Wrapper(),
+    "numactl": Wrapper(
+        "al",
+        "CNipmPw",
+        long=names("all localalloc balancing"),
+        long_valued=names("cpunodebind interleave membind physcpubind preferred weighted-interleave"),
+        inert="Hs",
+    ),
     "pdm run": _PROJECT,
-    "pipx run": Wrapper(long_valued=_long("spec python pip-args index-url")),
-    "pnpm exec": Wrapper("r", "C", long=_long("recursive parallel"), long_valued=_long("dir filter")),
+    "pipx run": Wrapper(long_valued=names("spec python pip-args index-url")),
+    "pnpm exec": Wrapper("r", "C", long=names("recursive parallel"), long_valued=names("dir filter")),
     "pipenv run": _PROJECT,
-    "pkexec": Wrapper(long=_long("disable-internal-agent keep-cwd"), long_valued=_long("user")),
+    "pkexec": Wrapper(long=names("disable-internal-agent keep-cwd"), long_valued=names("user")),
     "poetry run": _PROJECT,
-    "setsid": Wrapper("cfw", long=_long("ctty fork wait")),
-    "stdbuf": Wrapper(valued="ioe", long_valued=_long("input output error")),
+    "repeat": Wrapper(operands=1, sets_variables=True),
+    "run0": _PRIVILEGE,
+    "setsid": Wrapper("cfw", long=names("ctty fork wait")),
+    "sshpass": Wrapper("ev", "dfpP"),
+    "stdbuf": Wrapper(valued="ioe", long_valued=names("input output error")),
     "strace": Wrapper("cCdDfFhikqrtTvVwxyzZ", "abeEIoOpPsSuUX"),
+    "su-exec": Wrapper(operands=1),
     "sudo": _PRIVILEGE,
+    "systemd-inhibit": Wrapper(long=names("no-ask-password"), long_valued=names("what who why mode"), inert="l"),
     "taskset": Wrapper("ac", operands=1),
-    "time": Wrapper("pvqa", "fo", long=_long("portability verbose quiet append"), long_valued=_long("format output")),
+    "time": Wrapper(
+        "pvqa",
+        "fo",
+        sets_variables=True,
+        long=names("portability verbose quiet append"),
+        long_valued=names("format output"),
+    ),
     "timeout": Wrapper(
-        "v", "ks", long=_long("foreground preserve-status verbose"), long_valued=_long("kill-after signal"), operands=1
+        "v", "ks", long=names("foreground preserve-status verbose"), long_valued=names("kill-after signal"), operands=1
     ),
     "toybox": Wrapper(),
-    "uvx": Wrapper("q", "p", long=_long("quiet isolated"), long_valued=_long("from with python index-url")),
-    "uv run": _PROJECT._replace(long_valued=_long("with extra group project directory python env-file package")),
-    "valgrind": Wrapper("qv", long=_long("leak-check track-origins show-leak-kinds error-exitcode tool log-file")),
+    "uvx": Wrapper("q", "p", long=names("quiet isolated"), long_valued=names("from with python index-url")),
+    "uv run": _PROJECT._replace(long_valued=names("with extra group project directory python env-file package")),
+    "valgrind": Wrapper("qv", long=names("leak-check track-origins show-leak-kinds error-exitcode tool log-file")),
     "watch": Wrapper(
         "bcdegprtwx",
         "n",
-        long=_long("beep color differences errexit chgexit precise no-title exec"),
-        long_valued=_long("interval"),
+        long=names("beep color differences errexit chgexit precise no-title exec"),
+        long_valued=names("interval"),
     ),
     "xargs": Wrapper(
         "0oprtx",
         "aEdILnPs",
         attached="eil",
-        long=_long("null no-run-if-empty interactive verbose exit open-tty replace max-lines eof show-limits"),
-        long_valued=_long("arg-file delimiter max-args max-procs max-chars process-slot-var"),
+        long=names("null no-run-if-empty interactive verbose exit open-tty replace max-lines eof show-limits"),
+        long_valued=names("arg-file delimiter max-args max-procs max-chars process-slot-var"),
+    ),
+    "xvfb-run": Wrapper(
+        "al",
+        "efnspw",
+        long=names("auto-servernum auto-display listen-tcp"),
+        long_valued=names("auth-file error-file server-num server-args xauth-protocol wait"),
     ),
     "yarn exec": Wrapper(),
+    **dict.fromkeys(
+        names(
+            """
+        aarch64 alpha arm armv7l armv8l athlon i386 i486 i586 i686 ia64 linux32 linux64 loongarch mips mips32 mips64
+        parisc parisc32 parisc64 ppc ppc32 ppc32le ppc64 ppc64le ppcle riscv32 riscv64 s390 s390x sparc sparc32
+        sparc32bash sparc64 uname26 x86_64
+        """
+        ),
+        _ARCHITECTURE,
+    ),
 }

@@ -1,0 +1,33 @@
+"""Find out whether an agent could replace a file that governs it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["is_within_reach"]
+
+MOST_LINKS = 40
+"""Symbolic links that the system follows on one path."""
+
+
+def is_within_reach(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> bool:
+    """Return whether the file or a link on the way to it lies below `root`, where an agent can write (A1, O9)."""
+    place = Path(os.path.realpath(root))
+    return any(Path(step).is_relative_to(place) for step in _steps(str(Path.cwd() / path)))
+
+
+def _steps(path: str) -> Iterator[str]:
+    """Yield each file, directory and link on the way to a file, by a name without links in front."""
+    pending, place, links = path.split("/"), "/", 0
+    while pending:
+        name = pending.pop(0)
+        step = os.path.normpath(os.path.join(place, name))  # noqa: PTH118 - `..` is resolved from a real directory
+        yield step
+        if links < MOST_LINKS and os.path.islink(step):  # noqa: PTH114
+            links += 1
+            pending = [*os.readlink(step).split("/"), *pending]  # noqa: PTH115
+            place = "/" if not pending[0] else place
+        else:
+            place = step

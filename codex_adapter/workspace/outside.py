@@ -1,0 +1,76 @@
+"""Keep what lies in a workspace from steering programs that run outside of the sandbox (H15)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from codex_adapter.runtime.marks import directory_name, new_mark
+from codex_adapter.workspace.errors import WorkspaceError
+from codex_adapter.workspace.steering import is_below, own_programs
+
+__all__ = ["empty_directory", "is_inside", "is_replaceable", "outside_environment", "seal_imports"]
+
+_SEARCHED: Final = ("PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD")
+"""Variables by which programs, libraries and modules are found."""
+
+
+def is_inside(path: str, workspace: str) -> bool:
+    """Return whether `path`, wherever links lead, is the workspace or in it."""
+    real, root = os.path.realpath(path), os.path.realpath(workspace)
+    return real == root or is_below(real, root)
+
+
+def is_replaceable(program: str, workspace: str) -> bool:
+    """Return whether commands in the workspace could replace a program: all there but this one's own (H15)."""
+    real, root = os.path.realpath(program), os.path.realpath(workspace)
+    return is_inside(program, workspace) and not any(is_below(real, own) for own in own_programs(root))
+
+
+def seal_imports(workspace: str) -> None:
+    """Import no module of the workspace into this process from here on, but for those of its own Python (H15)."""
+    sys.path[:] = [entry for entry in sys.path if not is_replaceable(entry or ".", workspace)]
+
+
+@contextmanager
+def empty_directory(workspace: str) -> Iterator[str]:
+    """Make a directory outside of the workspace, whose name says whose it is (N5); it is removed on leaving.
+
+    Raises `WorkspaceError`.
+    """
+    try:
+        place = tempfile.gettempdir()
+        if is_inside(place, workspace):
+            told = "The temporary directory is in the workspace, where commands can change it"
+            raise WorkspaceError("denied", f"{told}: set TMPDIR to a directory outside of it")
+        directory = Path(place, directory_name(new_mark()))
+        directory.mkdir(0o700)
+    except OSError:
+        raise WorkspaceError("io", "The temporary directory cannot be written to: set TMPDIR to another one") from None
+    try:
+        yield str(directory)
+    finally:
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def outside_environment(environ: Mapping[str, str], workspace: str) -> dict[str, str]:
+    """Return `environ` without the entries of search paths that are relative or lead into the workspace (H15)."""
+    env = dict(environ)
+    for name in _SEARCHED:
+        if name in env:
+            env[name] = _outside_path(env[name], workspace)
+    if not env.get("PATH", "."):
+        env["PATH"] = os.defpath
+    return env
+
+
+def _outside_path(path: str, workspace: str) -> str:
+    """Return a search path without its entries that are relative or lead into the workspace (H15)."""
+    entries = path.split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if entry.startswith("/") and not is_inside(entry, workspace))

@@ -1,0 +1,197 @@
+"""Know the files of a workspace that steer programs which run outside of the sandbox (H15)."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from codex_adapter.workspace.errors import WorkspaceError
+
+__all__ = ["STEERING", "SteeringWatch", "is_below", "own_programs", "pins", "refuse_steering", "remove_redirection"]
+
+STEERING: Final = frozenset(
+    {
+        *(".git", ".husky", ".envrc", ".mcp.json"),
+        *(".codex", ".agents", ".claude", ".gemini", ".cursor"),
+        *(".vscode", ".idea", ".devcontainer"),
+    }
+)
+"""Names that git, agent CLIs, direnv and editors obey without being asked, in lower case."""
+
+_IN_GIT: Final = ("config", "config.worktree", "commondir", "hooks", "info/attributes")
+"""What decides, within a directory of git, which programs git runs."""
+_REDIRECTION: Final = "commondir"
+"""Of a worktree alone; elsewhere it makes git take its configuration from where it leads."""
+_NAMED_BY_CONFIG: Final = re.compile(rb'^\s*(?:path|hookspath)\s*=\s*"?([^"#;\r\n]+)', re.IGNORECASE | re.MULTILINE)
+_MOST_CONFIG_BYTES: Final = 1024 * 1024
+_MOST_REPOSITORIES: Final = 200
+_MOST_ENTRIES: Final = 10_000
+_DEEPEST: Final = 5
+_COPIES: Final = "worktrees"
+"""Below `.claude`: whole copies of the project, and not settings."""
+
+_Seen: TypeAlias = tuple[str, int, int, int]
+
+
+def is_below(path: str, directory: str) -> bool:
+    """Return whether `path` is in `directory`; both are absolute and without links."""
+    return path.startswith(f"{directory.rstrip('/')}/")
+
+
+def refuse_steering(names: Iterable[str]) -> None:
+    """Raise `WorkspaceError` (`denied`) for a path, given by its names, to what steers other programs (H15)."""
+    for name in names:
+        if name.lower() in STEERING:
+            told = f"Path leads to {name.lower()}, which steers programs outside of the sandbox"
+            raise WorkspaceError("denied", f"{told}: leave the change to the user")
+
+
+def own_programs(root: str) -> list[str]:
+    """Return the directories within `root` that this program runs from: its modules and its Python (H15)."""
+    places = (str(Path(__file__).parents[1]), sys.prefix, sys.exec_prefix, sys.base_prefix, sys.executable)
+    found = sorted({real for place in places if place and is_below(real := os.path.realpath(place), root)})
+    return [path for path in found if not any(is_below(path, other) for other in found)]
+
+
+def pins(root: str) -> list[str]:
+    """Return the arguments of bubblewrap that keep a command from changing what steers other programs (H15).
+
+    `root` is the workspace, absolute and without links. The directories of git stay writable, but for some of their
+    entries, and are mounted themselves, since only a mount cannot be moved away. So are the directories on the way to
+    what their configuration names.
+    """
+    kept = own_programs(root)
+    moving: list[str] = []
+    for named in _steering(root):
+        path = os.path.realpath(named)
+        if not is_below(path, root):
+            # A link to what is read-only as it is.
+            continue
+        if Path(named).name.lower() != ".git" or not Path(path).is_dir():
+            kept.append(path)
+            continue
+        repositories = _repositories(path)
+        above = {str(place) for git in repositories for place in (Path(git), *Path(git).parents)}
+        moving += sorted(place for place in above if place == path or is_below(place, path))
+        kept += [entry for git in repositories for name in _IN_GIT if _is_kept(entry := f"{git}/{name}")]
+        for entry in _named_by_config(path):
+            kept.append(entry)
+            moving += (str(place) for place in Path(entry).parents if is_below(str(place), root))
+    binds = [("--bind-try", path) for path in sorted(set(moving))] + [("--ro-bind-try", path) for path in kept]
+    return [word for option, path in binds for word in (option, path, path)]
+
+
+def remove_redirection(root: str) -> None:
+    """Remove what a command left in `.git` to have git take its configuration from elsewhere (H15).
+
+    It has no use in the directory of a whole repository, and no mount can cover what does not exist.
+    """
+    git = Path(root, ".git")
+    with suppress(OSError):
+        if not git.is_symlink() and (git / "objects").is_dir():
+            (git / _REDIRECTION).unlink(missing_ok=True)
+
+
+class SteeringWatch:
+    """What steers other programs in a workspace, as it was when this was made; no content is kept (H15)."""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.realpath(root)
+        self._has_git = Path(self._root, ".git").exists()
+        self._before = self._look()
+
+    def changed(self) -> str | None:
+        """Return a path that was made, changed or removed since, relative to the workspace; None for no change.
+
+        A repository where there was none is not a change: it is the work of the commands, and nothing of ours runs
+        there.
+        """
+        now = self._look()
+        if len(now) > _MOST_ENTRIES:
+            return f"{next(iter(now))[0]} and {_MOST_ENTRIES} other files"
+        for path, *_ in sorted(set(now).symmetric_difference(self._before)):
+            return path
+        return None
+
+    def _look(self) -> list[_Seen]:
+        return list(islice(self._entries(), _MOST_ENTRIES + 1))
+
+    def _entries(self) -> Iterator[_Seen]:
+        for path in _steering(self._root):
+            if Path(path).name == ".git":
+                if self._has_git:
+                    yield from self._seen(path, inode_only=Path(path).is_dir())
+                    for git in _repositories(path):
+                        for name in _IN_GIT:
+                            yield from self._below(f"{git}/{name}")
+            else:
+                yield from self._below(path)
+
+    def _below(self, start: str) -> Iterator[_Seen]:
+        paths = [(start, 0)]
+        while paths:
+            path, depth = paths.pop()
+            yield from self._seen(path)
+            if depth == _DEEPEST:
+                continue
+            with suppress(OSError):
+                names = sorted(os.listdir(path))  # noqa: PTH208 - a string, whatever it holds
+                paths += [(f"{path}/{name}", depth + 1) for name in names if name != _COPIES]
+
+    def _seen(self, path: str, *, inode_only: bool = False) -> Iterator[_Seen]:
+        """Yield what the system changes whenever something at the path changes; of a link, also of its target."""
+        for follow in (False, True):
+            with suppress(OSError):
+                found = os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - as above
+                changed = 0 if inode_only else found.st_ctime_ns
+                yield os.path.relpath(path, self._root), found.st_dev, found.st_ino, changed
+
+
+def _steering(root: str) -> list[str]:
+    with suppress(OSError):
+        names = sorted(os.listdir(root))  # noqa: PTH208 - as above
+        return [f"{root}/{name}" for name in names if name.lower() in STEERING]
+    return []
+
+
+def _repositories(git: str) -> list[str]:
+    """Return a directory of git, those of its worktrees, and those of its submodules."""
+    found = [git]
+    ahead = [f"{git}/modules"]
+    while ahead and len(found) < _MOST_REPOSITORIES:
+        for directory in _directories(ahead.pop()):
+            if Path(directory, "HEAD").is_file():
+                found.append(directory)
+                ahead.append(f"{directory}/modules")
+            else:
+                ahead.append(directory)
+    return [*found, *(path for each in found for path in _directories(f"{each}/worktrees"))]
+
+
+def _directories(path: str) -> list[str]:
+    with suppress(OSError), os.scandir(path) as entries:
+        return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    return []
+
+
+def _named_by_config(git: str) -> Iterator[str]:
+    """Yield files and directories of the workspace that the configuration names as more of it, or as hooks."""
+    root = git.rpartition("/")[0]
+    with suppress(OSError):
+        with open(f"{git}/config", "rb") as file:  # noqa: PTH123 - a string, whatever it holds
+            text = file.read(_MOST_CONFIG_BYTES)
+        for name in _NAMED_BY_CONFIG.findall(text):
+            for base in (git, root):
+                path = os.path.realpath(f"{base}/{os.fsdecode(name.strip())}")
+                if is_below(path, root) and Path(path).exists():
+                    yield path
+
+
+def _is_kept(path: str) -> bool:
+    return Path(path).exists() and not Path(path).is_symlink()
