@@ -7,6 +7,7 @@ the extra `turns` is loaded when it is first asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from codex_adapter.extras import how_to_install
 from codex_adapter.protocols.turns.wire import (
     AgentEvent,
     AgentSpacesError,
@@ -88,7 +89,7 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         try:
             home = import_module(f"{__name__}.{_HOME[name]}")
         except ModuleNotFoundError as error:
-            raise ImportError("a package for turns is missing; install codex-adapter[turns]") from error
+            raise ImportError(f"packages for turns are missing. {how_to_install('turns')}") from error
         value = globals()[name] = getattr(home, name)
         return value
 

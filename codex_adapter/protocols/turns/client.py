@@ -8,12 +8,14 @@ from typing import Final
 
 import trio
 
+from codex_adapter import BackendError
+from codex_adapter.file_systems import inquire
 from codex_adapter.protocols.turns.bridge import Bridge
 from codex_adapter.protocols.turns.harness import Harness, TurnError
 from codex_adapter.protocols.turns.harnesses import default_harnesses
 from codex_adapter.protocols.turns.mcp import list_all_tools
 from codex_adapter.protocols.turns.spaces import Environment, SpaceError, Spec, TargetSpec, prepare, resolve
-from codex_adapter.protocols.turns.turn import Turn
+from codex_adapter.protocols.turns.turn import Turn, check_cwd
 from codex_adapter.protocols.turns.wire import (
     AgentSpacesError,
     DescribeRequest,
@@ -52,15 +54,18 @@ class AgentSpacesClient:
         bridge = Bridge(callbacks, request.external_session_id, request.external_run_id)
         try:
             harness = await self._harness(request)
-            environment = await _in_spaces(prepare, request.asp_home, request.spec, harness.id)
+            # Once and for all: an agent must have no other reach than the one that is noted now.
+            wrong_cwd = await _inquire_cwd(request.cwd)
+            writable = partial(harness.writable, cwd=request.cwd, env=request.env) if wrong_cwd is None else _nowhere
+            environment = await _in_spaces(partial(prepare, writable=writable), request, harness.id)
         except TurnError as error:
             return await Turn.refused(request, bridge, error)
-        return await Turn(request, bridge, harness, environment).run()
+        return await Turn(request, bridge, harness, environment, wrong_cwd).run()
 
     async def resolve(self, request: ResolveRequest) -> ResolveResponse:
         """Whether a turn could have this environment; writes nothing, and raises nothing (U6)."""
         try:
-            await self._environment(request.asp_home, request.spec)
+            await _in_spaces(resolve, request, None)
         except TurnError as error:
             return ResolveResponse(ok=False, error=error.told)
         except Exception:  # noqa: BLE001 - whatever it is, it is told as an answer
@@ -69,7 +74,7 @@ class AgentSpacesClient:
 
     async def describe(self, request: DescribeRequest) -> DescribeResponse:
         """The names of all hooks, skills and tools of an environment (U11). Raises `TurnError`."""
-        environment = await self._environment(request.asp_home, request.spec)
+        environment = await _in_spaces(resolve, request, None)
         tools, unanswered = await list_all_tools(environment.servers, seconds=_SECONDS_FOR_TOOLS)
         return DescribeResponse(
             hooks=tuple(hook.name for hook in environment.hooks),
@@ -84,9 +89,6 @@ class AgentSpacesClient:
         return HarnessCapabilities(
             harnesses=tuple(HarnessModels(id=id_, models=models) for id_, models in found if models is not None)
         )
-
-    async def _environment(self, asp_home: str, spec: SpaceSpec) -> Environment:
-        return await _in_spaces(resolve, asp_home, spec, None)
 
     async def _harness(self, request: RunTurnRequest) -> Harness:
         harness = self._harnesses.get(request.harness)
@@ -104,13 +106,29 @@ async def _models_of(harness: Harness) -> tuple[str, ...] | None:
     return await harness.models()
 
 
+async def _inquire_cwd(cwd: str) -> TurnError | BackendError | None:
+    try:
+        return await inquire(check_cwd, cwd)
+    except BackendError as error:
+        return error
+
+
+def _nowhere(_: Environment) -> tuple[str, ...]:
+    return ()
+
+
 async def _in_spaces(
-    look: Callable[..., Environment], asp_home: str, spec: SpaceSpec, harness: str | None
+    look: Callable[..., Environment],
+    request: RunTurnRequest | ResolveRequest | DescribeRequest,
+    harness: str | None,
 ) -> Environment:
     """What a spec comes to, looked up in a thread. Raises `TurnError`, with the code of what cannot be resolved."""
     try:
         # Others may keep it waiting; who leaves it then is as one who was killed, which harms nothing.
-        return await trio.to_thread.run_sync(partial(look, asp_home, _sought(spec), harness), abandon_on_cancel=True)
+        look = partial(look, accept=request.accept_changed_spaces)
+        return await trio.to_thread.run_sync(
+            look, request.asp_home, _sought(request.spec), harness, abandon_on_cancel=True
+        )
     except SpaceError as error:
         raise TurnError(str(error), "resolve_failed") from None
 

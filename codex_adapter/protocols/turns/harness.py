@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from typing_extensions import override
 
 from codex_adapter import AdapterError, Completion, RunHandle
 from codex_adapter.protocols.turns.spaces import Environment
@@ -40,6 +41,11 @@ class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     attachments: tuple[str, ...] = ()
 
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "HarnessTurn(...)"
+
 
 class Harness(Protocol):
     """One kind of agent, as it is installed here."""
@@ -53,6 +59,12 @@ class Harness(Protocol):
 
     async def models(self) -> tuple[str, ...] | None:
         """Its models, `provider/name`, its own choice first; None where it does not work, or cannot tell now."""
+
+    def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the directories in which the agent of such a turn may write; none where nothing confines it (Z11).
+
+        `env` are the request's variables. Blocks; raises `TurnError`.
+        """
 
     def open(self, turn: HarnessTurn) -> AbstractAsyncContextManager[RunHandle]:
         """The run of a turn. Entering raises `TurnError`, and AdapterError as runs do."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import trio
 
 from codex_adapter import AdapterError, Completion
+from codex_adapter.file_systems import Inquiry, work_through
 from codex_adapter.protocols.turns.bridge import Bridge
 from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
 from codex_adapter.protocols.turns.sessions import Conversation, Conversations
@@ -21,17 +22,25 @@ from codex_adapter.protocols.turns.wire import (
     StateEvent,
 )
 
-__all__ = ["Turn"]
+__all__ = ["Turn", "check_cwd"]
 
 
 class Turn:
-    """A turn whose harness and environment are known."""
+    """A turn whose harness and environment are known; `wrong_cwd` is why its agent has no directory to work in."""
 
-    def __init__(self, request: RunTurnRequest, bridge: Bridge, harness: Harness, environment: Environment) -> None:
+    def __init__(
+        self,
+        request: RunTurnRequest,
+        bridge: Bridge,
+        harness: Harness,
+        environment: Environment,
+        wrong_cwd: TurnError | AdapterError | None = None,
+    ) -> None:
         self._request = request
         self._bridge = bridge
         self._harness = harness
         self._environment = environment
+        self._wrong_cwd = wrong_cwd
         self._conversations = Conversations(Path(request.asp_home))
         self._conversation: Conversation | None = None
         self._directory: Path | None = None
@@ -51,7 +60,7 @@ class Turn:
         finally:
             if self._conversation is None and self._directory is not None:
                 with trio.CancelScope(shield=True):
-                    await trio.to_thread.run_sync(self._conversations.abandon, self._directory)
+                    await work_through(self._conversations.abandon, self._directory)
 
     async def _run(self) -> RunTurnResponse:
         refusal = await self._look_up()
@@ -106,10 +115,11 @@ class Turn:
     async def _prepared(self) -> HarnessTurn:
         request = self._request
         self._model = await self._chosen()
-        await trio.to_thread.run_sync(_check_cwd, request.cwd)
+        if self._wrong_cwd is not None:
+            raise self._wrong_cwd
         before = self._conversation
         if before is None:
-            self._directory = await trio.to_thread.run_sync(self._conversations.begin)
+            self._directory = await work_through(self._conversations.begin)
         else:
             self._directory = self._conversations.directory(before)
         return HarnessTurn(
@@ -144,7 +154,7 @@ class Turn:
         if session is None:
             return None
         try:
-            found = await trio.to_thread.run_sync(self._conversations.find, session)
+            found = await work_through(self._conversations.find, session)
         except OSError as error:
             return error
         if found is None or found.harness != self._harness.id:
@@ -162,7 +172,7 @@ class Turn:
         now = Conversation(session, self._harness.id, self._directory.name, self._model)
         if now != self._conversation:
             try:
-                await trio.to_thread.run_sync(self._conversations.save, now)
+                await work_through(self._conversations.save, now)
             except OSError:
                 # A key is only told when the conversation can go on by it.
                 self._bridge.harness_session_id = self._request.harness_session_id
@@ -170,14 +180,14 @@ class Turn:
             self._conversation = now
 
 
-def _check_cwd(cwd: str) -> None:
-    """Blocks; raises `TurnError`."""
+def check_cwd(inquiry: Inquiry, cwd: str) -> TurnError | None:
+    """Return why an agent cannot work in a directory, None where it can. Blocks."""
     if not cwd.startswith("/"):
-        raise TurnError("cwd: must be an absolute path")
+        return TurnError("cwd: must be an absolute path")
     try:
         cwd.encode()  # it stands in files that are UTF-8
+        inquiry.at("cwd", cwd)
         found = "\0" not in cwd and Path(cwd).is_dir()
     except (OSError, UnicodeEncodeError):
         found = False
-    if not found:
-        raise TurnError("cwd: there is no such directory")
+    return None if found else TurnError("cwd: there is no such directory")

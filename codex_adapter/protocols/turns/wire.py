@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from typing_extensions import override
 
 __all__ = [
     "AgentEvent",
@@ -44,6 +45,7 @@ LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
 _Text: TypeAlias = Annotated[str, Meta(description="a string")]
 _TextOrNone: TypeAlias = Annotated[str | None, Meta(description="a string, or absent")]
 _Env: TypeAlias = Annotated[Mapping[str, str], Meta(description="an object whose values are strings")]
+_Flag: TypeAlias = Annotated[bool, Meta(description="true or false")]
 _Paths: TypeAlias = Annotated[tuple[str, ...], Meta(description="a list of strings")]
 
 
@@ -160,7 +162,10 @@ class SessionCallbacks(msgspec.Struct, frozen=True):
 
 
 class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One turn. The external ids come back on each event; `env` is passed on as it is (U1)."""
+    """One turn. The external ids come back on each event; `env` is passed on as it is (U1).
+
+    `accept_changed_spaces` takes spaces and targets as they are now, whoever has changed them (Z11).
+    """
 
     external_session_id: _Text
     external_run_id: _Text
@@ -173,6 +178,12 @@ class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=
     harness_session_id: _TextOrNone = None
     env: _Env = {}
     attachments: _Paths = ()
+    accept_changed_spaces: _Flag = False
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "RunTurnRequest(...)"
 
 
 class RunTurnResponse(_Message, frozen=True, kw_only=True):
@@ -189,6 +200,7 @@ class ResolveRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=
 
     asp_home: _Text
     spec: _Spec
+    accept_changed_spaces: _Flag = False
 
 
 class ResolveResponse(_Message, frozen=True, kw_only=True):
@@ -203,6 +215,7 @@ class DescribeRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields
 
     asp_home: _Text
     spec: _Spec
+    accept_changed_spaces: _Flag = False
 
 
 class DescribeResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -8,6 +8,7 @@ from typing import Any
 from codex_adapter.testing import PrintJson, ReadPrompt, Step
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
+from ...cli.command import write_confinement
 from ..supervisor.supervisor import Supervisor
 from ..supervisor.workshop import Workshop
 from .event_rules import check_events, check_response
@@ -34,6 +35,7 @@ class ControlPlane:
         self.workshop = workshop
         self.home = workshop.place("asp")
         self.cwd = workshop.place("work")
+        write_confinement(workshop.place(".codex"))
         space = self.home / "registry" / "one" / "dev"
         (space / "skills" / "greeting").mkdir(parents=True)
         (space / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nSay ahoy.\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
 from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
+from codex_adapter.protocols.turns.spaces import Environment
 from codex_adapter.protocols.turns.wire import AgentSpacesError
 from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
@@ -47,6 +48,10 @@ class ScriptedHarness:
     async def models(self) -> tuple[str, ...] | None:
         """As `Harness.models`."""
         return self.names if self.installed else None
+
+    def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+        """As `Harness.writable`."""
+        return (cwd,) if environment.permissions in (None, "workspace-write") else ()
 
     @asynccontextmanager
     async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:

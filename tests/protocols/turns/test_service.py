@@ -16,6 +16,7 @@ from ...cli.command import ADAPTER
 from .control_plane import BEGUN, ControlPlane
 from .event_rules import check_events
 from .service_agents import HELD, TOOL
+from .spaces.spaces_stage import make_space, write_files
 
 pytestmark = pytest.mark.rule("U12")
 
@@ -129,3 +130,14 @@ def test_a_turn_in_a_batch_and_one_that_is_a_notification_are_carried_out(plane:
     assert [answer["id"] for answer in batch] == ["one"]
     for session, run in (("a", "silent"), ("b", "one")):
         check_events(plane.events(run), session, run)
+
+
+@pytest.mark.rule("Z11", "U12")
+def test_a_space_that_changed_where_agents_may_write_is_refused_until_it_is_accepted(plane: ControlPlane) -> None:
+    space = make_space(plane.cwd / "space", "near")
+    asked: dict[str, Any] = {"spec": {"spaces": [f"space:path:{space}"]}}
+    assert plane.end(plane.begin("a", **asked))[0]["result"]["success"] is True
+    write_files(space, {"AGENTS.md": "Be bold."})
+    assert plane.end(plane.begin("b", **asked))[0]["result"]["error"]["code"] == "resolve_failed"
+    assert plane.end(plane.begin("c", **asked, acceptChangedSpaces=True))[0]["result"]["success"] is True
+    assert plane.end(plane.begin("d", **asked))[0]["result"]["success"] is True

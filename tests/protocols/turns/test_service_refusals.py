@@ -69,7 +69,7 @@ def test_without_the_packages_for_turns_all_else_goes_on(workshop: Workshop) -> 
     plane = ControlPlane(workshop)
     refused = plane.daemon.refusal("turns/run", plane.turn())
     assert refused.code == -32601
-    assert "codex-adapter[turns]" in refused.message
+    assert "pip install 'httpx2>=" in refused.message
     plane.daemon.start("r")
     assert plane.daemon.completion("r")["outcome"] == "completed"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codex_adapter.extras import how_to_install
+
 __all__ = ["ServerError", "misunderstood", "not_started", "too_slow", "unreachable", "without_library"]
 
 
@@ -31,4 +33,4 @@ def misunderstood() -> ServerError:
 
 def without_library() -> ServerError:
     """For a URL where nothing can be asked over HTTP."""
-    return ServerError("A server with a URL needs what the extra codex-adapter[turns] installs; install it")
+    return ServerError(f"Packages for servers with a URL are missing. {how_to_install('turns')}")

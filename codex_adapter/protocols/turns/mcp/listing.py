@@ -34,7 +34,8 @@ async def list_all_tools(servers: Sequence[Server], *, seconds: float) -> tuple[
 
     All of it takes at most so many seconds; one that fails holds up no other, but where there are very many of them.
     """
-    containment = Containment()
+    # They are programs of the user, ssh among them perhaps, which a user namespace hinders.
+    containment = Containment(strongest="guard")
     limiter = trio.CapacityLimiter(_AT_ONCE)
     answers: dict[int, tuple[str, ...]] = {}
 

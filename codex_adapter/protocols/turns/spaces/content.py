@@ -32,10 +32,14 @@ NewFile: TypeAlias = Callable[[str, bool], AbstractContextManager[Callable[[byte
 
 
 class Content(NamedTuple):
-    """What a space holds: the digest of all, and the files by their paths that are read for their meaning."""
+    """What a space holds: the digest of all, and the files by their paths that are read for their meaning.
+
+    `linked` is whether a file has hard links, which may lie anywhere.
+    """
 
     digest: str
     kept: dict[str, bytes]
+    linked: bool = False
 
 
 def read_content(directory: Path, new_file: NewFile | None = None) -> Content:
@@ -54,7 +58,7 @@ def read_content(directory: Path, new_file: NewFile | None = None) -> Content:
         walk.directory(root, "", 1)
     finally:
         os.close(root)
-    return Content(walk.digest(), walk.kept)
+    return Content(walk.digest(), walk.kept, walk.linked)
 
 
 @contextmanager
@@ -67,6 +71,7 @@ class _Walk:
 
     def __init__(self, new_file: NewFile) -> None:
         self.kept: Final[dict[str, bytes]] = {}
+        self.linked = False
         self._new_file = new_file
         self._parts: list[tuple[bytes, bytes]] = []
         self._names = 0
@@ -121,6 +126,7 @@ class _Walk:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
                 raise _no_file(path, before.st_mode)
+            self.linked |= before.st_nlink > 1
             executable = bool(before.st_mode & stat.S_IXUSR)
             whole, kept = hashlib.sha256(), bytearray()
             most = _most_kept(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 __all__ = ["Environment", "Hook", "HookEvent", "Permissions", "Resolved", "Server", "Skill"]
 
@@ -53,6 +54,11 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None
     space: str
 
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "Server(...)"
+
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """What a turn is given: what each name came to, in the order of the spaces that it is from (Z6)."""
@@ -65,3 +71,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str]
     model: str | None
     permissions: Permissions | None
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "Environment(...)"

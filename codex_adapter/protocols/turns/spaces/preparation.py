@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
 
+from codex_adapter.protocols.turns.spaces.acceptance import Acceptance, Source
 from codex_adapter.protocols.turns.spaces.composition import composed
 from codex_adapter.protocols.turns.spaces.content import is_utf8, read_content
 from codex_adapter.protocols.turns.spaces.environment import Environment
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
 from codex_adapter.protocols.turns.spaces.locks import Lock, Locked, spec_name
 from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, Target, read_space, read_targets
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_standing, real_path
+from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
 from codex_adapter.protocols.turns.spaces.registry import Finder, Found
 from codex_adapter.protocols.turns.spaces.resolution import Loaded, Space, ordered
 from codex_adapter.protocols.turns.spaces.state import State
@@ -24,6 +27,7 @@ from codex_adapter.protocols.turns.spaces.store import Store
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 
 _MOST_TRIES: Final = 100
+_TARGETS: Final = "asp-targets.toml"
 
 
 class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,27 +41,42 @@ Spec: TypeAlias = Sequence[str] | TargetSpec
 """References, or a target that has them."""
 
 
-def resolve(asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None) -> Environment:
-    """What a spec comes to now, its directories being those where the spaces are; writes nothing (Z5, Z6, Z9).
+Writable: TypeAlias = Callable[[Environment], Sequence[str]]
+"""Returns the directories in which the agent of an environment may write."""
 
-    `harness` is the one whose settings of the target count. Raises `SpaceError`. Blocks on files.
+
+def resolve(
+    asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None, *, accept: bool = False
+) -> Environment:
+    """What a spec comes to now, its directories being those where the spaces are; writes nothing (Z5, Z6, Z9, Z11).
+
+    `harness` is the one whose settings of the target count; `accept` is whether to take what agents may have changed.
+    Raises `SpaceError`. Blocks on files.
     """
-    return _Sought(asp_home, spec).looked_up(harness)
+    return _Sought(asp_home, spec).looked_up(harness, accept=accept)
 
 
-def prepare(asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None) -> Environment:
+def prepare(
+    asp_home: str | os.PathLike[str],
+    spec: Spec,
+    harness: str | None = None,
+    *,
+    writable: Writable = lambda _: (),
+    accept: bool = False,
+) -> Environment:
     """What a spec comes to for a turn: copies of spaces that nobody changes, and the same versions for good (Z7, Z8).
 
-    `harness` is the one whose settings of the target count. Raises `SpaceError`. Blocks on files, and on other
-    processes that are writing below `asp_home`.
+    `harness` is the one whose settings of the target count; `accept` is whether to take what agents may have changed,
+    from now on (Z11). Raises `SpaceError`. Blocks on files, and on other processes that are writing below `asp_home`.
     """
-    return _Sought(asp_home, spec).kept(harness)
+    return _Sought(asp_home, spec).kept(harness, writable, accept=accept)
 
 
 class _Sought:
     """A spec under an `aspHome`."""
 
     def __init__(self, asp_home: str | os.PathLike[str], spec: Spec) -> None:
+        self._named_home = Path(os.fspath(asp_home))
         self._asp_home = _absolute(os.fspath(asp_home), "aspHome")
         if not is_utf8(os.fspath(self._asp_home)):  # it stands in what is written for harnesses
             raise SpaceError("the path of aspHome is not UTF-8; rename what is not")
@@ -65,11 +84,15 @@ class _Sought:
         state.refuse_links()
         self._state = state.root
         self._store = Store(state)
+        self._acceptance = Acceptance(state)
+        self._files: list[Source] = []
         self._base: Path | None = None
         self._harnesses: dict[str, HarnessSettings] = {}
         if isinstance(spec, TargetSpec):
             self._base = _absolute(spec.directory, "the target's directory")
-            target = _target(self._base, spec.name)
+            target, digest = _target(self._base, spec.name)
+            file = Path(spec.directory, _TARGETS)
+            self._files.append(Source(file, digest, has_hard_links(file), _TARGETS))
             self._harnesses = target.harness
             self._references: Sequence[str] = target.compose
             name = spec_name(target.compose, (spec.name, self._base))
@@ -78,23 +101,39 @@ class _Sought:
             name = spec_name(spec, None)
         self._lock = Lock(state, name)
 
-    def looked_up(self, harness: str | None) -> Environment:
-        spaces, _ = self._ordered(self._lock.read())
+    def looked_up(self, harness: str | None, *, accept: bool) -> Environment:
+        finder, spaces = self._ordered(self._lock.read())
+        if not accept:
+            self._acceptance.check(self._sources(finder, spaces))
         return self._composed(spaces, harness)
 
-    def kept(self, harness: str | None) -> Environment:
+    def kept(self, harness: str | None, writable: Writable, *, accept: bool) -> Environment:
         for _ in range(_MOST_TRIES):
             known = self._lock.read()
-            spaces, found = self._ordered(known)
+            finder, spaces = self._ordered(known)
+            reach = Reach.into(writable(self._composed(spaces, harness)))
+            self._refuse_writable_state(reach)
+            self._acceptance.settle(self._sources(finder, spaces), reach, accept=accept)
             spaces = list(map(self._with_copy, spaces))
-            if self._lock.add(known, found):
+            if self._lock.add(known, finder.locks({it.loaded.files.manifest.id: it.loaded.digest for it in spaces})):
                 return self._composed(spaces, harness)
         raise SpaceError("other processes change the lock of this spec again and again; try again")
 
-    def _ordered(self, known: Mapping[str, Locked]) -> tuple[list[Space], dict[str, Locked]]:
+    def _sources(self, finder: Finder, spaces: Sequence[Space]) -> list[Source]:
+        found = [Source(it.found.named, it.loaded.digest, it.loaded.linked, "", it.reference, it.way) for it in spaces]
+        return [*self._files, *finder.files, *found]
+
+    def _refuse_writable_state(self, reach: Reach) -> None:
+        """Raise `SpaceError` where an agent could change copies and records, which nothing could find out (Z11)."""
+        if reach.covers(self._named_home / "state"):
+            raise SpaceError(
+                "aspHome lies where the agent may write, so it could change what later turns run; "
+                "choose another aspHome or cwd, or other permissions"
+            )
+
+    def _ordered(self, known: Mapping[str, Locked]) -> tuple[Finder, list[Space]]:
         finder = Finder(self._asp_home, self._base, known)
-        spaces = ordered(self._references, self._base, finder.find, self._loaded)
-        return spaces, finder.locks({space.loaded.files.manifest.id: space.loaded.digest for space in spaces})
+        return finder, ordered(self._references, self._base, finder.find, self._loaded)
 
     def _loaded(self, found: Found) -> Loaded:
         source = found.directory
@@ -107,7 +146,7 @@ class _Sought:
             if self._state.is_relative_to(source):
                 raise SpaceError("aspHome is in it, so that it would hold its own copies; put one of them elsewhere")
             content = read_content(source)
-        return Loaded(read_space(content.kept), content.digest, source, source)
+        return Loaded(read_space(content.kept), content.digest, source, source, content.linked)
 
     def _with_copy(self, space: Space) -> Space:
         try:
@@ -130,11 +169,12 @@ def _absolute(path: str, what: str) -> Path:
     return real_path(path, what)
 
 
-def _target(directory: Path, name: str) -> Target:
-    content = read_standing(directory / "asp-targets.toml", LARGEST_TOML, "asp-targets.toml")
+def _target(directory: Path, name: str) -> tuple[Target, str]:
+    """A target, and the digest of the file that has it."""
+    content = read_standing(directory / _TARGETS, LARGEST_TOML, _TARGETS)
     if content is None:
-        raise SpaceError("the target's directory has no asp-targets.toml")
+        raise SpaceError(f"the target's directory has no {_TARGETS}")
     target = read_targets(content).get(name)
     if target is None:
-        raise SpaceError(f"asp-targets.toml has no target '{shown(name)}'; add it, or take another")
-    return target
+        raise SpaceError(f"{_TARGETS} has no target '{shown(name)}'; add it, or take another")
+    return target, hashlib.sha256(content).hexdigest()

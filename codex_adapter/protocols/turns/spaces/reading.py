@@ -15,7 +15,16 @@ import msgspec
 from codex_adapter.protocols.turns.regular import NotRegularError, TooLargeError, read_regular
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
 
-__all__ = ["LARGEST_TEXT", "LARGEST_TOML", "read_json", "read_standing", "read_text", "read_toml", "real_path"]
+__all__ = [
+    "LARGEST_TEXT",
+    "LARGEST_TOML",
+    "has_hard_links",
+    "read_json",
+    "read_standing",
+    "read_text",
+    "read_toml",
+    "real_path",
+]
 
 LARGEST_TEXT: Final = 1024 * 1024
 """Bytes of a file in another form than TOML."""
@@ -75,6 +84,14 @@ def read_standing(path: Path, limit: int, name: str) -> bytes | None:
         return None
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
+
+
+def has_hard_links(path: Path) -> bool:
+    """Whether the file that is found by this path, if any, has another name."""
+    try:
+        return path.stat().st_nlink > 1
+    except (OSError, ValueError):
+        return False
 
 
 def real_path(path: str | os.PathLike[str], name: str) -> Path:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from codex_adapter.protocols.turns.spaces.acceptance import Source
 from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
 from codex_adapter.protocols.turns.spaces.locks import Locked
 from codex_adapter.protocols.turns.spaces.manifests import read_tags
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, read_standing, real_path
+from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
 from codex_adapter.protocols.turns.spaces.references import OfRegistry, ThePath, parse_reference
 from codex_adapter.protocols.turns.spaces.versions import DEV, chosen, is_version
 
@@ -22,23 +24,29 @@ _MOST_NAMES: Final = 100_000
 class Found(NamedTuple):
     """Where a space is, and what it has to be.
 
-    `id` and `version` are those that it must have, where that is known; `digest` is that of a version that is locked.
+    `named` is the path by which it was looked up, which leads to `directory`, perhaps by links. `id` and `version` are
+    those that it must have, where that is known; `digest` is that of a version that is locked.
     """
 
     directory: Path
+    named: Path
     id: str | None = None
     version: str | None = None
     digest: str | None = None
 
 
 class Finder:
-    """Finds spaces for one spec; a reference that was locked, or found before, is found to be the same again (Z8)."""
+    """Finds spaces for one spec; a reference that was locked, or found before, is found to be the same again (Z8).
+
+    `files` are those in which versions were looked up.
+    """
 
     def __init__(self, asp_home: Path, project: Path | None, locked: Mapping[str, Locked]) -> None:
         self._registry = asp_home / "registry"
         self._project = project
         self._locked = locked
         self._versions: dict[str, Found] = {}
+        self.files: Final[list[Source]] = []
 
     def find(self, reference: str, base: Path | None) -> Found:
         """Where it is, `base` being the directory of what refers to it (Z3). Raises `SpaceError`."""
@@ -48,10 +56,10 @@ class Finder:
         if isinstance(meant, ThePath):
             if base is None and not meant.path.startswith("/"):
                 raise SpaceError("there is nothing that the path could be relative to; give an absolute one")
-            return Found(_real(Path(base or "/", meant.path)))
+            return _found(Path(base or "/", meant.path))
         if self._project is None:
             raise SpaceError("there is no target, so there is no project; give the directory by space:path:")
-        return Found(_real(self._project / "spaces" / meant.id), meant.id)
+        return _found(self._project / "spaces" / meant.id, meant.id)
 
     def locks(self, digests: Mapping[str, str]) -> dict[str, Locked]:
         """What each reference to a version in the registry came to, the digests given by ids (Z8)."""
@@ -65,19 +73,26 @@ class Finder:
         place = self._registry / meant.id
         locked = self._locked.get(reference)
         if locked is not None:
-            found = Found(_real(place / locked.version), meant.id, locked.version, locked.digest)
+            found = _found(place / locked.version, meant.id, locked.version, locked.digest)
         else:
-            version = chosen(meant.selector, _versions(place), lambda: _tags(place))
+            version = chosen(meant.selector, _versions(place), lambda: self._tags(place))
             if version == DEV and not os.path.lexists(place / DEV):
                 what = "no dev" if meant.selector else "no version that is no pre-release, and no dev"
                 raise SpaceError(f"the registry has {what} of this space; publish one, or change the reference")
-            found = Found(_real(place / version), meant.id, None if version == DEV else version)
+            found = _found(place / version, meant.id, None if version == DEV else version)
         self._versions[reference] = found
         return found
 
+    def _tags(self, place: Path) -> dict[str, str]:
+        file = place / "tags.toml"
+        content = read_standing(file, LARGEST_TOML, file.name)
+        digest = hashlib.sha256(content or b"").hexdigest()
+        self.files.append(Source(file, digest, has_hard_links(file), f"{file.name} of {place.name}"))
+        return {} if content is None else read_tags(content)
 
-def _real(path: Path) -> Path:
-    return real_path(path, "its directory")
+
+def _found(named: Path, id_: str | None = None, version: str | None = None, digest: str | None = None) -> Found:
+    return Found(real_path(named, "its directory"), named, id_, version, digest)
 
 
 def _versions(place: Path) -> frozenset[str]:
@@ -96,8 +111,3 @@ def _those_of_versions(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
             raise SpaceError(f"its directory in the registry has more than {_MOST_NAMES} names")
         if is_version(entry.name) and entry.is_dir():
             yield entry.name
-
-
-def _tags(place: Path) -> dict[str, str]:
-    content = read_standing(place / "tags.toml", LARGEST_TOML, "tags.toml")
-    return {} if content is None else read_tags(content)

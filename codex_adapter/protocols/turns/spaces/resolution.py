@@ -17,12 +17,16 @@ MOST_SPACES: Final = 200
 
 
 class Loaded(NamedTuple):
-    """What a space holds; its own references are relative to `source`, its users are given `directory`."""
+    """What a space holds; its own references are relative to `source`, its users are given `directory`.
+
+    `linked` is whether a file has hard links.
+    """
 
     files: SpaceFiles
     digest: str
     source: Path
     directory: Path
+    linked: bool = False
 
 
 class Space(NamedTuple):

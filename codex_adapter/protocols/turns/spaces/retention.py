@@ -61,6 +61,7 @@ def remove_unused(state: State) -> None:
 
 def _unneeded(state: State) -> Iterator[Path]:
     """What killed ones left, and copies; none of these where it cannot be known whether a lock names it."""
+    yield from _entries(state.root, TEMPORARY)
     yield from _entries(state.locks, TEMPORARY)
     yield from _entries(state.store, _ASIDE)
     unused = list(filter(_is_unused, _entries(state.store, _COPY)))

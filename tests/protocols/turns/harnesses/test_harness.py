@@ -329,3 +329,32 @@ async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> No
             await place.turn(session=SESSION)
         assert not (place.directory / "codex" / "config.toml").exists()
     await place.turn(session=SESSION)
+
+
+@pytest.mark.rule("Z11", "U10")
+@pytest.mark.parametrize("permissions", [None, "workspace-write", "read-only", "full"])
+def test_where_an_agent_may_write_is_told_where_something_confines_it(tmp_path: Path, permissions: Any) -> None:
+    place = Place(tmp_path)
+    (place.own / "config.toml").write_text("sandbox_workspace_write.exclude_slash_tmp = true\n")
+    asked = environment(permissions=permissions, env={"TMPDIR": "/of/space"})
+    found = CodexHarness(place.config).writable(asked, "/work", {"TMPDIR": "/of/turn"})
+    assert found == (() if permissions in ("read-only", "full") else ("/work", "/of/turn"))
+
+
+@pytest.mark.rule("U13", "Z11")
+def test_settings_of_the_user_that_the_agent_could_change_are_refused(tmp_path: Path) -> None:
+    harness = CodexHarness(Place(tmp_path).config)
+    with pytest.raises(TurnError, match=r"^CODEX_HOME lies where the agent may write"):
+        harness.writable(EMPTY, str(tmp_path), {})
+    assert harness.writable(environment(permissions="read-only"), str(tmp_path), {}) == ()
+
+
+@pytest.mark.rule("U9")
+@pytest.mark.parametrize("name", ["$(id)", "`id`", 'a"b', "a'b", "a\nb"])
+async def test_a_home_that_a_shell_would_read_otherwise_is_refused(tmp_path: Path, name: str) -> None:
+    place = Place(tmp_path)
+    place.directory = tmp_path / name
+    place.directory.mkdir()
+    with pytest.raises(TurnError, match=r"^the path of aspHome must have printable characters only, and none of "):
+        await place.turn()
+    assert not (tmp_path / "facts").exists()

@@ -39,7 +39,7 @@ servers = st.lists(
 
 def settings(asked: Environment, own: OwnHome = NONE, *, home: str = "/codex", **fields: Any) -> dict[str, Any]:
     """The settings that an environment comes to."""
-    files = materials(asked, own, "openai", home=Path(home), **{"cwd": "/work", "hidden": (), **fields})
+    files = materials(asked, own, "openai", home=Path(home), **{"hidden": (), **fields})
     return tomllib.loads(files["config.toml"].decode())
 
 
@@ -62,12 +62,11 @@ def test_trust_is_given_for_a_file_of_any_path(name: str) -> None:
 
 
 def test_an_empty_environment_has_settings_alone() -> None:
-    files = materials(EMPTY, NONE, "openai", home=Path("/codex"), cwd="/work", hidden=())
+    files = materials(EMPTY, NONE, "openai", home=Path("/codex"), hidden=())
     assert list(files) == ["config.toml"]
     assert settings(EMPTY) == {
         "model_provider": "openai",
         "cli_auth_credentials_store": "file",
-        "projects": {"/work": {"trust_level": "untrusted"}},
         "skills": {"bundled": {"enabled": False}},
     }
 
@@ -91,7 +90,7 @@ def test_a_server_by_its_address_has_no_command() -> None:
 
 def test_the_agent_is_told_of_instructions_and_servers() -> None:
     asked = environment(instructions="Be brief.\n", servers=(a_server(), a_server(name="two")), hooks=(a_hook(),))
-    files = materials(asked, NONE, "openai", home=Path("/codex"), cwd="/work", hidden=())
+    files = materials(asked, NONE, "openai", home=Path("/codex"), hidden=())
     text = files["AGENTS.md"].decode()
     assert text.startswith("Be brief.\n\n# MCP servers\n")
     assert "`one`, `two`" in text
@@ -104,7 +103,6 @@ def test_variables_of_the_environment_are_not_for_servers() -> None:
         NONE,
         "openai",
         home=Path("/c"),
-        cwd="/work",
         hidden=(),
     )
     assert b"secret" not in b"".join(files.values())
@@ -127,10 +125,3 @@ def test_skills_of_the_home_directory_are_found_behind_links_and_in_circles(tmp_
     assert sorted(found) == [skills / "linked" / "SKILL.md", skills / "one" / "deep" / "SKILL.md"]
     assert foreign_skills({"HOME": str(elsewhere)}) == ()
     assert foreign_skills({}) == ()
-
-
-def test_the_project_in_cwd_is_not_trusted_by_whichever_path_the_cli_knows_it(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "link").symlink_to("work")
-    found = settings(EMPTY, cwd=str(tmp_path / "link"))["projects"]
-    assert found == {str(tmp_path / name): {"trust_level": "untrusted"} for name in ("link", "work")}

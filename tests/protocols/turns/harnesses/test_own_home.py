@@ -9,6 +9,7 @@ import pytest
 
 from codex_adapter.protocols.turns.harness import TurnError
 from codex_adapter.protocols.turns.harnesses.codex.own_home import read_own_home
+from codex_adapter.protocols.turns.spaces.reach import Reach
 
 pytestmark = pytest.mark.rule("U9")
 
@@ -69,6 +70,78 @@ def test_a_home_that_is_named_and_is_not_there_is_refused(tmp_path: Path, name: 
     (tmp_path / "file").touch()
     with pytest.raises(TurnError, match="is no directory"):
         read_own_home({"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / name)})
+
+
+@pytest.mark.rule("U13", "Z11")
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("", ("/tmp", "/scratch")),
+        ("sandbox_workspace_write = 1", ("/tmp", "/scratch")),
+        ("sandbox_workspace_write.exclude_slash_tmp = true", ("/scratch",)),
+        ("sandbox_workspace_write.exclude_tmpdir_env_var = true", ("/tmp",)),
+        (
+            'sandbox_workspace_write = { exclude_slash_tmp = true, writable_roots = ["/a", "/b"] }',
+            ("/scratch", "/a", "/b"),
+        ),
+    ],
+)
+def test_the_directories_that_the_sandbox_leaves_open_are_known(
+    tmp_path: Path, config: str, expected: tuple[str, ...]
+) -> None:
+    assert read_own_home(write(tmp_path, config)).writable({"TMPDIR": "/scratch"}) == expected
+
+
+@pytest.mark.rule("U13", "Z11")
+@pytest.mark.parametrize("root", ['"relative"', '""', "1"])
+def test_a_directory_that_counts_from_elsewhere_in_each_conversation_is_refused(tmp_path: Path, root: str) -> None:
+    own = read_own_home(write(tmp_path, f"sandbox_workspace_write.writable_roots = [{root}]"))
+    with pytest.raises(TurnError, match=r"sandbox_workspace_write\.writable_roots .* write it in full"):
+        own.writable({})
+
+
+@pytest.mark.rule("U13", "Z11")
+@pytest.mark.parametrize("line", ["TMPDIR=/x", "export TMPDIR = '/x'", "A=1\n\tTMPDIR=x"])
+@pytest.mark.fault("turns", "the .env of CODEX_HOME has a TMPDIR", "a turn that may write there is refused")
+def test_a_temporary_directory_that_only_the_cli_would_know_is_refused(tmp_path: Path, line: str) -> None:
+    env = write(tmp_path, "")
+    (tmp_path / ".env").write_text(f"{line}\n")
+    with pytest.raises(TurnError, match=r"^the \.env of the Codex CLI, in CODEX_HOME, names TMPDIR; "):
+        read_own_home(env).writable({})
+    write(tmp_path, "sandbox_workspace_write.exclude_tmpdir_env_var = true")
+    assert read_own_home(env).writable({}) == ("/tmp",)
+    write(tmp_path, "")
+    (tmp_path / ".env").write_text("MY_TMPDIR=x\n")
+    assert read_own_home(env).writable({}) == ("/tmp",)
+    (tmp_path / ".env").unlink()
+    (tmp_path / ".env").mkdir()
+    with pytest.raises(TurnError, match=r"^the \.env .* cannot be read; correct it"):
+        read_own_home(env).writable({})
+
+
+@pytest.mark.rule("U13", "Z11")
+@pytest.mark.parametrize("name", ["config.toml", ".env", "auth.json"])
+@pytest.mark.fault(
+    "turns", "a file of CODEX_HOME is a link to where the agent may write", "the turn is refused before it starts"
+)
+def test_a_file_that_the_agent_could_change_by_another_name_is_refused(tmp_path: Path, name: str) -> None:
+    home, work, aside = tmp_path / "home", tmp_path / "work", tmp_path / "aside"
+    for directory in (home, work, aside):
+        directory.mkdir()
+    (work / name).touch()
+    reach = Reach.into([work])
+    own = read_own_home({"CODEX_HOME": str(home)})
+    own.refuse_within(reach)
+    (aside / name).symlink_to(work / name)
+    (home / name).symlink_to(aside / name)
+    with pytest.raises(TurnError, match=f"^{name} of CODEX_HOME lies where the agent may write, "):
+        own.refuse_within(reach)
+    (home / name).unlink()
+    (home / name).hardlink_to(work / name)
+    with pytest.raises(TurnError, match=f"^{name} of CODEX_HOME has a hard link, .*; put a copy there"):
+        own.refuse_within(reach)
+    (work / name).unlink()
+    own.refuse_within(reach)
 
 
 def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:

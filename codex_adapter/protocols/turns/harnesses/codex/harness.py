@@ -11,6 +11,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
+from codex_adapter.file_systems import work_through
 from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
 from codex_adapter.protocols.turns.harnesses.codex.attachments import link_images, sort_attachments
 from codex_adapter.protocols.turns.harnesses.codex.failures import SESSION_NOT_FOUND, failure
@@ -19,6 +20,8 @@ from codex_adapter.protocols.turns.harnesses.codex.installed import Installation
 from codex_adapter.protocols.turns.harnesses.codex.materials import foreign_skills, materials, told_digest
 from codex_adapter.protocols.turns.harnesses.codex.own_home import OwnHome, read_own_home
 from codex_adapter.protocols.turns.harnesses.codex.releases import REPLACES_INSTRUCTIONS, check_release, lacking
+from codex_adapter.protocols.turns.spaces import Environment
+from codex_adapter.protocols.turns.spaces.reach import Reach
 from codex_adapter.protocols.turns.wire import AgentSpacesError
 
 __all__ = ["CodexHarness"]
@@ -74,6 +77,15 @@ class CodexHarness:
         names = listed if chosen is None else (chosen, *listed)
         return tuple(dict.fromkeys(f"{own.provider_name}/{name}" for name in names))
 
+    def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what the sandbox of `workspace-write` leaves open, by the user's settings too (U10)."""
+        if _SANDBOXES[environment.permissions] != "workspace-write":
+            return ()
+        own = read_own_home(self._environ())
+        roots = (cwd, *own.writable({**self._environ(), **environment.env, **env}))
+        own.refuse_within(Reach.into(roots))
+        return roots
+
     @asynccontextmanager
     async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
         """The run of a turn (U9, U10). Raises `TurnError` before anything is started, OSError, and as runs do."""
@@ -81,7 +93,7 @@ class CodexHarness:
         installed = await self._installation.find(given)
         home = Home(turn.directory)
         with home.held():
-            request = await trio.to_thread.run_sync(self._prepare, turn, given, installed, home)
+            request = await work_through(self._prepare, turn, given, installed, home)
             async with open_run(request, config=_masking(self._config, turn)) as run:
                 yield run
 
@@ -101,17 +113,15 @@ class CodexHarness:
     def _prepare(self, turn: HarnessTurn, given: Mapping[str, str], installed: Installed, home: Home) -> RunRequest:
         """All that comes before the start, checks first. Blocks."""
         environment = turn.environment
-        if not str(home.path).isprintable():
-            raise TurnError("the path of aspHome must have printable characters only")
+        if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
+            raise TurnError("the path of aspHome must have printable characters only, and none of $ ` \" '")
         attachments = sort_attachments(turn.attachments)
         check_release(installed, turn, attachments)
         _check_session(turn, home, installed)
         own = read_own_home(self._environ())
         model = self._model(turn, own)
         environ = {**self._environ(), **given}
-        files = materials(
-            environment, own, model.provider, home=home.path, cwd=turn.cwd, hidden=foreign_skills(environ)
-        )
+        files = materials(environment, own, model.provider, home=home.path, hidden=foreign_skills(environ))
         home.furnish(files, environment.skills, own.logins(model.provider, environ))
         if turn.session is None:
             home.begin(told_digest(environment))

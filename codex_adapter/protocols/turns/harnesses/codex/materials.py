@@ -23,18 +23,16 @@ _MOST_FOREIGN: Final = 1000
 
 
 def materials(
-    environment: Environment, own: OwnHome, provider: str, *, home: Path, cwd: str, hidden: Sequence[Path]
+    environment: Environment, own: OwnHome, provider: str, *, home: Path, hidden: Sequence[Path]
 ) -> dict[str, bytes]:
     """The files of a CODEX_HOME at `home`, which has no links in its path, by their names (U9).
 
-    `cwd` is where the agent works, `hidden` are skills that are none of the environment's. Raises `TurnError` for a
+    `hidden` are skills that are none of the environment's. Raises `TurnError` for a
     hook that cannot be had.
     """
     settings: dict[str, Any] = {**own.settings, "model_provider": provider}
     # A login that the CLI renews must come back to where it is from, and not into a keyring.
     settings["cli_auth_credentials_store"] = "file"
-    # Whom nobody has distrusted, the CLI trusts for good as soon as it may write there.
-    settings["projects"] = {path: {"trust_level": "untrusted"} for path in {cwd, os.path.realpath(cwd)}}
     settings["skills"] = {"bundled": {"enabled": False}}
     if hidden:
         settings["skills"]["config"] = [{"path": str(path), "enabled": False} for path in hidden]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from codex_adapter.protocols.turns.harness import TurnError
 from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
+from codex_adapter.protocols.turns.spaces.reach import Reach
 
 __all__ = ["OwnHome", "read_own_home"]
 
 _OPENAI: Final = "openai"
 _LARGEST: Final = 4 * 1024 * 1024
+_FILES: Final = ("config.toml", ".env", "auth.json")
+_TMPDIR: Final = re.compile(rb"\bTMPDIR\b")
 _TAKEN: Final = frozenset(
     {
         # how a model is reached
@@ -57,6 +62,60 @@ class OwnHome(NamedTuple):
         if not env.get("CODEX_API_KEY") and (provider == _OPENAI or self._asks_for_login(provider)):
             names.append("auth.json")
         return tuple(path for name in names if (path := self.directory / name).is_file())
+
+    def refuse_within(self, reach: Reach) -> None:
+        """Raise `TurnError` where an agent with this reach could change the home or a file of it (U13).
+
+        Nothing tells where the other names of a file are, so a file with several is refused as well.
+        """
+        if self.directory is None:
+            return
+        for path in (self.directory, *(self.directory / name for name in _FILES)):
+            if reach.covers(path):
+                what = "CODEX_HOME" if path == self.directory else f"{path.name} of CODEX_HOME"
+                raise TurnError(
+                    f"{what} lies where the agent may write, so it could change what later turns obey; choose another "
+                    "CODEX_HOME or cwd, or other permissions"
+                )
+            if path.is_file() and path.stat().st_nlink > 1:
+                raise TurnError(
+                    f"{path.name} of CODEX_HOME has a hard link, by which the agent might change it; put a copy there"
+                )
+
+    def writable(self, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Return where commands may write besides their own directory; `env` is the environment of the turn (U10, U13).
+
+        Raises `TurnError` for a path that counts from where the settings are, which is elsewhere in each conversation,
+        and for a `.env` with TMPDIR, which the CLI takes in place of the one in `env`.
+        """
+        settings = self.settings.get("sandbox_workspace_write")
+        settings = settings if isinstance(settings, dict) else {}
+        temporary = env.get("TMPDIR", "")
+        roots = [] if settings.get("exclude_slash_tmp") is True else ["/tmp"]  # noqa: S108 - what the CLI opens
+        if settings.get("exclude_tmpdir_env_var") is not True:
+            self._refuse_tmpdir()
+            if temporary.startswith("/"):
+                roots.append(temporary)
+        more = settings.get("writable_roots")
+        for root in more if isinstance(more, list) else ():
+            path = os.path.expanduser(root) if isinstance(root, str) else ""  # noqa: PTH111 - a text, whatever it holds
+            if not path.startswith("/"):
+                raise TurnError(
+                    "sandbox_workspace_write.writable_roots in the config.toml of the Codex CLI has a path that is not "
+                    "absolute; write it in full"
+                )
+            roots.append(path)
+        return tuple(roots)
+
+    def _refuse_tmpdir(self) -> None:
+        try:
+            content = b"" if self.directory is None else read_regular(self.directory / ".env", _LARGEST)
+        except FileNotFoundError:
+            return
+        except (OSError, NotRegularError):
+            raise TurnError("the .env of the Codex CLI, in CODEX_HOME, cannot be read; correct it") from None
+        if _TMPDIR.search(content):
+            raise TurnError("the .env of the Codex CLI, in CODEX_HOME, names TMPDIR; set TMPDIR in the environment")
 
     def _asks_for_login(self, provider: str) -> bool:
         providers = self.settings.get("model_providers")

@@ -1,0 +1,123 @@
+"""Remember what agents could have changed, and refuse it once it is not as it was accepted (Z11)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from codex_adapter.protocols.turns.spaces.content import is_utf8
+from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
+from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.protocols.turns.spaces.reading import read_json, read_standing
+from codex_adapter.protocols.turns.spaces.state import State
+
+__all__ = ["Acceptance", "Source"]
+
+_LARGEST: Final = 64 * 1024 * 1024
+_HOW: Final = "look at it, then accept it with acceptChangedSpaces"
+_CHANGED: Final = f"it lies where agents may write, and it changed since it was accepted; {_HOW}"
+_NEW: Final = f"it lies where an agent of an earlier turn could write, and it was never accepted; {_HOW}"
+_LINKED: Final = f"it has hard links, by which an agent could change it, and it was never accepted; {_HOW}"
+
+
+class Source(NamedTuple):
+    """A file or a directory that gives power to an agent, as it was read.
+
+    `path` is the one by which it was looked up, links and all. `linked` is whether there are hard links to what was
+    read, which may lie where an agent may write. `reference` and `way` lead to a space; a file has none
+    and is called by its `name`.
+    """
+
+    path: Path
+    digest: str
+    linked: bool
+    name: str = ""
+    reference: str | None = None
+    way: tuple[str, ...] = ()
+
+
+class _Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    schema: Literal[1]
+    roots: tuple[str, ...] = ()
+    sources: dict[str, str] = {}
+
+
+class Acceptance:
+    """The record of one `aspHome`: where its turns let agents write, and which content was accepted there."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._path = state.root / "accepted.json"
+
+    def check(self, sources: Sequence[Source]) -> None:
+        """Refuse what an agent could have changed and nobody accepted; writes nothing. Raises `SpaceError` (Z11)."""
+        self._next(self._read(), sources, Reach(()), accept=False)
+
+    def settle(self, sources: Sequence[Source], reach: Reach, *, accept: bool) -> None:
+        """Do the same before a turn whose agent has this reach, and note what it comes to. Raises `SpaceError` (Z11).
+
+        The content of `sources` has been read before: an agent of another turn starts after its reach was noted.
+        """
+        known = self._read()
+        if self._next(known, sources, reach, accept=accept) == known:
+            return
+        with self._state.for_ourselves():
+            new = self._next(self._read(), sources, reach, accept=accept)
+            self._state.write_whole(self._path, msgspec.json.encode(new) + b"\n")
+
+    def _next(self, known: _Accepted, sources: Iterable[Source], reach: Reach, *, accept: bool) -> _Accepted:
+        before = Reach(map(Path, known.roots))
+        accepted = dict(known.sources)
+        refused: list[tuple[Source, str]] = []
+        for source in sources:
+            key = os.fsencode(source.path).decode(errors="backslashreplace")
+            digest = known.sources.get(key)
+            if digest == source.digest:
+                continue
+            problem = _CHANGED if digest is not None else self._unseen(source, before)
+            if problem is None or accept:
+                if problem is not None or reach.covers(source.path) or (source.linked and reach.roots):
+                    accepted[key] = source.digest
+            else:
+                refused.append((source, problem))
+        if refused:
+            raise _refusal(refused)
+        roots = [*known.roots, *(_text(root) for root in reach.roots if not _has(before.roots, root))]
+        return _Accepted(schema=1, roots=tuple(roots), sources=accepted)
+
+    @staticmethod
+    def _unseen(source: Source, before: Reach) -> str | None:
+        """Say why content that was never noted is refused, None where no agent could have changed it."""
+        if before.covers(source.path):
+            return _NEW
+        return _LINKED if source.linked and before.roots else None
+
+    def _read(self) -> _Accepted:
+        name = "aspHome: state/accepted.json"
+        content = read_standing(self._path, _LARGEST, name)
+        return _Accepted(schema=1) if content is None else read_json(content, _Accepted, name)
+
+
+def _refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
+    """Name all of it: they are accepted together."""
+    (first, problem), *others = refused
+    if others:
+        names = ", ".join(shown(source.reference or source.name) for source, _ in others)
+        problem = f"{problem}; look at these as well: {names}"
+    if first.reference is None:
+        return SpaceError(f"{first.name}: {problem}")
+    return SpaceError(problem, first.reference, first.way)
+
+
+def _text(root: Path) -> str:
+    if not is_utf8(str(root)):
+        raise SpaceError("a directory in which the agent may write has a path that is not UTF-8; rename it")
+    return str(root)
+
+
+def _has(roots: Iterable[Path], root: Path) -> bool:
+    return any(root.is_relative_to(known) for known in roots)
