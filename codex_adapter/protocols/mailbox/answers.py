@@ -1,4 +1,4 @@
-"""Whoever of ours answers an outbox: a run of the agent, or a command of the user's own (I17)."""
+"""Answer an outbox by a run of the agent, or by a command of the user's own (I17)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from codex_adapter.asking import Asking, OpenRun
 from codex_adapter.protocols.mailbox.places import MailboxError
 from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
 from codex_adapter.records import encode_completion, encode_events
-from codex_adapter.workspace import Workspace, WorkspaceError, run_command
+from codex_adapter.workspace import Containment, Workspace, WorkspaceError, outside_environment, run_command
 
 __all__ = ["AgentAnswers", "AnswerFailed", "Answerer", "CommandAnswers"]
 
-_HELD: Final = {"agent_api.exec.non_interactive": True, "backend.codex.exec.sandbox_mode": "read-only"}
-"""Whatever it changes or runs is a command of its answer."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OURS: Final = "CODEX_ADAPTER_"
 _LAST_WORDS: Final = 1000
@@ -45,8 +43,11 @@ class Answerer(Protocol):
 
     kind: Literal["codex", "command"]
 
-    async def answer(self, outbox: Path, journal: Path) -> bytes:
-        """The answer to an outbox. Raises `AnswerFailed`, and `MailboxError` where `journal` cannot be written."""
+    async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
+        """Return the answer to an outbox; nothing in `workspace` steers what gives it.
+
+        Raises `AnswerFailed`, and `MailboxError` where `journal` cannot be written.
+        """
 
     def cancel(self) -> None:
         """End what is under way in order."""
@@ -63,25 +64,14 @@ class AgentAnswers:
     def __init__(self, open_run: OpenRun, request: RunRequest) -> None:
         self._asking = Asking(open_run)
         self._request = request
+        self.cancel = self._asking.cancel
+        self.kill = self._asking.kill
 
-    def cancel(self) -> None:
-        """End the run under way in order."""
-        self._asking.cancel()
-
-    def kill(self) -> None:
-        """End it at once."""
-        self._asking.kill()
-
-    async def answer(self, outbox: Path, journal: Path) -> bytes:
+    async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
         """As `Answerer.answer`."""
-        request = replace(
-            self._request,
-            prompt=outbox.read_text(encoding="utf-8"),
-            working_dir=str(outbox.parent),
-            extensions={**self._request.extensions, **_HELD},
-        )
+        request = replace(self._request, prompt=outbox.read_text(encoding="utf-8"))
         with _Journal(journal) as records:
-            outcome, text = await self._asking.ask(request, records.write)
+            outcome, text = await self._asking.ask(request, records.write, workspace)
             records.end(outcome)
         if not isinstance(outcome, Completion):
             raise AnswerFailed(str(outcome), outcome)
@@ -141,6 +131,8 @@ class CommandAnswers:
     def __init__(self, command: str, *, timeout: float | None = None) -> None:
         self._command = command
         self._timeout = math.inf if timeout is None else timeout
+        # The user's own command may be ssh, which a user namespace hinders.
+        self._containment = Containment(strongest="guard")
         self._scope = trio.CancelScope()
 
     def cancel(self) -> None:
@@ -149,7 +141,7 @@ class CommandAnswers:
 
     kill = cancel
 
-    async def answer(self, outbox: Path, journal: Path) -> bytes:
+    async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
         """As `Answerer.answer`."""
         with trio.CancelScope() as self._scope:
             try:
@@ -157,10 +149,11 @@ class CommandAnswers:
                     ran = await run_command(
                         here,
                         f"exec <{shlex.quote(str(outbox))}\n{self._command}",
-                        env=_environment(os.environ),
+                        env=_environment(outside_environment(os.environ, workspace)),
                         timeout=self._timeout,
                         sandbox=None,
                         keep=2 * MOST_ANSWER_BYTES + 2,
+                        containment=self._containment,
                     )
             except FileNotFoundError:
                 raise AnswerFailed("the working directory is gone; change to another one") from None

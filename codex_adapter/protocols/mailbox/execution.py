@@ -42,16 +42,18 @@ _STOPPED: Final = "was killed, since this agent was asked to stop"
 
 
 class Execution:
-    """Carries out one command after another; commands run in `sandbox` where there is one.
+    """Carry out one command after another; commands run in `sandbox` where there is one, held by `containment`.
 
     Failures are results: whoever asked is told of them.
     """
 
-    def __init__(self, workspace: Workspace, sandbox: Sandbox | None, *, network: bool) -> None:
+    def __init__(
+        self, workspace: Workspace, sandbox: Sandbox | None, *, network: bool, containment: Containment | None = None
+    ) -> None:
         self.workspace: Final = workspace
         self._sandbox = sandbox
         self._network = network
-        self._containment = Containment()
+        self._containment = containment or Containment()
         self._under_way = trio.CancelScope()
 
     def stop(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 from typing import Final, TypeAlias
 
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing, Scan
@@ -31,7 +32,12 @@ __all__ = ["read_answer", "unclosed"]
 
 _Found: TypeAlias = Block | LooseClosing
 _ENCODINGS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_OUTBOX: Final = f"=== PROTOCOL ===\n{INSTRUCTIONS}\n"
+_SIGNS: Final = re.compile(r"[\W_]+")
+_PROTOCOL: Final = _SIGNS.sub("", INSTRUCTIONS).casefold()
+_OUTBOX: Final = (f"protocol{_PROTOCOL}", f"{_PROTOCOL}context")
+"""The section in small letters and digits, with the heading before or behind it."""
+_WORD: Final = "start_line"
+"""A word of the section, by which most answers are told apart from it at once."""
 _NOTHING: Final = "no command was found; each begins with its tag, in capitals, on a line of its own"
 
 
@@ -84,11 +90,16 @@ def _text(data: bytes) -> str:
 
 def _without_outbox(text: str) -> str:
     """The text. Raises `_RefusedError` where somebody saved the question with it, whose examples would be commands."""
-    place = text.find(_OUTBOX)
+    if _WORD not in text:
+        return text
+    letters = _SIGNS.sub("", text).casefold()
+    place = min((place for place in map(letters.find, _OUTBOX) if place >= 0), default=-1)
     if place < 0:
         return text
+    letters_to = accumulate(len(_SIGNS.sub("", line).casefold()) for line in text.split("\n"))
+    line = 1 + sum(1 for _ in takewhile(lambda letters_so_far: letters_so_far <= place, letters_to))
     why = "the answer has the text of an outbox in it, whose examples are no commands; save what the model said alone"
-    raise _RefusedError(why, text.count("\n", 0, place) + 1)
+    raise _RefusedError(why, line)
 
 
 def _bounded(parts: Iterable[_Found]) -> list[_Found]:

@@ -14,9 +14,9 @@ from codex_adapter.protocols.mailbox.places import MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
 from codex_adapter.protocols.mailbox.wire import SessionState
-from codex_adapter.workspace import Sandbox, Workspace, WorkspaceError
+from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, default_hidden
 
-__all__ = ["begin_session", "end_session", "open_session", "sessions"]
+__all__ = ["begin_session", "end_session", "open_session", "sessions", "workspace_of"]
 
 
 @contextmanager
@@ -28,14 +28,15 @@ def begin_session(
     *,
     sandbox: Sandbox | None,
     network: bool = False,
+    containment: Containment | None = None,
     clock: Clock = utc_now,
 ) -> Iterator[Session]:
     """A new session for `task`, in `workspace`, which is an existing directory.
 
-    Commands run in `sandbox` where there is one; `network` gives them network there. Raises `MailboxRefusal`
-    and other `MailboxError`, and `WorkspaceError` where the workspace cannot be had.
+    Commands run in `sandbox` where there is one; `network` gives them network there; `containment` holds them. Raises
+    `MailboxRefusal` and other `MailboxError`, and `WorkspaceError` where the workspace cannot be had.
     """
-    with Workspace(workspace) as files:
+    with Workspace(workspace, hidden=_hidden(sandbox)) as files:
         root = os.path.realpath(files.root)
         _require_apart(places, root)
         if not _is_text(root):
@@ -47,7 +48,8 @@ def begin_session(
             _require_empty(places)
             state = states.begin(task, Settings(root))
             for_session(state.session_id)
-            yield Session(places, states, state, Execution(files, sandbox, network=network), observe)
+            execution = Execution(files, sandbox, network=network, containment=containment)
+            yield Session(places, states, state, execution, observe)
 
 
 @contextmanager
@@ -59,6 +61,7 @@ def open_session(
     workspace: str | os.PathLike[str] | None = None,
     sandbox: Sandbox | None,
     network: bool = False,
+    containment: Containment | None = None,
     clock: Clock = utc_now,
 ) -> Iterator[Session]:
     """A session that is there: by its id, or the one that is not complete. As `begin_session`.
@@ -70,7 +73,7 @@ def open_session(
     root = states.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
         raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
-    with places.locked() as for_session, Workspace(root) as files:
+    with places.locked() as for_session, Workspace(root, hidden=_hidden(sandbox)) as files:
         if os.path.realpath(root) != root:
             told = f"the path of the workspace of session {state.session_id} has become a link; move the workspace back"
             raise MailboxRefusal(told)
@@ -78,7 +81,8 @@ def open_session(
         for_session(state.session_id)
         # Whoever had the lock before may have gone on with it.
         state = states.load(state.session_id)
-        yield Session(places, states, state, Execution(files, sandbox, network=network), observe)
+        execution = Execution(files, sandbox, network=network, containment=containment)
+        yield Session(places, states, state, execution, observe)
 
 
 def end_session(places: Places, session: str | None, *, clock: Clock = utc_now) -> SessionState:
@@ -93,6 +97,16 @@ def sessions(places: Places) -> list[SessionState]:
     """All sessions of a mailbox, the oldest first. Raises `MailboxError`."""
     places.require()
     return States(places).all()
+
+
+def workspace_of(places: Places, session: str | None) -> str:
+    """Return the workspace of a session, chosen as by `open_session`. Raises `MailboxError`."""
+    states = States(places)
+    return states.settings(_chosen(places, states, session).session_id).workspace
+
+
+def _hidden(sandbox: Sandbox | None) -> tuple[str, ...]:
+    return default_hidden(os.environ) if sandbox is None else sandbox.hidden
 
 
 def _chosen(places: Places, states: States, session: str | None) -> SessionState:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+from typing_extensions import override
 
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
@@ -46,6 +47,11 @@ class Outbox(msgspec.Struct, frozen=True, kw_only=True):
     listing: Listing
     results: Sequence[CommandResult] = ()
     requested: Sequence[Requested] = ()
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "Outbox(...)"
 
 
 def write_outbox(outbox: Outbox) -> str:

@@ -64,6 +64,11 @@ class Session:
         self._stopped = False
 
     @property
+    def workspace(self) -> str:
+        """The path of the workspace."""
+        return self._execution.workspace.root
+
+    @property
     def outbox(self) -> Path:
         """The last outbox."""
         return self._places.outbox_file(self.state.session_id, self.state.sequence_number)

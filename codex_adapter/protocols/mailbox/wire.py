@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final, TypeAlias
 
 import msgspec
+from typing_extensions import override
 
 __all__ = [
     "ANSWER",
@@ -124,3 +125,8 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     updated_at: str
     last_results: tuple[CommandResult, ...] = ()
     read_file_requests: tuple[str, ...] = ()
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "SessionState(...)"

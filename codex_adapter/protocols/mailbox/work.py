@@ -91,7 +91,7 @@ class MailboxWork:
         if self._empty == _MOST_EMPTY:
             raise AnswerFailed(f"{_MOST_EMPTY} answers in a row had no command that could be read")
         journal = self._places.journal_file(state.session_id, state.sequence_number)
-        answer = await answerer.answer(self._session.outbox, journal)
+        answer = await answerer.answer(self._session.outbox, journal, self._session.workspace)
         if not self._stopped:
             write_whole(self._free(self._session.outbox.stem), answer)
 

@@ -13,7 +13,7 @@ import trio
 from codex_adapter import AdapterError, Gateway, RunRequest
 from codex_adapter.protocols.supervisor import wire
 from codex_adapter.protocols.supervisor.hosted import HostedRun
-from codex_adapter.protocols.supervisor.journal import Journal, JournalFile, cannot_be_kept
+from codex_adapter.protocols.supervisor.journal import Journal
 from codex_adapter.protocols.supervisor.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -150,19 +150,19 @@ class Daemon:
             raise Fault(INVALID_PARAMS, "runId is that of a live run; give another one, or none")
         try:
             request = read_request(params.request)
-            journal = self._new_journal(run_id)
         except AdapterError as error:
             raise refused(error) from None
         slot = self._slots.claim()
         if slot is None:
-            if journal is not None:
-                journal.withdraw()
             raise Fault(RUN_REFUSED, "as many runs are live as may be", {"kind": "too_many_runs"})
+        journal = None if self._settings.journal is None else self._settings.journal.file(run_id)
         run = HostedRun(run_id, params.agent_kind, slot=slot, outbox=self.outbox, journal=journal, credit=params.credit)
         self._runs[run_id] = run
         self._nursery.start_soon(self._carry, run, request)
         taken_up()
         await run.settled.wait()
+        if run.is_known:
+            raise Fault(INVALID_PARAMS, "runId is that of a run in the journal; give another one, or none")
         if run.refusal is not None:
             raise refused(run.refusal)
         return wire.StartResult(run_id=run_id)
@@ -171,16 +171,6 @@ class Daemon:
         await run.carry(self._gateway, request)
         del self._runs[run.run_id]
         self._run_ended.unpark_all()
-
-    def _new_journal(self, run_id: str) -> JournalFile | None:
-        if self._settings.journal is None:
-            return None
-        try:
-            return self._settings.journal.create(run_id)
-        except FileExistsError:
-            raise Fault(INVALID_PARAMS, "runId is that of a run in the journal; give another one, or none") from None
-        except OSError:
-            raise cannot_be_kept() from None
 
     async def _cancel(self, params: wire.CancelParams, _: Callable[[], None]) -> wire.Affected:
         return self._affect(params.run_id, HostedRun.kill if params.kill else HostedRun.cancel)

@@ -14,6 +14,7 @@ from codex_adapter import (
     Completion,
     Event,
     Gateway,
+    InvalidRequestError,
     RunCancelled,
     RunHandle,
     RunRequest,
@@ -34,7 +35,8 @@ _log = logging.getLogger("codex_adapter")
 class HostedRun:
     """A run of the daemon; `carry` is its task, everything else may be called at any time.
 
-    `settled` is set once it is accepted or refused: then `refusal` says why (J8).
+    `settled` is set once it is accepted or refused: then `refusal` is why (J8), and `is_known` whether the journal has
+    a run of this id already.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class HostedRun:
         self.run_id = run_id
         self.settled = trio.Event()
         self.refusal: AdapterError | None = None
+        self.is_known = False
         self._agent_kind = agent_kind
         self._slot = slot
         self._outbox = outbox
@@ -83,6 +86,8 @@ class HostedRun:
         """End it (K3)."""
         self._ending = True
         self._wake()
+        if self._journal is not None:
+            self._journal.hurry()
         if self._run is None:
             self._opening.cancel()
         else:
@@ -123,13 +128,14 @@ class HostedRun:
             await self._complete(outcome)
         elif isinstance(outcome, AdapterError):
             self.refusal = outcome
-            self.settled.set()
         if self._journal is not None:
             if self.refusal is None:
-                self._journal.close()
+                await self._journal.close()
             else:
-                self._journal.withdraw()
+                await self._journal.withdraw()
         self._slot.release()
+        # Only now: after a refusal the id and the slot are free, and no journal is left.
+        self.settled.set()
 
     def _wake(self) -> None:
         self._credited.set()
@@ -137,6 +143,8 @@ class HostedRun:
 
     async def _run_through(self, gateway: Gateway, request: RunRequest) -> Completion | AdapterError:
         with self._opening:
+            if self._journal is not None:
+                await self._create(self._journal)
             if not self._slot.granted.is_set():
                 await gateway.check(self._agent_kind, request)
                 self.settled.set()
@@ -148,9 +156,6 @@ class HostedRun:
                 await self._announced.wait()
                 await self._forward(run)
                 return await run.wait_completed()
-        if not self.settled.is_set():
-            # What could not be run is refused, also when it is cancelled before anybody has tried.
-            await gateway.check(self._agent_kind, request)
         return RunCancelled("cancelled")
 
     async def _forward(self, run: RunHandle) -> None:
@@ -214,16 +219,25 @@ class HostedRun:
         record = encode_completion(self._next_seq, outcome)
         if self._journal is not None:
             try:
-                await self._append(self._journal, record)
+                # Closed before it waits for the supervisor: so many may end at once that they could not all be open.
+                await self._append(self._journal, record, last=True)
             except BackendError as error:
                 record = encode_completion(self._next_seq, error)
-            # Before it waits for the supervisor: so many may end at once that their files could not all be open.
-            self._journal.close()
+                await self._journal.close()
         self._waits_for = "supervisor"
         await self._outbox.send([RunCompleted.of(self.run_id, self._next_seq, record)])
 
-    async def _append(self, journal: JournalFile, records: bytes) -> None:
+    async def _create(self, journal: JournalFile) -> None:
         try:
-            await journal.append(records)
+            await journal.create()
+        except FileExistsError:
+            self.is_known = True
+            raise InvalidRequestError("the run is in the journal already") from None
+        except OSError:
+            raise (RunCancelled("cancelled") if self._ending else cannot_be_kept()) from None
+
+    async def _append(self, journal: JournalFile, records: bytes, *, last: bool = False) -> None:
+        try:
+            await journal.append(records, last=last)
         except OSError:
             raise cannot_be_kept() from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +27,10 @@ __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
 _WRITERS: Final = 16
 """How many files are brought to storage at once: a file system writes down many together for the price of one."""
+_PATIENCE: Final = 30.0
+"""Seconds for one call: with less, a storage that is only slow would end runs."""
+_LAST_PATIENCE: Final = 2.0
+"""The same when the run is being ended."""
 _T = TypeVar("_T")
 
 
@@ -36,9 +41,11 @@ def cannot_be_kept() -> BackendError:
 
 
 class JournalFile:
-    """The journal of one live run, whose path is in `live` until it is closed.
+    """The journal of one live run, whose path is in `live` from its creation until it is closed.
 
-    The file is not opened before there is something to be added: thousands of runs may wait for their turn.
+    The file is not opened before there is something to be added: thousands of runs may wait for their turn. Each call
+    works in a thread, and raises OSError where that gets no answer from the file system; then the file is given up, and
+    the thread itself cleans up after it.
     """
 
     def __init__(self, path: Path, live: set[Path], limiter: trio.CapacityLimiter) -> None:
@@ -47,30 +54,78 @@ class JournalFile:
         self._limiter = limiter
         self._fd: int | None = None
         self._size = 0
+        self._given_up = self._exists = False
+        self._patience = _PATIENCE
+        self._waiting = trio.CancelScope()
 
-    async def append(self, records: bytes) -> None:
-        """Write these lines, each with the time, and return once they are on stable storage. Raises OSError.
+    async def create(self) -> None:
+        """Make the file. Raises FileExistsError when the run has one."""
+        await self._work(self._create, clean_up=self._remove)
+
+    async def append(self, records: bytes, *, last: bool = False) -> None:
+        """Write these lines, each with the time, and return once they are on stable storage; close after the `last`.
 
         Never torn by a cancellation; what could not be written whole is taken back.
         """
-        with trio.CancelScope(shield=True):
-            await _in_a_thread(self._limiter, self._append, records)
+        await self._work(self._append, records, last)
 
-    def withdraw(self) -> None:
-        """The run was refused: it has no journal."""
+    async def withdraw(self) -> None:
+        """Remove the file: the run was refused."""
         with suppress(OSError):
-            self._path.unlink()
-        self.close()
-
-    def close(self) -> None:
-        """Nothing will be added. May be called again."""
+            await self._work(self._remove)
         self._live.discard(self._path)
+
+    async def close(self) -> None:
+        """Add nothing more. May be called again."""
+        if self._fd is not None:
+            with suppress(OSError):  # what has been appended is safe in any case
+                await self._work(self._close)
+        self._live.discard(self._path)
+
+    def hurry(self) -> None:
+        """Wait for the file system only for a moment more: the run is being ended."""
+        self._patience = _LAST_PATIENCE
+        self._waiting.deadline = min(self._waiting.deadline, trio.current_time() + _LAST_PATIENCE)
+
+    async def _work(self, work: Callable[..., None], *args: Any, clean_up: Callable[[], None] | None = None) -> None:
+        if self._given_up:
+            raise _no_answer()
+        thread = _Thread(clean_up or self._close)
+        self._waiting = trio.CancelScope(shield=True, deadline=trio.current_time() + self._patience)
+        with self._waiting:
+            await _in_a_thread(self._limiter, thread.work, work, *args)
+            return
+        self._given_up = thread.give_up()
+        raise _no_answer()
+
+    def _create(self) -> None:
+        fd = _open_no_link(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        try:
+            os.fchmod(fd, 0o600)  # whatever the umask was
+        except OSError:
+            self._path.unlink()
+            raise
+        finally:
+            os.close(fd)
+        self._exists = True
+        self._live.add(self._path)
+
+    def _remove(self) -> None:
+        self._close()
+        if self._exists:
+            self._path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
         fd, self._fd = self._fd, None
         if fd is not None:
-            with suppress(OSError):  # what has been appended is safe in any case
-                os.close(fd)
+            os.close(fd)
 
-    def _append(self, records: bytes) -> None:
+    def _append(self, records: bytes, last: bool) -> None:
+        self._write(records)
+        if last:
+            self._close()
+
+    def _write(self, records: bytes) -> None:
         time = datetime.now(UTC).strftime('{"time":"%Y-%m-%dT%H:%M:%S.%f')[:-3].encode() + b'Z",'
         data = b"".join([time + line[1:] for line in BytesIO(records).readlines()])
         if self._fd is None:
@@ -108,24 +163,17 @@ class Journal:
             raise PermissionError
         self._live: set[Path] = set()
         self._limiter = trio.CapacityLimiter(_WRITERS)
+        self._reading = trio.CapacityLimiter(_WRITERS)
 
-    def create(self, run_id: str) -> JournalFile:
-        """A new journal. Raises FileExistsError when the run has one, and OSError."""
-        path = self._path(run_id)
-        fd = _open_no_link(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        try:
-            os.fchmod(fd, 0o600)  # whatever the umask was
-        except OSError:
-            path.unlink()
-            raise
-        finally:
-            os.close(fd)
-        self._live.add(path)
-        return JournalFile(path, self._live, self._limiter)
+    def file(self, run_id: str) -> JournalFile:
+        """The journal of a new run, not made yet."""
+        return JournalFile(self._path(run_id), self._live, self._limiter)
 
     async def read(self, run_id: str, from_seq: int) -> Page:
         """The records of a run from `from_seq` on, as many as make a page. Raises OSError when it has no journal."""
-        return await _in_a_thread(self._limiter, self._read, self._path(run_id), from_seq)
+        with trio.move_on_after(_PATIENCE):
+            return await _in_a_thread(self._reading, self._read, self._path(run_id), from_seq)
+        raise _no_answer()
 
     def _path(self, run_id: str) -> Path:
         return self._directory / f"{run_id}.jsonl"
@@ -137,6 +185,40 @@ class Journal:
             if begun and not live:
                 cut_torn_line(file)
             return read_page(file, from_seq, live=live)
+
+
+class _Thread:
+    """A call that may be given up while it waits; its thread then closes what nobody else may touch meanwhile."""
+
+    def __init__(self, clean_up: Callable[[], None]) -> None:
+        self._clean_up = clean_up
+        self._lock = threading.Lock()
+        self._begun = self._ended = self._given_up = False
+
+    def work(self, work: Callable[..., None], *args: Any) -> None:
+        """Make the call, unless it was given up before it began."""
+        with self._lock:
+            if self._given_up:
+                return
+            self._begun = True
+        try:
+            work(*args)
+        finally:
+            with self._lock:
+                self._ended = True
+                given_up = self._given_up
+            if given_up:
+                self._clean_up()
+
+    def give_up(self) -> bool:
+        """Have the thread clean up; False when it has ended already."""
+        with self._lock:
+            self._given_up = True
+            return self._begun and not self._ended
+
+
+def _no_answer() -> OSError:
+    return OSError(errno.ETIMEDOUT, "the file system does not answer")
 
 
 def _open_no_link(path: Path | str, flags: int) -> int:
@@ -173,7 +255,7 @@ def _sync_directory(directory: Path) -> None:
 
 async def _in_a_thread(limiter: trio.CapacityLimiter, work: Callable[..., _T], *args: Any) -> _T:
     try:
-        return await trio.to_thread.run_sync(work, *args, limiter=limiter)
+        return await trio.to_thread.run_sync(work, *args, limiter=limiter, abandon_on_cancel=True)
     except RuntimeError:
         # No thread can be had; it can be done here as well.
         return work(*args)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import BufferedRandom
 from typing import Annotated, Final, Literal
 
@@ -18,6 +18,11 @@ from msgspec import Meta, Raw
 __all__ = ["Page", "cut_torn_line", "read_page", "size_of"]
 
 _PAGE_BYTES: Final = 256 * 1024
+_PIECE: Final = 8 * 1024
+_LARGEST_PIECE: Final = 1024 * 1024
+_USUAL_LINE: Final = 64 * 1024
+_LONGEST_LINE: Final = 64 * 1024 * 1024
+"""No record is as long; a longer line is what a disk has left of one."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -45,9 +50,9 @@ def read_page(file: BufferedRandom, from_seq: int, *, live: bool) -> Page:
     size = size_of(file)
     # What is told from here on must outlast a crash as well.
     os.fdatasync(file.fileno())
-    start = bisect_left(range(size), from_seq, key=lambda offset: _seq_after(file, offset, size))
-    _to_line(file, start)
-    return _page(_whole_lines(file, size), from_seq, live=live)
+    lines = _Lines(file, size)
+    start = bisect_left(range(size), from_seq, key=lines.seq_after)
+    return _page(lines.whole_from(start), from_seq, live=live)
 
 
 def cut_torn_line(file: BufferedRandom) -> None:
@@ -85,26 +90,56 @@ def _page(lines: Iterable[bytes], from_seq: int, *, live: bool) -> Page:
     return Page(records, None, next_seq, more=False, live=live)
 
 
-def _whole_lines(file: BufferedRandom, size: int) -> Iterable[bytes]:
-    at = file.tell()
-    while (line := file.readline()).endswith(b"\n") and (at := at + len(line)) <= size:
-        yield line[:-1]
+class _Lines:
+    """The lines of a file's first `size` bytes, in bounded memory and each byte of a long one read once."""
 
+    def __init__(self, file: BufferedRandom, size: int) -> None:
+        self._file = file
+        self._size = size
+        self._skipped = (0, 0)  # from where to where the last long line was searched for its end
 
-def _seq_after(file: BufferedRandom, offset: int, size: int) -> int:
-    """The `seq` of the first whole record that begins at `offset` or after it; more than any when there is none."""
-    _to_line(file, offset)
-    for line in _whole_lines(file, size):
-        if (place := _placed(line)) is not None:
-            return place.seq
-    return sys.maxsize
+    def seq_after(self, offset: int) -> int:
+        """Return the `seq` of the first whole record that begins at `offset` or after it, or more than any."""
+        for line in self.whole_from(offset):
+            if (place := _placed(line)) is not None:
+                return place.seq
+        return sys.maxsize
 
+    def whole_from(self, offset: int) -> Iterator[bytes]:
+        """Give the whole lines that begin at `offset` or after it; an empty one in place of one that is no record."""
+        at = self._next_beginning(offset - 1) if offset else 0
+        while at < self._size:
+            self._file.seek(at)
+            line = self._file.readline(_USUAL_LINE)
+            if not line.endswith(b"\n") and line.startswith(b"{"):
+                line += self._file.readline(_LONGEST_LINE - len(line))
+            end = at + len(line) if line.endswith(b"\n") else self._next_beginning(at + len(line))
+            if end > self._size:
+                return
+            yield line[:-1] if end == at + len(line) else b""
+            at = end
 
-def _to_line(file: BufferedRandom, offset: int) -> None:
-    """Go to the first beginning of a line at `offset` or after it."""
-    file.seek(max(offset - 1, 0))
-    if offset:
-        file.readline()
+    def _next_beginning(self, offset: int) -> int:
+        """Return where the line ends that the byte at `offset` is of, beyond the file where it has no end."""
+        at, piece = offset, _PIECE
+        while at < self._size:
+            start, end = self._skipped
+            if start <= at < end:
+                at = end
+                break
+            data = os.pread(self._file.fileno(), piece, at)
+            newline = data.find(b"\n")
+            at = at + newline + 1 if newline >= 0 else at + len(data)
+            if newline >= 0:
+                break
+            if not data:
+                return self._size + 1
+            piece = min(2 * piece, _LARGEST_PIECE)
+        else:
+            at = self._size + 1
+        if piece == _LARGEST_PIECE:
+            self._skipped = (offset, at)
+        return at
 
 
 def _placed(line: bytes) -> _Place | None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw
+from typing_extensions import override
 
 from codex_adapter import Event
 
@@ -76,6 +77,11 @@ class StartParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True
     agent_kind: Text
     request: Object
     credit: Annotated[Count | None, Meta(description="a whole number, 0 or more, or absent")] = None
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "StartParams(...)"
 
 
 class RunParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):

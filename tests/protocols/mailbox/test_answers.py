@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from codex_adapter.testing.thread_lines import agent_message, thread_started, tu
 
 pytestmark = pytest.mark.rule("I17")
 
+WS = "/nowhere"
+"""The workspace of the session, which has no part in most tests."""
+
 
 @pytest.fixture
 def outbox(tmp_path: Path) -> Path:
@@ -32,7 +36,7 @@ def outbox(tmp_path: Path) -> Path:
 
 async def command(text: str, outbox: Path, *, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - its own
     """What a command answers."""
-    return await CommandAnswers(text, timeout=timeout).answer(outbox, outbox.parent / "journal")
+    return await CommandAnswers(text, timeout=timeout).answer(outbox, outbox.parent / "journal", WS)
 
 
 async def test_a_command_reads_the_outbox_and_writes_the_answer(
@@ -76,7 +80,7 @@ async def test_a_command_can_be_ended(outbox: Path, end: Callable[[CommandAnswer
 
             async def ended() -> None:
                 with pytest.raises(AnswerFailed, match="was killed"):
-                    await answers.answer(outbox, outbox)
+                    await answers.answer(outbox, outbox, WS)
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(ended)
@@ -106,9 +110,11 @@ async def test_an_agent_gets_the_outbox_and_may_change_nothing(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
     answers = AgentAnswers(opened_by(*saying("thinking", "[DONE]\n[/DONE]")), RunRequest(prompt="", timeout=60))
-    assert await answers.answer(outbox, tmp_path / "journal") == b"[DONE]\n[/DONE]"
+    assert await answers.answer(outbox, tmp_path / "journal", WS) == b"[DONE]\n[/DONE]"
     facts = read_facts(tmp_path / "facts")
-    assert facts.cwd == str(outbox.parent)
+    assert facts.cwd.startswith(f"{tempfile.gettempdir()}/codex-adapter-")
+    assert not Path(facts.cwd).exists()
+    assert "features.shell_tool=false" in facts.argv
     assert facts.argv[facts.argv.index("--sandbox") + 1] == "read-only"
     records = [decode_record(line) for line in (tmp_path / "journal").read_bytes().splitlines()]
     assert [record.seq for record in records] == list(range(len(records)))
@@ -117,7 +123,7 @@ async def test_an_agent_gets_the_outbox_and_may_change_nothing(
 async def test_a_long_answer_is_whole(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
     text = "x" * 300_000 + "\u00e9"
     answers = AgentAnswers(opened_by(*saying(text)), RunRequest(prompt=""))
-    assert await answers.answer(outbox, tmp_path / "journal") == text.encode()
+    assert await answers.answer(outbox, tmp_path / "journal", WS) == text.encode()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ async def test_a_run_that_does_not_go_well_is_no_answer(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun], steps: list[Step]
 ) -> None:
     with pytest.raises(AnswerFailed, match="ended without an answer") as failure:
-        await AgentAnswers(opened_by(*steps), RunRequest(prompt="")).answer(outbox, tmp_path / "journal")
+        await AgentAnswers(opened_by(*steps), RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)
     assert failure.value.outcome is not None
     assert not isinstance(decode_record((tmp_path / "journal").read_bytes().splitlines()[-1]), Event)
 
@@ -139,7 +145,7 @@ async def test_a_run_that_cannot_begin_is_no_answer(outbox: Path, tmp_path: Path
         return open_run(request, config=CodexConfig(binary=str(tmp_path / "nothing")))
 
     with pytest.raises(AnswerFailed) as failure:
-        await AgentAnswers(opening, RunRequest(prompt="")).answer(outbox, tmp_path / "journal")  # type: ignore[arg-type]
+        await AgentAnswers(opening, RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)  # type: ignore[arg-type]
     assert isinstance(failure.value.outcome, BackendError)
 
 
@@ -147,11 +153,11 @@ async def test_the_records_of_a_second_run_stand_behind_those_of_the_first(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
     answers = AgentAnswers(opened_by(*saying("one")), RunRequest(prompt=""))
-    await answers.answer(outbox, tmp_path / "journal")
+    await answers.answer(outbox, tmp_path / "journal", WS)
     first = (tmp_path / "journal").read_bytes()
     with (tmp_path / "journal").open("ab") as torn:
         torn.write(b'{"type":"event","se')
-    await answers.answer(outbox, tmp_path / "journal")
+    await answers.answer(outbox, tmp_path / "journal", WS)
     second = (tmp_path / "journal").read_bytes().removeprefix(first)
     assert [decode_record(line).seq for line in second.splitlines()][:2] == [0, 1]
 
@@ -160,7 +166,7 @@ async def test_a_journal_that_cannot_be_written_ends_the_run(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
     with pytest.raises(MailboxError, match=r"^journal/ cannot be written to"):
-        await AgentAnswers(opened_by(*saying("one")), RunRequest(prompt="")).answer(outbox, tmp_path)
+        await AgentAnswers(opened_by(*saying("one")), RunRequest(prompt="")).answer(outbox, tmp_path, WS)
 
 
 async def test_an_agent_can_be_cancelled(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
@@ -171,7 +177,7 @@ async def test_an_agent_can_be_cancelled(outbox: Path, tmp_path: Path, opened_by
 
             async def ended() -> None:
                 with pytest.raises(AnswerFailed) as failure:
-                    await answers.answer(outbox, tmp_path / "journal")
+                    await answers.answer(outbox, tmp_path / "journal", WS)
                 assert isinstance(failure.value.outcome, RunCancelled)
                 nursery.cancel_scope.cancel()
 

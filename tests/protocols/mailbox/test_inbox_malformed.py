@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codex_adapter.protocols.mailbox.inbox import read_answer
+from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.wire import DeleteFile, Malformed
 
 pytestmark = pytest.mark.rule("I4")
@@ -107,3 +108,31 @@ def test_an_error_says_which_lines_are_lost_and_what_to_do() -> None:
 def test_a_block_of_one_line_ends_there(name: str, opened: str) -> None:
     assert read(f"{opened}\n{END}") == [f"1: {name} is wrong", "2: DELETE_FILE"]
     assert read_answer(f"{opened}\n{END}".encode())[1] == DeleteFile(line=2, path="end")
+
+
+OUTBOX = f"=== HEADER ===\nTask: x\n\n=== PROTOCOL ===\n{INSTRUCTIONS}\n\n=== CONTEXT ===\n"
+LINES = OUTBOX.split("\n")
+
+
+@pytest.mark.rule("I1", "I5")
+@pytest.mark.parametrize(
+    "saved",
+    [
+        pytest.param("".join(f"{line}  \n" for line in LINES), id="blanks at line ends"),
+        pytest.param("".join(f"    {line}\n" for line in LINES), id="indented"),
+        pytest.param("".join(f"{line}\n" for line in LINES if line), id="blank lines dropped"),
+        pytest.param(OUTBOX.replace("\n", "\n\n"), id="lines doubled"),
+        pytest.param(OUTBOX.replace("=== PROTOCOL ===", "## Protocol"), id="another heading"),
+        pytest.param(OUTBOX.replace("=== PROTOCOL ===", "===Protokoll==="), id="a translated heading"),
+        pytest.param(OUTBOX.partition("=== PROTOCOL ===")[2], id="the heading cut off"),
+        pytest.param("".join(f"> {line}\n" for line in LINES), id="quoted"),
+        pytest.param(OUTBOX.replace(" ", "\u00a0"), id="other blanks"),
+    ],
+)
+def test_an_outbox_that_was_changed_in_its_form_is_no_answer(saved: str) -> None:
+    assert [it.name for it in read_answer(f"{saved}{END}".encode())] == ["ANSWER"]
+
+
+@pytest.mark.rule("I5")
+def test_the_line_of_an_outbox_in_an_answer_is_told() -> None:
+    assert [it.line for it in read_answer(f"{END}\n{END}{OUTBOX}".encode())] == [7]

@@ -37,7 +37,7 @@ class Scripted:
         self.ended: list[str] = []
         self.waiting = trio.Event()
 
-    async def answer(self, outbox: Path, journal: Path) -> bytes:
+    async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
         self.asked.append(outbox.read_text())
         assert journal.parent.is_dir()
         if not self.answers:

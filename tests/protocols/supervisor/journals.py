@@ -10,16 +10,17 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.protocols.supervisor.journal import Journal, Page
+from codex_adapter.protocols.supervisor.journal import Journal, JournalFile, Page
 
-__all__ = ["completion", "event", "keep", "pages", "seqs", "writer_elsewhere"]
+__all__ = ["begun", "completion", "event", "keep", "pages", "seqs", "writer_elsewhere"]
 
 _WRITER = """
 import sys, trio
 from pathlib import Path
 from codex_adapter.protocols.supervisor.journal import Journal
 journal = Journal(Path(sys.argv[1]))
-file = journal.create(sys.argv[2])
+file = journal.file(sys.argv[2])
+trio.run(file.create)
 trio.run(file.append, sys.stdin.buffer.read())
 with Path(sys.argv[1], f"{sys.argv[2]}.jsonl").open("ab") as torn:
     torn.write(b'{"time":"2026-01-01T00:00:00.000Z","type":"event","se')
@@ -44,15 +45,25 @@ def event(seq: int, text: str = "Hello.") -> bytes:
 
 def completion(seq: int) -> bytes:
     """The line of a completion."""
-    return b'{"type":"completion","seq":%d,"outcome":"failed","error":{"kind":"backend","message":"cancelled"}}\n' % seq
+    return (
+        b'{"type":"completion","seq":%d,"outcome":"failed","ok":false,"error":{"kind":"backend","message":"cancelled"}}\n'
+        % seq
+    )
+
+
+async def begun(journal: Journal, run_id: str) -> JournalFile:
+    """Make the journal of a run."""
+    file = journal.file(run_id)
+    await file.create()
+    return file
 
 
 async def keep(journal: Journal, run_id: str, *records: bytes) -> None:
     """The journal of a run that is over."""
-    file = journal.create(run_id)
+    file = await begun(journal, run_id)
     for record in records:
         await file.append(record)
-    file.close()
+    await file.close()
 
 
 async def pages(journal: Journal, run_id: str, from_seq: int = 0) -> list[Page]:

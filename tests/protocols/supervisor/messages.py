@@ -9,7 +9,7 @@ __all__ = ["CANCELLED", "Message", "Refused", "decode", "encode", "run"]
 
 Message = dict[str, Any]
 
-CANCELLED: Final = {"outcome": "failed", "error": {"kind": "backend", "message": "cancelled"}}
+CANCELLED: Final = {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": "cancelled"}}
 
 
 class Refused(Exception):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
 
-from .journals import completion, event, keep, pages, seqs, writer_elsewhere
+from .journals import begun, completion, event, keep, pages, seqs, writer_elsewhere
 
 pytestmark = pytest.mark.rule("J12", "J13", "J14")
 
@@ -63,14 +63,14 @@ async def test_a_page_is_what_stands_in_the_file(journal: Journal, directory: Pa
 
 
 async def test_a_live_run_has_no_completion_yet_and_goes_on(journal: Journal) -> None:
-    file = journal.create("r")
+    file = await begun(journal, "r")
     empty = await journal.read("r", 0)
     assert (seqs(empty), empty.next_seq, empty.more, empty.live) == ([], 0, False, True)
     await file.append(event(0) + event(1))
     page = await journal.read("r", 1)
     assert (seqs(page), page.completion, page.next_seq, page.more, page.live) == ([1], None, 2, False, True)
     await file.append(completion(2))
-    file.close()
+    await file.close()
     page = await journal.read("r", page.next_seq)
     assert (seqs(page), page.completion is not None, page.next_seq, page.live) == ([2], True, 3, False)
 
@@ -146,7 +146,7 @@ async def test_a_torn_line_stays_while_its_writer_lives_in_another_process(direc
         assert (seqs(page), page.next_seq, page.more, page.live) == ([0, 1], 2, False, True)
         assert path.read_bytes() == data
         with pytest.raises(FileExistsError):
-            journal.create("r")
+            await begun(journal, "r")
         writer.kill()
         writer.wait()
     page = await journal.read("r", 0)
@@ -173,7 +173,7 @@ async def test_many_readers_at_once_all_see_that_a_run_is_over(journal: Journal,
 
 
 async def test_readers_never_take_the_place_of_the_writer(journal: Journal, directory: Path) -> None:
-    file = journal.create("r")
+    file = await begun(journal, "r")
     await file.append(event(0))
     other = Journal(directory)
 
@@ -191,18 +191,18 @@ async def test_readers_never_take_the_place_of_the_writer(journal: Journal, dire
             nursery.start_soon(read)
             for seq in range(1, 200, 2):
                 await file.append(event(seq, "x" * seq * 100) + event(seq + 1))
-    file.close()
+    await file.close()
 
 
 async def test_a_run_that_exists_is_never_written_to_again(journal: Journal, directory: Path) -> None:
     await keep(journal, "r", event(0))
     for other in (journal, Journal(directory)):
         with pytest.raises(FileExistsError):
-            other.create("r")
+            await begun(other, "r")
 
 
 async def test_a_refused_run_leaves_no_file(journal: Journal, directory: Path) -> None:
-    journal.create("r").withdraw()
+    await (await begun(journal, "r")).withdraw()
     assert list(directory.iterdir()) == []
     with pytest.raises(FileNotFoundError):
         await journal.read("r", 0)
@@ -237,11 +237,11 @@ async def test_a_relative_directory_stays_where_it_was(tmp_path: Path, monkeypat
 
 
 async def test_a_cancelled_append_is_whole(journal: Journal, directory: Path) -> None:
-    file = journal.create("r")
+    file = await begun(journal, "r")
     with trio.CancelScope() as scope:
         scope.cancel()
         await file.append(event(0))
-    file.close()
+    await file.close()
     assert seqs(await journal.read("r", 0)) == [0]
 
 
@@ -256,7 +256,7 @@ async def test_a_cancellation_in_the_middle_of_an_append_does_not_tear_it(tmp_pa
             nursery.start_soon(_drain_once_cancelled, scope, reading, len(record))
             with pytest.raises(OSError, match="argument"):  # a pipe has no stable storage
                 await file.append(record)
-    file.close()
+    await file.close()
     os.close(reading)
 
 
@@ -272,7 +272,7 @@ async def _drain_once_cancelled(scope: trio.CancelScope, reading: int, size: int
 
 async def test_a_page_of_a_large_journal_costs_little_more_than_itself(journal: Journal, directory: Path) -> None:
     count, text = 1_000, "x" * 100_000
-    journal.create("r").close()
+    await (await begun(journal, "r")).close()
     with (directory / "r.jsonl").open("ab") as file:
         for seq in range(count):
             file.write(b'{"time":"2026-01-01T00:00:00.000Z",' + event(seq, text)[1:])

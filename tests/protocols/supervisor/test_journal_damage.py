@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import stat
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -19,7 +20,7 @@ from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
 
 from ...cli.command import ADAPTER, Cli
 from ...faults.circumstances import after, in_namespace, needs, without_abilities
-from .journals import completion, event, keep, pages, seqs
+from .journals import begun, completion, event, keep, pages, seqs
 
 pytestmark = pytest.mark.rule("J12", "J13", "J14")
 
@@ -122,7 +123,7 @@ async def test_what_is_no_file_is_neither_read_nor_written(
         pytest.skip("only root makes devices")
     before = target.read_bytes() if target.exists() else None
     with pytest.raises(FileExistsError):
-        journal.create("r")
+        await begun(journal, "r")
     with trio.fail_after(5), pytest.raises(OSError, match=r"."):
         await journal.read("r", 0)
     assert (target.read_bytes() if target.exists() else None) == before
@@ -158,10 +159,10 @@ async def test_what_a_full_disk_has_no_room_for_is_taken_back(tmp_path: Path) ->
 import resource, signal, sys, trio
 from pathlib import Path
 from codex_adapter.protocols.supervisor.journal import Journal
-from tests.protocols.supervisor.journals import completion, event, seqs
+from tests.protocols.supervisor.journals import begun, completion, event, seqs
 journal = Journal(Path({str(place)!r}))
 async def main():
-    file = journal.create("r")
+    file = await begun(journal, "r")
     count = 0
     try:
         while True:
@@ -194,7 +195,7 @@ trio.run(main)
 async def test_what_does_not_reach_stable_storage_is_taken_back(
     journal: Journal, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = journal.create("r")
+    file = await begun(journal, "r")
     await file.append(event(0))
 
     def fail(_: int) -> None:
@@ -205,7 +206,7 @@ async def test_what_does_not_reach_stable_storage_is_taken_back(
         with pytest.raises(OSError, match="disk"):
             await file.append(event(1))
     await file.append(completion(1))
-    file.close()
+    await file.close()
     assert seqs(await journal.read("r", 0)) == [0, 1]
 
 
@@ -213,7 +214,7 @@ async def test_a_first_write_that_fails_is_made_again_with_its_directory(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
-    file = journal.create("r")
+    file = await begun(journal, "r")
 
     def fail(fd: int) -> None:
         synced.append(fd)
@@ -227,7 +228,7 @@ async def test_a_first_write_that_fails_is_made_again_with_its_directory(
     assert len(synced) == 2
     await file.append(event(0))
     assert seqs(await journal.read("r", 0)) == [0]
-    file.close()
+    await file.close()
 
 
 async def test_a_file_that_takes_nothing_is_an_error() -> None:
@@ -235,30 +236,30 @@ async def test_a_file_that_takes_nothing_is_an_error() -> None:
     for _ in range(2):
         with pytest.raises(OSError, match="space"):
             await file.append(event(0))
-    file.close()
+    await file.close()
 
 
 @pytest.mark.fault("daemon", "a journal is removed while its run lives", "the next record of the run is an io error")
 async def test_a_removed_file_takes_nothing_any_more(journal: Journal, directory: Path) -> None:
-    file = journal.create("r")
+    file = await begun(journal, "r")
     await file.append(event(0))
     (directory / "r.jsonl").unlink()
     with pytest.raises(FileNotFoundError):
         await file.append(event(1))
-    file.close()
+    await file.close()
     with pytest.raises(FileNotFoundError):
         await journal.read("r", 0)
 
 
 async def test_a_removed_directory_takes_nothing_any_more(journal: Journal, directory: Path) -> None:
-    file = journal.create("r")
+    file = await begun(journal, "r")
     (directory / "r.jsonl").unlink()
     directory.rmdir()
     with pytest.raises(FileNotFoundError):
         await file.append(event(0))
     with pytest.raises(FileNotFoundError):
-        journal.create("s")
-    file.withdraw()
+        await begun(journal, "s")
+    await file.withdraw()
 
 
 UNUSABLE = {
@@ -298,3 +299,37 @@ def test_a_directory_that_cannot_be_used_is_a_wrong_command_line(tmp_path: Path,
     assert (done.status, done.stdout) == (2, b"")
     assert "--journal: " in done.stderr
     assert str(place) not in done.stderr
+
+
+LONG_LINES = {
+    "zeros": b"\0",
+    "what looks like a record": b'{"time":"2026-01-01T00:00:00.000Z","type":"event","text":"\0',
+}
+
+
+@pytest.mark.rule("J13")
+@pytest.mark.fault("daemon", "a line of the journal is a GiB of zeros", "it is skipped in bounded memory, once")
+@pytest.mark.parametrize("size", [2**29, pytest.param(2**30, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("beginning", LONG_LINES.values(), ids=LONG_LINES.keys())
+async def test_a_damaged_line_costs_bounded_memory_however_long_it_is(
+    journal: Journal, directory: Path, beginning: bytes, size: int
+) -> None:
+    await keep(journal, "r", event(0), event(1))
+    path = directory / "r.jsonl"
+    with path.open("ab") as file:
+        file.write(beginning)
+        file.truncate(file.tell() + size)  # a hole, which reads as zeros and takes no disk
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n")
+        for record in (event(2), event(3), completion(4)):
+            file.write(b'{"time":"2026-01-01T00:00:00.000Z",' + record[1:])
+    resource.setrlimit(resource.RLIMIT_AS, (_address_space() + 400 * 2**20, resource.RLIM_INFINITY))
+    try:
+        for from_seq in (0, 3):
+            assert seqs(await journal.read("r", from_seq)) == list(range(from_seq, 5))
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def _address_space() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")

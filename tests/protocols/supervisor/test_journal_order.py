@@ -26,7 +26,7 @@ from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 
 from .agents import flood
-from .journals import completion, event, keep, seqs
+from .journals import begun, completion, event, keep, seqs
 from .messages import encode, run
 
 pytestmark = pytest.mark.rule("J12", "J13")
@@ -141,7 +141,7 @@ async def test_a_line_that_comes_while_a_page_is_made_is_told_by_a_later_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path)
-    file = journal.create("r")
+    file = await begun(journal, "r")
     await file.append(event(0))
     really = os.fdatasync
 
@@ -154,7 +154,7 @@ async def test_a_line_that_comes_while_a_page_is_made_is_told_by_a_later_page(
         busy.setattr(os, "fdatasync", sync)
         assert seqs(await journal.read("r", 0)) == [0]
     assert seqs(await journal.read("r", 0)) == [0, 1]
-    file.close()
+    await file.close()
 
 
 def _records(told: Any) -> list[tuple[str, int]]:

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.rule("J12", "J13", "J14")
 
 IO = {
     "outcome": "failed",
+    "ok": False,
     "error": {"kind": "backend", "message": "codex backend error: io (details redacted when unsafe)"},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections import Counter
 
@@ -52,3 +53,24 @@ def test_of_many_runs_every_event_comes_once_and_each_has_its_own_end(
         completion = ends[f"r{place}"]
         assert (counted[f"r{place}"], completion["seq"]) == (events, events)
         assert (completion["outcome"], completion["status"]) == ("completed", {"code": status, "signal": None})
+
+
+@pytest.mark.rule("C9", "X9")
+@pytest.mark.parametrize(("number", "soft"), [(30, 64), pytest.param(300, 1024, marks=pytest.mark.nightly)])
+@pytest.mark.fault(
+    "resources", "the soft limit of open files is less than the runs need", "all run; the agents keep the limit"
+)
+def test_a_soft_limit_of_open_files_refuses_no_run(workshop: Workshop, number: int, soft: int) -> None:
+    event = '{"type":"thread.started","thread_id":"t"}'
+    workshop.program("codex", f"#!/bin/sh\nulimit -Sn >>limits\necho '{event}'\nexec sleep 600\n")
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    assert hard > 20 * number
+    daemon = workshop.daemon(
+        *("--max-runs", str(number)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)),
+    )
+    for id_ in [daemon.request("run/start", run(f"r{place}")) for place in range(number)]:
+        daemon.result(id_)
+    daemon.receive_until(lambda: sum(told.get("method") == "run/event" for told in daemon.told) == number)
+    assert (workshop.directory / "limits").read_text().split() == [str(soft)] * number
+    daemon.call("shutdown", mode="cancel")

@@ -36,6 +36,10 @@ def test_each_line_is_one_of_the_messages(workshop: Workshop) -> None:
     daemon.say([{"jsonrpc": "2.0", "id": "b", "method": "run/list"}, {"jsonrpc": "2.0", "method": "run/list"}])
     daemon.refusal("run/start", run(prompt=""))
     daemon.send(*BAD)
+    daemon.until(lambda it: it.get("method") == "run/event" and it["params"]["runId"] == "hanging")
+    page = daemon.call("run/events", runId="hanging")
+    assert "completion" not in page
+    assert fits("EventsResult", schema, json.dumps(page).encode())
     daemon.call("run/credit", runId="hanging", events=1)
     daemon.call("run/detach", runId="waiting")
     daemon.call("run/cancel", runId="hanging", kill=True)

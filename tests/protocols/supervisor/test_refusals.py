@@ -19,7 +19,7 @@ pytestmark = pytest.mark.rule("J8")
 
 def failed(kind: str) -> dict[str, Any]:
     message = f"codex backend error: {kind} (details redacted when unsafe)"
-    return {"outcome": "failed", "error": {"kind": "backend", "message": message}}
+    return {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": message}}
 
 
 @pytest.mark.rule("J5")
