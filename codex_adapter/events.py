@@ -248,3 +248,8 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     usage: dict[str, int] | None = None
     run_usage: dict[str, int] | None = None
     hint: Hint | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the run did what was asked: its turn completed and the agent exited with 0 (F11)."""
+        return self.turn == "completed" and self.status.success

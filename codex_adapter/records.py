@@ -50,6 +50,7 @@ class FailedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
     seq: int
     outcome: Literal["failed"] = "failed"
+    ok: bool = False
     error: ErrorBody
 
 
@@ -64,7 +65,8 @@ Record: TypeAlias = Event | CompletedRecord | FailedRecord
 """What one line of a stream holds."""
 
 
-class _Failed(msgspec.Struct, frozen=True, tag_field="outcome", tag="failed"):
+class _Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome", tag="failed"):
+    ok: bool = False
     error: ErrorBody
 
 
@@ -103,9 +105,10 @@ def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
 def completion_body(outcome: Completion | AdapterError) -> bytes:
     """The JSON object of a completion without the fields that place it in a stream (W2)."""
     if isinstance(outcome, Completion):
-        return b'{"outcome":"completed",' + _encoder.encode(outcome)[1:]
+        ok = b"true" if outcome.ok else b"false"
+        return b'{"outcome":"completed","ok":%b,%b' % (ok, _encoder.encode(outcome)[1:])
     hint = outcome.hint if isinstance(outcome, BackendError) else None
-    return _encoder.encode(_Failed(ErrorBody(outcome.kind, str(outcome), hint)))
+    return _encoder.encode(_Failed(error=ErrorBody(outcome.kind, str(outcome), hint)))
 
 
 def encode_record(record: Record) -> bytes:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
 __all__ = ["CodexConfig", "RunRequest"]
 
@@ -30,6 +31,12 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     env: Mapping[str, str] = _EMPTY
     extensions: Mapping[str, Any] = _EMPTY
 
+    @override
+    def __repr__(self) -> str:
+        """Show neither the prompt nor a value of a variable or an extension (X1)."""
+        shown = f"working_dir={self.working_dir!r}, timeout={self.timeout!r}"
+        return f"RunRequest(prompt=..., {shown}, env={names(self.env)}, extensions={names(self.extensions)})"
+
 
 class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a backend runs the Codex CLI; a request's own fields win over the defaults here.
@@ -43,7 +50,8 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
     `exit_grace` for an agent that closed its output (F8) or finished its turn (K6) to exit by itself.
     `max_line_bytes` bounds one line of the agent (L2). `containment` is the weakest level to be content with: `cgroup`,
-    `pid_namespace`, `guard` or `process_group`; None for the strongest there is (N3).
+    `pid_namespace`, `guard` or `process_group`; None for any. `containment_max` is the strongest level to try, for
+    agents that a user namespace hinders; None for the strongest that the machine has (N3).
     """
 
     binary: str | None = None
@@ -61,3 +69,16 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     exit_grace: float = 10.0
     max_line_bytes: int = 16 * 1024 * 1024
     containment: str | None = None
+    containment_max: str | None = None
+
+    @override
+    def __repr__(self) -> str:
+        """Show no value of a variable (X1)."""
+        hidden = {"env": names(self.env), "mask_env": names(self.mask_env)}
+        shown = {name: repr(getattr(self, name)) for name in self.__struct_fields__}
+        return f"CodexConfig({', '.join(f'{name}={text}' for name, text in {**shown, **hidden}.items())})"
+
+
+def names(values: Mapping[str, Any]) -> str:
+    """Return how a mapping may be shown whose values may be secret."""
+    return f"{{{', '.join(f'{name!r}: ...' for name in values)}}}"

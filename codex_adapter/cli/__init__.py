@@ -36,12 +36,14 @@ commands:
   turn        one turn of a conversation, in an environment that spaces make up
   space       whether a space is fine, and what is in it
   demo        a real run that needs neither account nor network
+  login       log in with the Codex CLI that runs use
   doctor      what is installed, and whether it fits
   schema      the JSON Schema of every record and of the request
+  help        this help, or with a command the command's
 
 options:
-  -h, --help  show this help, or with a command the command's, and exit
-  --version   show the version and exit
+  -h, --help     show this help, or with a command the command's, and exit
+  -V, --version  show the version and exit
 
 examples:
   codex-adapter demo
@@ -59,8 +61,10 @@ _COMMANDS: Final = (
     "space",
     "view",
     "demo",
+    "login",
     "doctor",
     "schema",
+    "help",
 )
 _USAGE_STATUS: Final = 2
 
@@ -68,7 +72,8 @@ _USAGE_STATUS: Final = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line, `sys.argv` by default, and give the exit status (E1, E5)."""
     words = list(sys.argv[1:] if argv is None else argv)
-    _fill_standard_descriptors()
+    if not _fill_standard_descriptors():
+        return FAILURE_STATUS
     try:
         return _main(words, program=argv is None)
     except HelpRequested as request:
@@ -84,14 +89,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(words: list[str], *, program: bool) -> int:
     if not words:
         raise UsageError("a command is missing")
-    if words[0] in ("-h", "--help"):
+    if words[0] == "help" and words[1:]:
+        words = [words[1], "--help"]
+    if words[0] in ("-h", "--help", "help"):
         raise HelpRequested(_HELP)
-    if words[0] == "--version":
+    if words[0] in ("-V", "--version"):
         from codex_adapter.cli.versions import installed_version  # noqa: PLC0415 - slow to load
 
         raise HelpRequested(f"codex-adapter {installed_version('codex-adapter')}\n")
     if words[0] not in _COMMANDS:
         raise UsageError(f"the first argument must be a command: {', '.join(_COMMANDS[:-1])} or {_COMMANDS[-1]}")
+    if words[0] == "login":
+        from codex_adapter.cli.login import log_in  # noqa: PLC0415 - needed by nothing else
+
+        log_in(words[1:])
     from codex_adapter.cli.commands import carry_out  # noqa: PLC0415 - loads an event loop
 
     return carry_out(words[0], words[1:], program=program)
@@ -101,11 +112,24 @@ def _name(words: list[str]) -> str:
     return f"{words[0]} " if words and words[0] in _COMMANDS else ""
 
 
-def _fill_standard_descriptors() -> None:
-    """Whoever starts us with one of them closed would else find a file of ours under its number."""
-    while (fd := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) <= 2:
-        os.set_inheritable(fd, True)
-    os.close(fd)
+def _fill_standard_descriptors() -> bool:
+    """Open `/dev/null` as each standard descriptor that is closed, where a file of ours would get its number (C7).
+
+    Report where that fails, and return False.
+    """
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            try:
+                os.set_inheritable(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), True)
+            except OSError as error:
+                complain(
+                    f"/dev/null cannot be opened ({error.strerror}), and standard input, output or error is closed. "
+                    "Open it, or give access to /dev/null"
+                )
+                return False
+    return True
 
 
 def _show(text: str) -> int:

@@ -10,7 +10,7 @@ from codex_adapter.errors import Hint
 __all__ = ["ADVICE"]
 
 ADVICE: Final[Mapping[Hint, str]] = {
-    "not_logged_in": "not logged in, or the key was refused: run `codex login`, or set the key of the model provider",
+    "not_logged_in": "not logged in, or the key was refused: run `codex-adapter login`, or set CODEX_API_KEY",
     "forbidden": "the service refuses this account, key or place: check what the account may do",
     "quota_exceeded": "the quota is used up or the plan does not cover it: check plan and billing, or wait",
     "rate_limited": "too many requests: wait and try again (the CLI before 0.155 also says so of a used-up quota)",

@@ -17,6 +17,7 @@ __all__ = [
     "Command",
     "Once",
     "Parser",
+    "form_of_a_run",
     "in_our_words",
     "json_lines_or_pretty",
     "one_of",
@@ -145,3 +146,4 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 json_lines_or_pretty = one_of("jsonl", "pretty")
+form_of_a_run = one_of("jsonl", "pretty", "text")

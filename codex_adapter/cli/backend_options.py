@@ -5,21 +5,25 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from codex_adapter import CodexConfig
 from codex_adapter.cli.arguments import Once, seconds
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.core.validation import CONTAINMENT_LEVELS
 
-__all__ = ["add_backend_options", "read_config", "read_environment"]
+__all__ = ["FOR_COMMANDS", "add_backend_options", "read_config", "read_environment"]
+
+FOR_COMMANDS: Final = frozenset({"containment", "containment_max"})
+"""The attributes of the options that also say how commands of `operations` and `mailbox` are held (N3)."""
 
 
 def add_backend_options(parser: Any) -> None:
     """Add them to a parser, or to a group of one."""
     add = parser.add_argument
     add("--timeout", action=Once, type=seconds, metavar="SECONDS", help="end a run after this time (default: never)")
-    add("--idle-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it after this time without progress")
+    idle = "end it after this time without progress (default: 1800 where there is no --timeout; 0: never)"
+    add("--idle-timeout", action=Once, type=seconds, metavar="SECONDS", help=idle)
     add("--tool-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it when one tool call takes longer")
     add("--env", action="append", metavar="NAME[=VALUE]", help="set a variable for the agent, or copy it; repeatable")
     add("--mask", action="append", metavar="NAME", help="a variable whose value never appears; repeatable")
@@ -28,6 +32,7 @@ def add_backend_options(parser: Any) -> None:
     add("--codex-home", action=Once, metavar="DIR", help="sets CODEX_HOME (default: as it is)")
     levels = ", ".join(CONTAINMENT_LEVELS)
     add("--containment", action=Once, metavar="LEVEL", help=f"be content with no weaker one: {levels} (default: any)")
+    add("--containment-max", action=Once, metavar="LEVEL", help="try no stronger one; guard: no user namespace")
 
 
 def read_config(options: argparse.Namespace) -> CodexConfig:
@@ -39,6 +44,7 @@ def read_config(options: argparse.Namespace) -> CodexConfig:
         tool_timeout=options.tool_timeout,
         mask=tuple(options.mask or ()),
         containment=options.containment,
+        containment_max=options.containment_max,
     )
 
 

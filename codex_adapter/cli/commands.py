@@ -12,8 +12,9 @@ import trio
 
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import FAILURE_STATUS, complain_of_output
-from codex_adapter.cli.core_dumps import forbid_core_dumps
+from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signals
 from codex_adapter.cli.output import Output, standard_output
+from codex_adapter.cli.process_settings import forbid_core_dumps, keep_one_heap
 from codex_adapter.cli.signals import StopSignals, held_back
 
 __all__ = ["carry_out"]
@@ -26,16 +27,23 @@ def carry_out(name: str, words: Sequence[str], *, program: bool) -> int:
     """
     if program:
         forbid_core_dumps()
+        keep_one_heap()
     command = _command(name)
     with held_back(for_good=program) as wanted:
+        if program:
+            watch_pending_signals(wanted)
         options = command.parser().read(words)
         with standard_output() as output:
-            stop = StopSignals(wanted, output.hurry)
+            stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _nothing)
             status = trio.run(_perform, command, options, output, stop)
         if output.failure is not None:
             complain_of_output(output.failure)
             return FAILURE_STATUS
         return status
+
+
+def _nothing(_number: int) -> None:
+    """Leave the end of the process to the program that it belongs to."""
 
 
 # Most runs need no web server and no colours.

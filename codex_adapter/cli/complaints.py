@@ -44,7 +44,8 @@ def complain_of_defect(error: BaseException) -> None:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if is_shortage(error):
-        reason = os.strerror(getattr(error, "errno", errno.ENOMEM))
+        of_a_thread = isinstance(error, RuntimeError)
+        reason = os.strerror(getattr(error, "errno", errno.EAGAIN if of_a_thread else errno.ENOMEM))
         complain(f"the system has too little left to go on ({reason}); raise its limits, or try again later")
         return
     ours = [frame for frame in extract_tb(error.__traceback__) if "codex_adapter" in frame.filename]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final
 
 import trio
@@ -22,27 +24,39 @@ from codex_adapter.cli.arguments import in_our_words
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, complain_of_defect
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import View
+from codex_adapter.cli.views import AnswerView, View
+from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.records import in_pieces
 
 __all__ = ["Opening", "conduct", "exit_status", "explain"]
 
 _MUCH_TEXT: Final = 1024 * 1024
+_PATIENCE: Final = 4.0
+"""Seconds for the file of the answer: less than a signal waits for (E6)."""
 
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
 
 
-async def conduct(opening: Opening, view: View, output: Output, stop: StopSignals) -> int:
-    """Carry one run through and give its exit status (W3, E1, E2, E4).
+async def conduct(
+    opening: Opening,
+    view: View,
+    output: Output,
+    stop: StopSignals,
+    *,
+    quiet: bool = False,
+    last_message: str | None = None,
+) -> int:
+    """Show one run from its opening to its completion, and return its exit status (W3, E1, E2, E4).
 
-    A signal before the run is open leaves it unopened; it is a cancelled run all the same. Raises `UsageError`.
+    A signal before the run is open leaves it unopened; it is a cancelled run all the same. With `quiet`, the reason of
+    a failure is not written to standard error. `last_message` is a file for the final text. Raises `UsageError`.
     """
     outcome: Completion | AdapterError = RunCancelled("cancelled")
     with stop.interrupting():
         try:
             async with opening() as run:
-                with stop.governing(run):
+                with stop.governing(_Stoppable(output, run)):
                     await _forward(run, view, output)
                     outcome = await run.wait_completed()
         except AdapterError as error:
@@ -52,9 +66,37 @@ async def conduct(opening: Opening, view: View, output: Output, stop: StopSignal
         except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written
             complain_of_defect(error)
             outcome = BackendError("other")
-    await output.write(view.completion(outcome))
-    explain(outcome)
-    return exit_status(outcome, stop)
+    if stop.exit_status is not None:
+        output.limit_waits()
+    with stop.governing(_Stoppable(output)):
+        await output.write(view.completion(outcome))
+    if not quiet and not explain(outcome, with_hint=not view.shows_hint) and isinstance(view, AnswerView):
+        _explain_missing_answer(outcome)
+    status = exit_status(outcome, stop)
+    if stop.exit_status is not None and output.given_up:
+        status = stop.exit_status
+    if last_message is not None and not await _write_answer(last_message, outcome, stop):
+        return status or stop.exit_status or FAILURE_STATUS
+    return status
+
+
+class _Stoppable:
+    """What a signal ends: the run, and in a bounded time the wait for the reader of its records (E4)."""
+
+    def __init__(self, output: Output, run: RunHandle | None = None) -> None:
+        self._output = output
+        self._run = run
+
+    def cancel(self) -> None:
+        """Ask the run to end."""
+        self._output.limit_waits()
+        if self._run is not None:
+            self._run.cancel()
+
+    def kill(self) -> None:
+        """End the run at once."""
+        if self._run is not None:
+            self._run.kill()
 
 
 async def _forward(run: RunHandle, view: View, output: Output) -> None:
@@ -79,13 +121,56 @@ async def _next_batch(run: RunHandle, patience: float | None) -> Sequence[Event]
     return ()
 
 
-def explain(outcome: Completion | AdapterError) -> None:
-    """Say on standard error what a person can do about an outcome, where there is anything (E1)."""
-    if isinstance(outcome, BackendError):
-        if outcome.advice is not None:
-            complain(in_our_words(outcome.advice))
-    elif isinstance(outcome, AdapterError):
+async def _write_answer(file: str, outcome: Completion | AdapterError, stop: StopSignals) -> bool:
+    """Write the final text to a file, which is empty where the run has none; report a failure and return False.
+
+    A file system that does not answer is given up after a while, and at once when a signal arrives.
+    """
+    from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415 - most runs need no file
+
+    text = (outcome.final_text if isinstance(outcome, Completion) else None) or ""
+
+    def write(inquiry: Inquiry) -> None:
+        inquiry.at("file of --last-message", file)
+        replace_file(file, text.encode())
+
+    with nullcontext() if stop.exit_status else stop.interrupting():
+        try:
+            await inquire(write, seconds=_PATIENCE)
+        except (OSError, ValueError) as error:
+            reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
+            complain(f"--last-message: the file cannot be written ({reason}). Name a file in a directory that exists")
+        except BackendError:
+            reason = os.strerror(errno.ETIMEDOUT)
+            complain(f"--last-message: the file cannot be written ({reason}). Name a file on another file system")
+        else:
+            return True
+    return False
+
+
+def _explain_missing_answer(outcome: Completion | AdapterError) -> None:
+    if not isinstance(outcome, Completion):
+        complain(str(outcome))
+    elif not outcome.ok:
+        turn = "no turn began" if outcome.turn is None else f"the turn is {outcome.turn.replace('_', ' ')}"
+        complain(f"the run did not succeed: {turn}, the agent ended with {outcome.status}")
+
+
+def explain(outcome: Completion | AdapterError, *, with_hint: bool = False) -> bool:
+    """Write to standard error what a person can do about an outcome; return whether there is anything (E1, F9)."""
+    if isinstance(outcome, Completion | BackendError):
+        advice = outcome.advice if isinstance(outcome, BackendError) else None
+        if advice is not None:
+            complain(in_our_words(advice))
+        elif with_hint and outcome.hint is not None:
+            from codex_adapter.cli.advice import ADVICE  # noqa: PLC0415 - for failures only
+
+            complain(ADVICE[outcome.hint])
+        else:
+            return False
+    else:
         complain(in_our_words(str(outcome)))
+    return True
 
 
 def exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:

@@ -39,12 +39,12 @@ def message_definitions() -> dict[str, Any]:
     _, made = msgspec.json.schema_components((*kinds, Error, TurnEventParams), ref_template=_REF)
     # Defaults are tuples in it, too.
     definitions: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
-    for name, field in _UNTYPED:
-        definitions[name]["properties"][field] = _UNTYPED[name, field]
     for name, definition in definitions.items():
         if not name.endswith(("Params", "Request")) and name != "Affected":
             optional = [field for field, schema in definition["properties"].items() if schema.pop("default", 0) is None]
             definition["required"] = [field for field in definition["properties"] if field not in optional]
+    for name, field in _UNTYPED:
+        definitions[name]["properties"][field] = _UNTYPED[name, field]
     definitions["RpcError"] = {**definitions.pop("Error"), "title": "RpcError"}
     requests = {f"{_title(name)}Call": _call(name, method) for name, method in _METHODS.items()}
     answers = {f"{_title(name)}Answer": _answer(method) for name, method in _METHODS.items() if method.result}

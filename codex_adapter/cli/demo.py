@@ -104,6 +104,11 @@ class _Witness:
         """As `View.refresh_seconds`."""
         return self._view.refresh_seconds
 
+    @property
+    def shows_hint(self) -> bool:
+        """As `View.shows_hint`."""
+        return self._view.shows_hint
+
     def events(self, batch: Sequence[Event]) -> bytes:
         """As `View.events`."""
         self.events_seen += len(batch)

@@ -12,23 +12,27 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig
+from codex_adapter.cli.agent_sandbox import agent_sandbox_works
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.installed import BinaryFacts, Finding, examine_binary, finding_lines
-from codex_adapter.cli.levels import levels_given
+from codex_adapter.cli.levels import FoundLevel, find_levels
 from codex_adapter.cli.orphans import look_after_orphans, orphans_text
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.releases import release_lines
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.command import merge_environment
+from codex_adapter.file_systems import PATIENCE
+from codex_adapter.runtime.exits import why_no_pidfd
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
 Looks at what a run needs: the Codex CLI and its release, a login, this machine. Exits with 0 when a run could be
-started, else with 1. Shows no secret, and no value of an environment variable but the path of the CLI.
+started, else with 1; with --require-login, with 3 when nothing but a login is missing. Shows no secret, and no value of
+an environment variable but the path of the CLI.
 
 With --orphans it looks for processes of runs whose adapter was killed, and exits with 0 when none is left, else with 1.
 
@@ -44,6 +48,12 @@ _EXAMPLES = """\
   codex-adapter doctor --probe --codex ./new/node_modules/.bin/codex
 """
 _LOGIN_VARIABLE = "CODEX_API_KEY"
+_UNUSED_VARIABLE = "OPENAI_API_KEY"
+_NO_LOGIN = 3
+_USER_NAMESPACE = (
+    "In it, files of root belong to nobody and set-uid programs gain nothing. An agent's ssh may refuse the system's "
+    "configuration; sudo and rootless podman fail. If your agents need them, give --containment-max guard."
+)
 
 
 class _Report(msgspec.Struct, frozen=True):
@@ -57,6 +67,7 @@ class _Report(msgspec.Struct, frozen=True):
     containment: str
     containment_levels: list[str]
     sandbox: str
+    agent_sandbox: bool | None
     binary: BinaryFacts | None
     login: dict[str, bool]
     findings: list[Finding]
@@ -67,6 +78,8 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
     add("--codex-home", action=Once, metavar="DIR", help="as CODEX_HOME")
+    add("--verbose", action="store_true", help="show what differs between releases, too")
+    add("--require-login", action="store_true", help="exit with 3 when no login is found")
     add("--json", action="store_true", help="one JSON object instead of text")
     add("--orphans", action="store_true", help="list what adapters that were killed have left running")
     add("--kill", action="store_true", help="end what --orphans lists, and remove what it left on disk")
@@ -100,7 +113,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         report = await _examine(CodexConfig(binary=options.codex, codex_home=options.codex_home))
     if report is None:
         return stop.exit_status or 1
-    await output.write(msgspec.json.encode(report) + b"\n" if options.json else _text(report))
+    await output.write(msgspec.json.encode(report) + b"\n" if options.json else _text(report, verbose=options.verbose))
+    if report.ok and options.require_login and not (report.login["auth_json"] or report.login[_LOGIN_VARIABLE]):
+        return _NO_LOGIN
     return 0 if report.ok else 1
 
 
@@ -108,12 +123,16 @@ async def _examine(config: CodexConfig) -> _Report:
     environ = merge_environment(os.environ, config, {})
     installed = await examine_binary(config, environ)
     login = _login(environ)
-    findings = [*installed.findings, _home_finding(environ), _login_finding(login)]
-    levels = await levels_given(environ)
+    findings = [*installed.findings, _home_finding(environ), _login_finding(login, environ)]
+    levels = await find_levels(environ)
     sandbox = None
-    with suppress(WorkspaceError):  # too little is left here to try one out: so none would hold a command now
-        sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, environ)
-    findings += [_containment_finding(levels), _sandbox_finding(sandbox)]
+    # Where too little is left to try one out, or the file system hangs, none would hold a command now.
+    with suppress(WorkspaceError), trio.move_on_after(PATIENCE):
+        sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, environ, abandon_on_cancel=True)
+    binary = installed.binary
+    agent_sandbox = None if binary is None or not levels else await agent_sandbox_works(binary.path, environ)
+    findings += [_containment_finding(levels), *_pidfd_findings()]
+    findings += [*_agent_sandbox_findings(agent_sandbox), _sandbox_finding(sandbox)]
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
         ok=all(finding.state != "failed" for finding in findings),
@@ -121,10 +140,11 @@ async def _examine(config: CodexConfig) -> _Report:
         python=platform.python_version(),
         trio=versions["trio"],
         msgspec=versions["msgspec"],
-        containment=levels[0] if levels else "none",
-        containment_levels=levels,
+        containment=levels[0].level if levels else "none",
+        containment_levels=[found.level for found in levels],
         sandbox="none" if sandbox is None else sandbox.level,
-        binary=installed.binary,
+        agent_sandbox=agent_sandbox,
+        binary=binary,
         login=login,
         findings=findings,
     )
@@ -152,24 +172,53 @@ def _home_finding(environ: dict[str, str]) -> Finding:
     return Finding("home", "failed", "CODEX_HOME, which is no directory", advice)
 
 
-def _login_finding(login: dict[str, bool]) -> Finding:
+def _login_finding(login: dict[str, bool], environ: dict[str, str]) -> Finding:
     there = [name for name, text in (("auth_json", "auth.json"), (_LOGIN_VARIABLE, _LOGIN_VARIABLE)) if login[name]]
     if there:
         return Finding("login", "ok", " and ".join(there))
-    advice = f"Run `codex login`, or set {_LOGIN_VARIABLE}; a model provider of your own may need neither."
-    return Finding(
-        "login", "warning", "none found" + (", config.toml is there" if login["config_toml"] else ""), advice
-    )
+    advice = f"Run `codex-adapter login`, or set {_LOGIN_VARIABLE}. A model provider of your own may need neither."
+    found = "none found"
+    if environ.get(_UNUSED_VARIABLE):
+        found += f"; {_UNUSED_VARIABLE} is set, and the CLI does not use it"
+        advice = f"Set {_LOGIN_VARIABLE} to the same key, or run `codex-adapter login -- --with-api-key`."
+    return Finding("login", "warning", found + ("; config.toml exists" if login["config_toml"] else ""), advice)
 
 
-def _containment_finding(levels: list[str]) -> Finding:
-    if not levels:
+def _containment_finding(levels: list[FoundLevel]) -> Finding:
+    names = [found.level for found in levels]
+    if not names:
         return Finding("containment", "failed", "no agent can be started", "Check that /bin/sh can be executed.")
-    found = levels[0] + (f" (also {', '.join(levels[1:])})" if levels[1:] else "")
-    if levels[0] != "process_group":
-        return Finding("containment", "ok", found)
-    advice = "What outlives a killed adapter is not ended here; a Linux where processes can be read in /proc has more."
-    return Finding("containment", "warning", found, advice)
+    found = names[0] + (f" (also {', '.join(names[1:])})" if names[1:] else "")
+    if names[0] == "process_group":
+        advice = "What outlives a killed adapter is not ended here. A Linux with a readable /proc has a stronger level."
+        return Finding("containment", "warning", found, advice)
+    if levels[0].in_user_namespace:
+        return Finding("containment", "warning", f"{found}, in a user namespace", _USER_NAMESPACE)
+    return Finding("containment", "ok", found)
+
+
+def _pidfd_findings() -> list[Finding]:
+    why = why_no_pidfd()
+    if why is None:
+        return []
+    advice = (
+        "Runs are held as well without them. The exit of an agent is noticed some milliseconds later, and `doctor "
+        "--orphans --kill` cannot rule out that a process id changes hands between its last look and the signal."
+    )
+    return [Finding("pidfd", "warning", f"not available, {why}", advice)]
+
+
+def _agent_sandbox_findings(works: bool | None) -> list[Finding]:
+    if works is None:
+        return []
+    if works:
+        return [Finding("agent sandbox", "ok", "the Codex CLI can run commands in its own sandbox")]
+    advice = (
+        "Every command of an agent fails, though its turn completes. Allow user namespaces here (in Docker: "
+        "--security-opt seccomp=unconfined), or, in a container that is itself the sandbox, run with --sandbox "
+        "danger-full-access."
+    )
+    return [Finding("agent sandbox", "warning", "the Codex CLI cannot start its own sandbox", advice)]
 
 
 def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
@@ -179,13 +228,16 @@ def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
     return Finding("sandbox", "warning", "none that works", advice)
 
 
-def _text(report: _Report) -> bytes:
+def _text(report: _Report, *, verbose: bool) -> bytes:
     lines = [f"codex-adapter {report.adapter}, Python {report.python}, trio {report.trio}, msgspec {report.msgspec}"]
     for finding in report.findings:
         lines += finding_lines(finding)
-        if finding.subject == "release" and report.binary is not None:
+        if verbose and finding.subject == "release" and report.binary is not None:
             lines += [f"     {line}" for line in release_lines(report.binary.features, report.binary.differences)]
-    lines.append("A run could be started." if report.ok else "A run could not be started.")
+    if report.agent_sandbox is False and report.ok:
+        lines.append("A run could be started. Its commands would fail in the sandbox of the Codex CLI.")
+    else:
+        lines.append("A run could be started." if report.ok else "A run could not be started.")
     return "".join(f"{line}\n" for line in lines).encode()
 
 

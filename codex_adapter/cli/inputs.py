@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import select
+import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar, TypeVarTuple
@@ -13,8 +14,10 @@ import msgspec
 import trio
 
 from codex_adapter import InvalidRequestError
+from codex_adapter.cli.complaints import UsageError, complain
+from codex_adapter.runtime.shortage import is_shortage
 
-__all__ = ["MAX_INPUT_BYTES", "decode_json", "open_input", "read_input"]
+__all__ = ["MAX_INPUT_BYTES", "append_piped_input", "decode_json", "open_input", "read_input"]
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
@@ -23,6 +26,8 @@ MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
 """More than this is no request: the newest CLI itself takes prompts of up to a million characters."""
 
 _READ_SIZE: Final = 1024 * 1024
+_SILENCE_REPORTED_AFTER: Final = 2.0
+_SILENCE_REFUSED_AFTER: Final = 60.0
 
 
 async def read_input(path: str) -> bytes:
@@ -31,6 +36,44 @@ async def read_input(path: str) -> bytes:
     Raises OSError when it cannot be read, and `InvalidRequestError` when it is longer than `MAX_INPUT_BYTES`.
     """
     return await _in_a_thread(_read, path)
+
+
+async def append_piped_input(prompt: str) -> str:
+    """Return a prompt with what is piped or redirected to standard input, appended as the CLI itself does (C15).
+
+    Raises `UsageError` for an input that cannot be read, is not UTF-8, or stays silent and open.
+    """
+    mode = os.fstat(0).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return prompt
+    if not stat.S_ISREG(mode):
+        await _first_input()
+    try:
+        context = (await read_input("-")).decode()
+    except OSError as error:
+        if is_shortage(error):
+            raise
+        raise UsageError("standard input cannot be read. Redirect it from /dev/null, or pipe text to it") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 at byte {error.start}. Pipe text to it") from None
+    if not context.strip():
+        return prompt
+    return f"{prompt}\n\n<stdin>\n{context}{'' if context.endswith(chr(10)) else chr(10)}</stdin>"
+
+
+async def _first_input() -> None:
+    """Wait until standard input has a byte or its end, and report a wait that a person would wonder about."""
+    with trio.move_on_after(_SILENCE_REPORTED_AFTER):
+        await trio.lowlevel.wait_readable(0)
+        return
+    complain("waiting for standard input, which is an open pipe. Redirect it from /dev/null if nothing is to come")
+    with trio.move_on_after(_SILENCE_REFUSED_AFTER - _SILENCE_REPORTED_AFTER):
+        await trio.lowlevel.wait_readable(0)
+        return
+    raise UsageError(
+        f"standard input is a pipe that sent nothing for {_SILENCE_REFUSED_AFTER:g} s. "
+        "Close it, or redirect it from /dev/null"
+    )
 
 
 @asynccontextmanager

@@ -8,11 +8,12 @@ from typing import Literal
 import msgspec
 import trio
 
-from codex_adapter import CodexConfig, SpawnError
+from codex_adapter import BackendError, CodexConfig, SpawnError
 from codex_adapter.cli.arguments import in_our_words
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.releases import differences_of, features_of
 from codex_adapter.core.releases import MINIMUM, Version, is_supported
+from codex_adapter.file_systems import inquire
 from codex_adapter.runtime.binary import Binary, ask_version, find_binary
 
 __all__ = ["BinaryFacts", "Finding", "Installed", "examine_binary", "finding_lines"]
@@ -61,10 +62,12 @@ def finding_lines(finding: Finding) -> list[str]:
 async def examine_binary(config: CodexConfig, environ: dict[str, str]) -> Installed:
     """Find the CLI as a run finds it and ask for its release (S6, S8)."""
     try:
-        binary = find_binary(config, environ)
+        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
     except SpawnError as error:
         found_none = "not found" if error.not_found else "no program"
         return Installed(None, None, [Finding("codex", "failed", found_none, in_our_words(error.advice or ""))])
+    except BackendError as error:
+        return Installed(None, None, [Finding("codex", "failed", "no answer", error.advice)])
     release = await ask_version(binary, environ)
     kind = "npm launcher" if binary.launcher else "native"
     found = [Finding("codex", "ok", f"{printable(binary.path)} ({kind}, from {binary.origin})")]

@@ -10,11 +10,13 @@ from contextlib import ExitStack, contextmanager
 from msgspec.structs import replace
 
 from codex_adapter import InvalidRequestError
+from codex_adapter.cli.agent_places import agent_homes, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import UsageError, complain
 from codex_adapter.cli.inputs import read_input
+from codex_adapter.cli.levels import command_containment
 from codex_adapter.cli.mailbox_answers import FAILED, answering, status_of_failure
-from codex_adapter.cli.mailbox_options import MailboxParser
+from codex_adapter.cli.mailbox_options import AGENT, MailboxParser
 from codex_adapter.cli.mailbox_showing import Showing
 from codex_adapter.cli.mailbox_status import show_sessions
 from codex_adapter.cli.mailbox_views import choose_mailbox_view
@@ -23,10 +25,10 @@ from codex_adapter.cli.mailbox_work import SessionWork
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answers import AnswerFailed
-from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions
+from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
 from codex_adapter.protocols.mailbox.places import MailboxError, MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.session import Session
-from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
+from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox, seal_imports
 
 __all__ = ["COMMAND"]
 
@@ -59,37 +61,38 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
         answerer = await answering(options)
     if stop.exit_status is not None:
         return stop.exit_status
-    sandbox = None if options.no_sandbox else _sandbox(options)
+    starting = options.action == "start"
+    workspace = str(options.workspace) if starting else workspace_of(places, options.subject)
+    if options.answer == AGENT:
+        require_outside(options, workspace)
+    sandbox = None if options.no_sandbox else _sandbox(options, workspace)
     showing = Showing(output, choose_mailbox_view(options.format, output, Words(clipboard=options.clipboard)))
     work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
     with _opened(options, places, task, work, sandbox) as session:
+        seal_imports(workspace)
         return await work.carry_through(session)
 
 
-def _sandbox(options: argparse.Namespace) -> Sandbox | None:
+def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
     """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
     try:
-        sandbox = find_sandbox(options.codex)
+        sandbox = find_sandbox(options.codex, workspace=workspace)
     except WorkspaceError as error:
         raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
-    if sandbox is None or options.codex_home is None:
-        return sandbox
-    return replace(sandbox, hidden=(*sandbox.hidden, os.path.realpath(options.codex_home)))
+    return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options)))
 
 
 @contextmanager
 def _opened(
     options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
-    network = options.network
+    settings = {"sandbox": sandbox, "network": options.network, "containment": command_containment(options)}
     with ExitStack() as opened:
         try:
             if options.action == "start":
-                opening = begin_session(places, options.workspace, task, work.observe, sandbox=sandbox, network=network)
+                opening = begin_session(places, options.workspace, task, work.observe, **settings)
             else:
-                opening = open_session(
-                    places, options.subject, work.observe, workspace=options.workspace, sandbox=sandbox, network=network
-                )
+                opening = open_session(places, options.subject, work.observe, workspace=options.workspace, **settings)
             session = opened.enter_context(opening)
         except WorkspaceError as error:
             what = "--workspace" if options.action == "start" else "--mailbox: the workspace of its session"

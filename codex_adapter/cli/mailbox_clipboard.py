@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,21 +14,28 @@ from typing import Final
 
 import trio
 
+from codex_adapter.extras import how_to_install
+from codex_adapter.workspace import outside_environment
+
 __all__ = ["Clipboard"]
 
 _LIBRARY: Final = "pyperclip"
 _PATIENCE: Final = 5.0
 _PROGRAM: Final = f"import sys, {_LIBRARY}; {_LIBRARY}.copy(sys.stdin.buffer.read().decode())"
-_NOT_INSTALLED: Final = "outboxes are not copied to the clipboard: install codex-adapter[mailbox]"
+_NOT_INSTALLED: Final = "outboxes are not copied to the clipboard: packages are missing. {}"
 _FAILED: Final = "the outbox is not on the clipboard: install wl-clipboard, xclip or xsel, or copy the file"
 
 
 class Clipboard:
-    """Copies files in tasks of `nursery`, a later one in place of an earlier one; `remark` is told of what fails."""
+    """Copies files in tasks of `nursery`, a later one in place of an earlier one; `remark` receives what fails.
 
-    def __init__(self, nursery: trio.Nursery, remark: Callable[[str], Awaitable[object]]) -> None:
+    Nothing in `workspace` is run for it.
+    """
+
+    def __init__(self, nursery: trio.Nursery, remark: Callable[[str], Awaitable[object]], *, workspace: str) -> None:
         self._nursery = nursery
         self._remark = remark
+        self._env = outside_environment(os.environ, workspace)
         self._copying = trio.CancelScope()
 
     def copy(self, file: Path) -> None:
@@ -40,18 +47,19 @@ class Clipboard:
     async def _copy(self, file: Path, copying: trio.CancelScope) -> None:
         with copying:
             if find_spec(_LIBRARY) is None:
-                await self._remark(_NOT_INSTALLED)
-            elif not await _copied(file):
+                await self._remark(_NOT_INSTALLED.format(how_to_install("mailbox")))
+            elif not await _copied(file, self._env):
                 await self._remark(_FAILED)
 
 
-async def _copied(file: Path) -> bool:
+async def _copied(file: Path, env: Mapping[str, str]) -> bool:
     # In a process of its own: what it starts stays behind to give the clipboard away, and would do so with our standard
     # error in its hand, and for our terminal's signals to end.
     with trio.move_on_after(_PATIENCE), suppress(OSError):
         done = await trio.run_process(
             [sys.executable, "-P", "-c", _PROGRAM],
             stdin=file.read_bytes(),
+            env=env,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
-from codex_adapter.cli.backend_options import add_backend_options
+from codex_adapter.cli.backend_options import FOR_COMMANDS, add_backend_options
 from codex_adapter.cli.complaints import HelpRequested, UsageError
 
 __all__ = ["AGENT", "MailboxParser"]
@@ -73,7 +73,8 @@ class MailboxParser(Parser):
         add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
         who = "who answers instead of you: the Codex CLI, or a command that reads the outbox and writes the answer"
         add("--answer", action=Once, metavar="codex|CMD", help=who)
-        add_backend_options(self.add_argument_group(f"with --answer {AGENT} (--timeout for a command, too)"))
+        title = f"with --answer {AGENT} (--timeout for a command, too; --containment for all commands)"
+        add_backend_options(self.add_argument_group(title))
 
     @override
     def read(self, words: Sequence[str]) -> argparse.Namespace:
@@ -97,6 +98,8 @@ def _check_belonging(options: argparse.Namespace) -> None:
     if options.subject is not None and options.action not in _SUBJECTS:
         raise UsageError(f"{options.action} takes nothing but options; leave out the rest")
     for name in _backend_names():
+        if name in FOR_COMMANDS and options.action in _AT_WORK:
+            continue
         if getattr(options, name) is None or options.answer == AGENT or (name == "timeout" and options.answer):
             continue
         which = "--answer" if name == "timeout" else f"--answer {AGENT}"

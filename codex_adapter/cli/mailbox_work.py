@@ -70,7 +70,9 @@ class SessionWork:
             with self._stop.interrupting():
                 async with trio.open_nursery() as copying:
                     if self._options.clipboard:
-                        self._clipboard = Clipboard(copying, lambda text: self._remark(session, text))
+                        self._clipboard = Clipboard(
+                            copying, lambda text: self._remark(session, text), workspace=session.workspace
+                        )
                     try:
                         with self._stop.governing(work):
                             end = await self._work(session, work)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -20,6 +20,11 @@ Tone: TypeAlias = Literal[
     "answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"
 ]
 
+_UNFINISHED: Final[Mapping[str | None, str]] = {
+    "failed": ", but the turn failed",
+    "cut_off": ", but the turn was cut off",
+    None: ", but no turn began",
+}
 _OUTPUT_LINES: Final = 5
 _OUTPUT_WIDTH: Final = 200
 
@@ -107,9 +112,8 @@ class Narrator:
             counts = f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
             lines.append(Line("notice", f"tokens: {counts}, {usage.get('cached_input_tokens', 0):,} cached"))
         if outcome.status.success:
-            unfinished = outcome.turn in ("failed", "cut_off")
-            turn = f", but the turn {'failed' if outcome.turn == 'failed' else 'was cut off'}" if unfinished else ""
-            return [*lines, *advice, Line("error" if unfinished else "ok", _with(f"completed{turn}", took))]
+            turn = _UNFINISHED.get(outcome.turn, "")
+            return [*lines, *advice, Line("error" if turn else "ok", _with(f"completed{turn}", took))]
         return [*lines, *advice, Line("failed", _with(f"ended with {outcome.status}", took))]
 
     def _since(self, then: float | None, *, digits: int = 1) -> list[str]:

@@ -8,12 +8,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.cli.agent_places import agent_homes
 from codex_adapter.cli.approvals import NoTerminal, at_the_terminal
-from codex_adapter.cli.arguments import Command, Once, Parser, one_of
+from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
+from codex_adapter.cli.levels import command_containment
 from codex_adapter.cli.operations_agent import add_agent_options, check_agent_options, work_with_agent
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.views import is_for_a_program
 from codex_adapter.cli.wires import StandardWires
 from codex_adapter.protocols.operations.audit import read_audit
 from codex_adapter.protocols.operations.opening import open_runtime
@@ -22,7 +25,7 @@ from codex_adapter.protocols.operations.runtime import Runtime
 from codex_adapter.protocols.operations.serve import Decide, Server
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.records import encode_lines
-from codex_adapter.workspace import WorkspaceError
+from codex_adapter.workspace import WorkspaceError, seal_imports
 
 __all__ = ["COMMAND"]
 
@@ -44,6 +47,7 @@ _EXAMPLES = """\
   codex-adapter operations --audit --state ~/.local/state/project.db
 """
 _STANDARD: Final = "standard"
+_FORMAT: Final = "jsonl or pretty (default: pretty on a terminal, else jsonl)"
 
 
 def _parser() -> Parser:
@@ -54,6 +58,7 @@ def _parser() -> Parser:
     add("--policy", action=Once, metavar="FILE|PRESET", help=f"what may be done: {presets} (default: {_STANDARD})")
     add("--state", action=Once, metavar="FILE", help="keep what waits, and the log; go on with it after a restart")
     add("--approve", action=Once, type=one_of("ask"), metavar="ask", help="ask the person at the terminal")
+    add("--format", action=Once, type=json_lines_or_pretty, metavar="F", help=_FORMAT)
     add("--audit", action="store_true", help="show the log of --state, and carry out nothing")
     add_agent_options(parser)
     return parser
@@ -65,9 +70,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         if options.audit:
             return await _show_log(options, output)
         with _opened(options) as runtime, _person(options, runtime) as decide:
+            wires = _wires(options, output)
             if options.agent is not None:
-                return await work_with_agent(options, runtime, output, stop, decide)
-            server = Server(runtime, StandardWires(output), decide)
+                return await work_with_agent(options, runtime, wires, stop, decide)
+            server = Server(runtime, wires, decide)
             with stop.governing(server):
                 await server.serve()
     except StateError as error:
@@ -76,15 +82,31 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     return stop.exit_status or 0
 
 
+def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
+    if is_for_a_program(options.format, output):
+        return StandardWires(output)
+    from codex_adapter.cli.operations_view import PrettyWires  # noqa: PLC0415 - for a person only
+
+    return PrettyWires(output)
+
+
 @contextmanager
 def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
     if not options.workspace:
         raise UsageError("--workspace is missing; give the directory to work in")
     with ExitStack() as opened:
         try:
-            policy = load_policy(_STANDARD if options.policy is None else options.policy)
+            source = _STANDARD if options.policy is None else options.policy
+            policy = load_policy(source, workspace=options.workspace)
             runtime = opened.enter_context(
-                open_runtime(options.workspace, policy, state=options.state, codex=options.codex)
+                open_runtime(
+                    options.workspace,
+                    policy,
+                    state=options.state,
+                    codex=options.codex,
+                    containment=command_containment(options),
+                    hidden=agent_homes(options),
+                )
             )
         except PolicyError as error:
             raise UsageError(f"--policy: {error}") from None
@@ -92,6 +114,7 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
             missing = error.code == "not_found"
             told = "there is no such directory; make it first" if missing else error.text
             raise UsageError(f"--workspace: {told}") from None
+        seal_imports(options.workspace)
         yield runtime
 
 

@@ -9,11 +9,11 @@ import signal
 from typing import Any, Final
 
 from codex_adapter import CodexBackend, RunRequest
+from codex_adapter.cli.agent_places import require_outside
 from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
-from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
+from codex_adapter.cli.backend_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
 from codex_adapter.cli.conduct import exit_status, explain
-from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.wires import StandardWires
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
@@ -36,14 +36,15 @@ _NOBODY_READS: Final = 128 + signal.SIGPIPE
 
 def add_agent_options(parser: Parser) -> None:
     """Add the options of an agent's work."""
-    _add_options(parser.add_argument_group("an agent, in place of messages on standard input"))
+    title = "an agent, in place of messages on standard input (--containment for commands, too)"
+    _add_options(parser.add_argument_group(title))
 
 
 def check_agent_options(options: argparse.Namespace) -> None:
     """Raises `UsageError` where options say how an agent is to work, and there is none, or no task (E5)."""
     if options.agent is None:
         for name in _names():
-            if getattr(options, name) is not None:
+            if name not in FOR_COMMANDS and getattr(options, name) is not None:
                 raise UsageError(f"--{name.replace('_', '-')} is for an agent; give --agent {_AGENT} with it")
     elif options.audit:
         raise UsageError("--agent and --audit are two things; leave out one of them")
@@ -52,14 +53,14 @@ def check_agent_options(options: argparse.Namespace) -> None:
 
 
 async def work_with_agent(
-    options: argparse.Namespace, runtime: Runtime, output: Output, stop: StopSignals, decide: Decide | None = None
+    options: argparse.Namespace, runtime: Runtime, wires: StandardWires, stop: StopSignals, decide: Decide | None = None
 ) -> int:
     """Have the agent work, and give the exit status (O17).
 
     `decide` asks the person at the terminal; without it decisions are read from standard input. Raises `UsageError` and
     `StateError`.
     """
-    wires = StandardWires(output)
+    require_outside(options, options.workspace)
     work = AgentWork(
         runtime,
         CodexBackend(read_config(options)).open_run,

@@ -7,16 +7,17 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
-from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
+from codex_adapter import BackendError, CodexConfig, InvalidRequestError, RunRequest
+from codex_adapter.cli.arguments import Once, Parser, form_of_a_run
 from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.inputs import decode_json, read_input
+from codex_adapter.cli.inputs import append_piped_input, decode_json, read_input
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 
-__all__ = ["TOOL_PAYLOADS", "add_options", "read_request"]
+__all__ = ["TOOL_PAYLOADS", "TRUST_PROJECT", "add_options", "read_request"]
 
 TOOL_PAYLOADS: Final = "backend.codex.tool_payloads"
+TRUST_PROJECT: Final = "backend.codex.exec.trust_project"
 
 _ADD_DIRS: Final = "agent_api.exec.add_dirs.v1"
 _IMAGES: Final = "backend.codex.images"
@@ -24,6 +25,7 @@ _SCHEMA: Final = "backend.codex.output_schema"
 _KEYS: Final = {
     "model": "agent_api.config.model.v1",
     "sandbox": "backend.codex.exec.sandbox_mode",
+    "trust_project": TRUST_PROJECT,
     "ask_for_approval": "backend.codex.exec.approval_policy",
     "interactive": "agent_api.exec.non_interactive",
     "add_dir": _ADD_DIRS,
@@ -47,6 +49,8 @@ def add_options(parser: Parser) -> None:
     add_backend_options(where)
     add = parser.add_argument_group("the agent").add_argument
     add("--sandbox", action=Once, metavar="MODE", help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})")
+    trust = "let the agent use the project's own settings, hooks and MCP servers; without it, it never does"
+    add("--trust-project", action="store_true", default=None, help=trust)
     add("--interactive", action="store_true", default=None, help="let the agent ask; without it, it never does")
     add(
         "--ask-for-approval", action=Once, metavar="POLICY", help=f"{', '.join(APPROVAL_POLICIES)}; needs --interactive"
@@ -63,10 +67,12 @@ def add_options(parser: Parser) -> None:
     add(
         "--format",
         action=Once,
-        type=json_lines_or_pretty,
+        type=form_of_a_run,
         metavar="FORMAT",
-        help="jsonl, or pretty (default: pretty on a terminal, else jsonl)",
+        help="jsonl, pretty, or text: the answer alone (default: pretty on a terminal, else jsonl)",
     )
+    add("--last-message", action=Once, metavar="FILE", help="write the answer to this file, too")
+    add("--quiet", action="store_true", help="do not say on standard error why a run failed")
 
 
 async def read_request(options: argparse.Namespace) -> tuple[RunRequest, CodexConfig]:
@@ -99,7 +105,11 @@ async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any
         if "prompt" in fields:
             raise UsageError("the prompt is in the --request already; leave out one of the two")
     if given is not None and given != "-":
-        return given
+        try:
+            return given if options.request == "-" else await append_piped_input(given)
+        except OSError:
+            advice = "The system has too little left to read standard input. Raise its limits, or try again later."
+            raise BackendError("io", advice=advice) from None
     if given is None and os.isatty(0):
         raise UsageError("a prompt is missing; give it as an argument, or pipe it to standard input")
     try:

@@ -18,12 +18,13 @@ __all__ = ["Output", "standard_output"]
 
 _READER_GONE: Final = frozenset({errno.EPIPE, errno.EBADF, errno.ECONNRESET})
 _LAST_PATIENCE: Final = 1.0
+_LONGEST_WAIT: Final = 3.0
 
 
 class Output:
     """Standard output while a command runs.
 
-    Writing waits for the reader for as long as it takes, and no cancellation but `hurry` cuts it short. Once a write
+    Writing waits for the reader for as long as it takes, until `limit_waits` or `hurry` sets a limit. Once a write
     has failed nothing is written any more: after a gap, the records would be no stream.
     """
 
@@ -34,10 +35,13 @@ class Output:
         self._torn = 0  # bytes of a line that has not been written to its end
         self._open = fd >= 0
         self._deadline = math.inf
+        self._longest_wait = math.inf
         self._patience = trio.CancelScope()
         self.is_terminal = is_terminal
         self.failure: int | None = None
         """The errno by which records were lost; None when all were written, or the reader has left (E2)."""
+        self.given_up = False
+        """Whether records were lost because the reader took nothing for too long (E4)."""
 
     @property
     def fd(self) -> int:
@@ -66,6 +70,11 @@ class Output:
         except OSError:
             return 0  # `write` finds out why
 
+    def limit_waits(self) -> None:
+        """Give the reader up, from now on, when it takes nothing for a few seconds (E4)."""
+        self._longest_wait = _LONGEST_WAIT
+        self._patience.deadline = min(self._patience.deadline, trio.current_time() + _LONGEST_WAIT)
+
     def hurry(self) -> None:
         """Wait for the reader no longer than a moment from now on."""
         self._deadline = min(self._deadline, trio.current_time() + _LAST_PATIENCE)
@@ -93,10 +102,12 @@ class Output:
             return 0
 
     async def _until_writable(self) -> None:
-        with trio.CancelScope(shield=True, deadline=self._deadline) as self._patience:
+        deadline = min(self._deadline, trio.current_time() + self._longest_wait)
+        with trio.CancelScope(shield=True, deadline=deadline) as self._patience:
             await trio.lowlevel.wait_writable(self._fd)
         if self._patience.cancelled_caught:
             self._open = False
+            self.given_up = True
 
     def _written(self, data: bytes | memoryview) -> int:
         size = os.write(self._fd, data)

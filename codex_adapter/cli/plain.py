@@ -28,6 +28,7 @@ class PlainView:
     """No escape code ever; tells what a tool call begins with and what it came to."""
 
     refresh_seconds: float | None = None
+    shows_hint = True
 
     def __init__(self) -> None:
         self._narrator = Narrator()

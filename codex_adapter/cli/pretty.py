@@ -56,6 +56,7 @@ class LiveView:
     """Renders to bytes; `fd` is the terminal, asked for nothing but its size."""
 
     refresh_seconds: float | None = 0.25
+    shows_hint = True
 
     def __init__(self, fd: int) -> None:
         self._narrator = Narrator()

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["replace_file"]
+__all__ = ["is_replaceable", "replace_file"]
 
 
 def replace_file(path: str, content: bytes) -> Path:
@@ -34,6 +34,15 @@ def replace_file(path: str, content: bytes) -> Path:
             Path(temporary).unlink()
         raise
     return target
+
+
+def is_replaceable(path: str) -> bool:
+    """Return whether a path names a regular file, a character device, or nothing that is there."""
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return True  # what is wrong with it is reported when it is written
+    return stat.S_ISREG(mode) or stat.S_ISCHR(mode)
 
 
 def _mode(path: Path) -> int | None:

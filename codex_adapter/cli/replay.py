@@ -7,12 +7,12 @@ import signal
 from contextlib import AbstractAsyncContextManager
 
 from codex_adapter import RunHandle, open_replay
-from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, seconds
+from codex_adapter.cli.arguments import Command, Once, Parser, form_of_a_run, one_of, seconds
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.conduct import conduct
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import JsonLines, choose_view
+from codex_adapter.cli.views import AnswerView, JsonLines, choose_view
 
 __all__ = ["COMMAND"]
 
@@ -36,7 +36,8 @@ def _parser() -> Parser:
     add("--interval", action=Once, type=seconds, metavar="SECONDS", help="wait before each line (default: 0)")
     add("--exit-status", action=Once, type=_return_code, metavar="N", help="how the agent ended: 0 to 255, or SIGTERM")
     add("--tool-payloads", action=Once, type=one_of("metadata", "full"), metavar="WHICH", help="metadata, or full")
-    add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help="jsonl, or pretty")
+    add("--format", action=Once, type=form_of_a_run, metavar="FORMAT", help="jsonl, pretty, or text: the answer alone")
+    add("--quiet", action="store_true", help="do not say on standard error why a run failed")
     return parser
 
 
@@ -54,7 +55,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     if options.files.count("-") > 1:
         raise UsageError("standard input can be replayed only once")
     make_view = choose_view(options.format, output)
-    full = options.tool_payloads == "full" or (options.tool_payloads is None and make_view is not JsonLines)
+    full = options.tool_payloads == "full" or (
+        options.tool_payloads is None and make_view not in (JsonLines, AnswerView)
+    )
     statuses: list[int] = []
     for file in options.files:
 
@@ -63,7 +66,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
                 recording, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
             )
 
-        statuses.append(await conduct(opening, make_view(), output, stop))
+        statuses.append(await conduct(opening, make_view(), output, stop, quiet=options.quiet))
         if stop.exit_status is not None:
             break
     return next((status for status in statuses if status), 0)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
 
+import trio
 from msgspec.structs import replace
 
 from codex_adapter import RunHandle, open_run
 from codex_adapter.cli.arguments import Command, Parser
+from codex_adapter.cli.complaints import UsageError, complain
 from codex_adapter.cli.conduct import conduct
-from codex_adapter.cli.options import TOOL_PAYLOADS, add_options, read_request
+from codex_adapter.cli.options import TOOL_PAYLOADS, TRUST_PROJECT, add_options, read_request
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import JsonLines, choose_view
+from codex_adapter.cli.views import AnswerView, JsonLines, choose_view
+from codex_adapter.file_systems import Inquiry, inquire
 
 __all__ = ["COMMAND"]
+
+_PATIENCE: Final = 1.0
 
 _DESCRIPTION = """\
 One run of the Codex CLI. Its events come as JSON Lines, the last line is its completion.
@@ -28,6 +35,7 @@ we were asked to stop by SIGINT, SIGTERM or SIGHUP. A second signal kills.
 _EXAMPLES = """\
   codex-adapter run 'Fix the failing test'
   codex-adapter run --working-dir ~/src/project --timeout 600 - < prompt.md
+  codex-adapter run --format text 'What does this project do?'
   codex-adapter run --resume last 'Now add a test for it'
   codex-adapter run --sandbox read-only --output-schema review.json 'Review the last commit'
   codex-adapter run --request request.json --model gpt-5.1-codex
@@ -45,14 +53,43 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
     @asynccontextmanager
     async def opening() -> AsyncIterator[RunHandle]:
+        if options.last_message is not None:
+            await _refuse_what_cannot_hold(options.last_message)
         request, config = await read_request(options)
-        # Whoever reads along wants to see the commands; a program that wants them says so.
-        if make_view is not JsonLines and isinstance(request.extensions, Mapping):
+        # A person who reads along wants to see the commands; a program that wants them says so.
+        if make_view not in (JsonLines, AnswerView) and isinstance(request.extensions, Mapping):
             request = replace(request, extensions={TOOL_PAYLOADS: "full", **request.extensions})
         async with open_run(request, config=config) as run:
+            if not options.quiet and not request.extensions.get(TRUST_PROJECT):
+                await _note_unread_instructions(request.working_dir)
             yield run
 
-    return await conduct(opening, make_view(), output, stop)
+    last_message = options.last_message
+    return await conduct(opening, make_view(), output, stop, quiet=options.quiet, last_message=last_message)
+
+
+async def _refuse_what_cannot_hold(last_message: str) -> None:
+    """Raise `UsageError` for a file that the answer cannot be written to: to open a pipe could take for ever (C6)."""
+    from codex_adapter.cli.replacement import is_replaceable  # noqa: PLC0415 - most runs need no file
+
+    def look(inquiry: Inquiry) -> bool:
+        with suppress(OSError):  # there is no current directory
+            inquiry.at("file of --last-message", last_message)
+        return is_replaceable(last_message)
+
+    if not await inquire(look):
+        raise UsageError("--last-message must be a file, not a directory, a pipe or a socket; give the path of a file")
+
+
+async def _note_unread_instructions(working_dir: str | None) -> None:
+    """Say that AGENTS.md is there and is not read by newer releases of the CLI (S11)."""
+    with trio.move_on_after(_PATIENCE):
+        path = Path(working_dir or ".", "AGENTS.md")
+        if await trio.to_thread.run_sync(path.is_file, abandon_on_cancel=True):
+            complain(
+                "AGENTS.md is not read by Codex 0.155 and newer, since the project is not trusted. "
+                "Pass --trust-project to use it, with the project's own settings, hooks and MCP servers"
+            )
 
 
 COMMAND = Command(_parser, _perform)

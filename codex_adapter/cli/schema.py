@@ -64,6 +64,7 @@ _EXTENSIONS: Mapping[str, Any] = {
     "agent_api.exec.non_interactive": {"type": "boolean", "default": True},
     "backend.codex.exec.approval_policy": {"enum": list(APPROVAL_POLICIES)},
     "backend.codex.exec.sandbox_mode": {"enum": list(SANDBOX_MODES), "default": "workspace-write"},
+    "backend.codex.exec.trust_project": {"type": "boolean", "default": False},
     "agent_api.config.model.v1": {"type": "string", "minLength": 1},
     "agent_api.exec.add_dirs.v1": _DIRECTORIES,
     "agent_api.session.resume.v1": _SESSION,
@@ -71,6 +72,7 @@ _EXTENSIONS: Mapping[str, Any] = {
     "backend.codex.tool_payloads": {"enum": ["metadata", "full"], "default": "metadata"},
     "backend.codex.output_schema": {"type": "object"},
     "backend.codex.images": {"type": "array", "items": {"type": "string"}},
+    "backend.codex.tools": {"enum": ["all", "none"]},
 }
 """The values of the extension keys (Q3), which the request's type leaves open."""
 
@@ -86,6 +88,7 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
 
     seq: int
     outcome: Literal["completed"]
+    ok: bool
 
 
 class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from codex_adapter import AdapterError, CodexBackend, Gateway
+from codex_adapter import AdapterError, BackendError, CodexBackend, CodexConfig, Gateway
 from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, whole_number
 from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import UsageError
@@ -21,10 +20,12 @@ from codex_adapter.cli.versions import installed_version
 from codex_adapter.cli.wires import ServiceManager, StandardWires
 from codex_adapter.core.bounds import TEXT_LIMIT
 from codex_adapter.core.validation import check_config
+from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.protocols.supervisor.journal import Journal
 from codex_adapter.protocols.supervisor.jsonrpc import MOST_IN_A_BATCH
 from codex_adapter.protocols.supervisor.serve import MAX_MESSAGE_BYTES, Settings, serve
 from codex_adapter.protocols.supervisor.wire import Limits, ServerInfo
+from codex_adapter.runtime.descriptors import raise_limit
 
 __all__ = ["COMMAND"]
 
@@ -75,7 +76,21 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     backend = CodexBackend(config)
     gateway = Gateway()
     gateway.register(backend)
-    settings = Settings(
+    # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+    raise_limit()
+    with stop.interrupting():
+        journal = None if options.journal is None else await _journal(options.journal)
+        settings = _settings(options, config, backend, journal)
+        await serve(gateway, settings, StandardWires(output), governing=stop.governing)
+    return 0
+
+
+def _settings(
+    options: argparse.Namespace, config: CodexConfig, backend: CodexBackend, journal: Journal | None
+) -> Settings:
+    return Settings(
         server=ServerInfo(name="codex-adapter", version=installed_version("codex-adapter")),
         limits=Limits(
             max_runs=options.max_runs or _MAX_RUNS,
@@ -85,24 +100,29 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
             max_text_bytes=TEXT_LIMIT,
         ),
         containment=backend.containment_level,
-        journal=None if options.journal is None else _journal(options.journal),
+        journal=journal,
         drain_on_eof=options.on_eof == "drain",
         notify=ServiceManager(os.environ).notify,
         services=turn_services(config),
     )
-    # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
-    gc.freeze()
-    gc.set_threshold(*_GARBAGE)
-    with stop.interrupting():
-        await serve(gateway, settings, StandardWires(output), governing=stop.governing)
-    return 0
 
 
-def _journal(directory: str) -> Journal:
-    if directory:
-        with suppress(OSError, ValueError):
-            return Journal(Path(directory))
+async def _journal(directory: str) -> Journal:
+    try:
+        if directory:
+            return await inquire(_open_journal, directory)
+    except BackendError:
+        raise UsageError(
+            "--journal: the directory does not answer; check its file system, or give another one"
+        ) from None
+    except (OSError, ValueError):
+        pass
     raise UsageError("--journal: the directory cannot be made or written to; give another one")
+
+
+def _open_journal(inquiry: Inquiry, directory: str) -> Journal:
+    inquiry.at("journal", directory)
+    return Journal(Path(directory))
 
 
 COMMAND = Command(_parser, _perform)

@@ -59,11 +59,17 @@ class Stoppable(Protocol):
 
 
 class StopSignals:
-    """What received signals mean for the work under way; `hurry` is called for every one but the first (E4)."""
+    """What received signals mean for the work under way.
 
-    def __init__(self, wanted: list[signal.Signals], hurry: Callable[[], None]) -> None:
+    `asked` is called with the first one, `hurry` for every other (E4).
+    """
+
+    def __init__(
+        self, wanted: list[signal.Signals], hurry: Callable[[], None], *, asked: Callable[[int], None]
+    ) -> None:
         self._wanted = wanted
         self._hurry = hurry
+        self._asked = asked
         self._first: int | None = None
         self._hurried = False
         self._run: Stoppable | None = None
@@ -116,6 +122,7 @@ class StopSignals:
         again = self._hurried = self._first is not None
         if self._first is None:
             self._first = number
+            self._asked(number)
         if self._run is None:
             self._scope.cancel()
         elif again:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
@@ -64,13 +64,17 @@ class _SpaceParser(Parser):
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     client = open_client(CodexConfig())
-    home, spec = asp_home(options), SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),))
+    asked: dict[str, Any] = {
+        "asp_home": asp_home(options),
+        "spec": SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),)),
+        "accept_changed_spaces": options.accept_changed_spaces,
+    }
     answer: ResolveResponse | DescribeResponse = ResolveResponse(ok=False)
     with stop.interrupting():
         if options.action == _CHECK:
-            answer = await client.resolve(ResolveRequest(asp_home=home, spec=spec))
+            answer = await client.resolve(ResolveRequest(**asked))
         else:
-            answer = await _described(client, DescribeRequest(asp_home=home, spec=spec))
+            answer = await _described(client, DescribeRequest(**asked))
     if stop.exit_status is not None:
         return stop.exit_status
     if is_for_a_program(options.format, output):

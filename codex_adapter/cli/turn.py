@@ -15,7 +15,7 @@ import trio
 from codex_adapter import InvalidRequestError
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
-from codex_adapter.cli.inputs import read_input
+from codex_adapter.cli.inputs import append_piped_input, read_input
 from codex_adapter.cli.narration import Line, printable
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
@@ -102,8 +102,11 @@ async def _prompt(options: argparse.Namespace) -> str:
     given: str | None = options.prompt
     if given is None and os.isatty(0):
         raise UsageError("a prompt is missing; give it as an argument, or pipe it to standard input")
+    piped = given is None or given == "-"
+    if given is not None and not piped:
+        given = await append_piped_input(given)
     try:
-        prompt = (await read_input("-")).decode() if given in (None, "-") else str(given)
+        prompt = given if given is not None and not piped else (await read_input("-")).decode()
     except UnicodeError:
         raise UsageError("the prompt must be UTF-8") from None
     except (OSError, InvalidRequestError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from codex_adapter import CodexConfig
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.narration import printable
+from codex_adapter.extras import how_to_install
 from codex_adapter.protocols.turns.wire import AgentSpacesError, RunTurnResponse
 
 if TYPE_CHECKING:
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["open_client", "said", "why_not"]
 
 _EXTRA: Final = ("httpx2", "semantic_version", "tomli_w", "yaml")
-_OPTIONS: Final = {"harnessSessionId": "--session", "aspHome": "--asp-home"}
+_OPTIONS: Final = {
+    "harnessSessionId": "--session",
+    "aspHome": "--asp-home",
+    "acceptChangedSpaces": "--accept-changed-spaces",
+}
 _ATTACHMENT: Final = re.compile(r"^attachments\[([0-9]+)\]")
 _MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")
 
@@ -25,7 +30,7 @@ _MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")
 def open_client(config: CodexConfig) -> AgentSpacesClient:
     """A client whose harness runs the CLI so. Raises `UsageError` where a package is missing."""
     if any(find_spec(name) is None for name in _EXTRA):
-        raise UsageError("a package for turns is missing; install codex-adapter[turns]")
+        raise UsageError(f"packages for turns are missing. {how_to_install('turns')}")
     from codex_adapter.protocols.turns.client import create_agent_spaces_client  # noqa: PLC0415 - see above
     from codex_adapter.protocols.turns.harnesses import CodexHarness  # noqa: PLC0415
 

@@ -47,7 +47,7 @@ _HARNESS: Final = "codex"
 _BY_PATH: Final = "space:path:"
 _NOT_EMPTY: Final = frozenset(
     {"space", "target", "target_dir", "session", "model", "cwd", "attach", "codex", "codex_home", "asp_home"}
-    | {"directory", "mask", "containment"}
+    | {"directory", "mask", "containment", "containment_max"}
 )
 _OF_THE_CONVERSATION: Final = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
@@ -88,6 +88,8 @@ def add_space_options(parser: Parser) -> None:
     """Add what all commands with spaces take."""
     add = parser.add_argument
     add("--asp-home", action=Once, metavar="DIR", help="registry and state of spaces (default: $ASP_HOME, ~/.asp)")
+    accept = "use spaces and targets that an agent may have changed, as they are now"
+    add("--accept-changed-spaces", action="store_true", help=accept)
     form = "jsonl, or pretty (default: pretty on a terminal, else jsonl)"
     add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
 
@@ -164,6 +166,7 @@ def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTu
         harness_session_id=options.session,
         env=env,
         attachments=tuple(map(_absolute, options.attach or ())),
+        accept_changed_spaces=options.accept_changed_spaces,
     )
 
 
@@ -183,7 +186,10 @@ def words_to_go_on(session: str, options: argparse.Namespace, request: RunTurnRe
         limit: float | None = getattr(options, name)
         words += [] if limit is None else [f"--{name.replace('_', '-')}", f"{limit:.15g}"]
     words += [word for name in options.mask or () for word in ("--mask", name)]
-    return words if options.containment is None else [*words, "--containment", options.containment]
+    for name in ("containment", "containment_max"):
+        level: str | None = getattr(options, name)
+        words += [] if level is None else [f"--{name.replace('_', '-')}", level]
+    return words
 
 
 def _spec(options: argparse.Namespace) -> SpaceSpec:

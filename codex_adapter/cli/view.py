@@ -22,6 +22,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import line_printer
 from codex_adapter.cli.wording import amount, date_of
+from codex_adapter.file_systems import work_through
 from codex_adapter.records import CompletedRecord, FailedRecord
 
 __all__ = ["COMMAND"]
@@ -96,7 +97,7 @@ async def _write_page(file: str, out: str, output: Output) -> None:
         await output.write(content)
     else:
         try:
-            target = await trio.to_thread.run_sync(replace_file, out, content)
+            target = await work_through(replace_file, out, content)
         except (OSError, ValueError) as error:
             reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
             raise UsageError(f"--html: OUT cannot be written ({reason})") from None

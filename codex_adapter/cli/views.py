@@ -13,11 +13,24 @@ from codex_adapter.records import encode_completion, encode_events
 if TYPE_CHECKING:
     from codex_adapter.cli.narration import Line
 
-__all__ = ["JsonLines", "View", "can_show_colours", "choose_view", "is_for_a_program", "line_printer", "text_view"]
+__all__ = [
+    "AnswerView",
+    "JsonLines",
+    "View",
+    "can_show_colours",
+    "choose_view",
+    "is_for_a_program",
+    "line_printer",
+    "text_view",
+]
 
 
 class View(Protocol):
     """Turns one run into bytes, whole lines at a time; it does no I/O."""
+
+    @property
+    def shows_hint(self) -> bool:
+        """Whether the view itself says why a run failed, in a sentence (F9)."""
 
     @property
     def refresh_seconds(self) -> float | None:
@@ -37,6 +50,7 @@ class JsonLines:
     """The records, one a line (W1, W2)."""
 
     refresh_seconds: float | None = None
+    shows_hint = False
 
     def __init__(self) -> None:
         self._next_seq = 0
@@ -55,13 +69,35 @@ class JsonLines:
         return encode_completion(self._next_seq, outcome)
 
 
+class AnswerView:
+    """The answer alone, once it is complete (C7)."""
+
+    refresh_seconds: float | None = None
+    shows_hint = False
+
+    def events(self, _batch: Sequence[Event]) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def refresh(self) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def completion(self, outcome: Completion | AdapterError) -> bytes:
+        """Return the final text with a newline at its end; nothing for a run that has none."""
+        text = outcome.final_text if isinstance(outcome, Completion) else None
+        return b"" if text is None else text.encode() + (b"" if text.endswith("\n") else b"\n")
+
+
 def is_for_a_program(form: str | None, output: Output) -> bool:
     """Whether records are to be written: by `form`, else elsewhere than on a terminal (C7)."""
     return form == "jsonl" or (form is None and not output.is_terminal)
 
 
 def choose_view(form: str | None, output: Output) -> Callable[[], View]:
-    """What makes the view of each run: by `form`, else text on a terminal and records elsewhere (C7)."""
+    """Return what makes the view of each run: by `form`, else `pretty` on a terminal and records elsewhere (C7)."""
+    if form == "text":
+        return AnswerView
     if is_for_a_program(form, output):
         return JsonLines
     return text_view(output)

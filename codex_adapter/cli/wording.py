@@ -54,6 +54,8 @@ def _ended(completion: Completion) -> tuple[Outcome, str]:
         return "failed", "The turn failed"
     if completion.turn == "cut_off":
         return "cut_off", "Cut off in mid-turn"
+    if completion.turn is None:
+        return "failed", "No turn began"
     return "completed", "Completed"
 
 

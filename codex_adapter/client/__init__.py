@@ -13,6 +13,7 @@ from trio.abc import ReceiveStream, SendStream
 
 from codex_adapter.client.backend import DaemonBackend
 from codex_adapter.client.connection import PATIENCE, Connection
+from codex_adapter.runtime.event_loop import require_trio
 
 __all__ = ["DaemonBackend", "open_daemon"]
 
@@ -28,6 +29,7 @@ async def open_daemon(*options: str, program: Sequence[str] = _PROGRAM) -> Async
     what is left of its runs, and the daemon, in a bounded time. Raises OSError when it cannot be started, and
     `BackendError` (`other`) when it does not answer as a daemon does; its stderr then says more.
     """
+    require_trio()
     # In a session of its own, as agents are: whom the terminal interrupts is for this process to decide.
     process = await trio.lowlevel.open_process(
         [*program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True

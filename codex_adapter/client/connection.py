@@ -11,7 +11,7 @@ import msgspec
 import trio
 from msgspec import Raw
 
-from codex_adapter.client.failures import error_in_record, gone, misunderstood, refused
+from codex_adapter.client.failures import error_in_record, gone, misunderstood, refused, silent
 from codex_adapter.core.framing import LineFramer, OversizeLine
 from codex_adapter.errors import AdapterError
 from codex_adapter.events import Completion, Event
@@ -21,7 +21,7 @@ from codex_adapter.records import CompletedRecord, FailedRecord, Record, decode_
 __all__ = ["PATIENCE", "Connection", "Listener", "Reply"]
 
 PATIENCE: Final = 30.0
-"""Seconds for a daemon to end runs, each of which has a bound of its own (K4); then it hangs, and is killed."""
+"""Seconds for a daemon to answer at first, and to end runs (each has a bound of its own, K4); then it is killed."""
 _READ_SIZE: Final = 65_536
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """More than any message of a daemon has."""
@@ -149,11 +149,16 @@ class Connection:
         """Begin the conversation. Raises `BackendError` when there is no daemon at the other end."""
         params = {"protocolVersion": PROTOCOL_VERSION, "clientInfo": {"name": "codex_adapter.client"}}
         try:
-            return _agreed(await self.ask("initialize", params).of(InitializeResult))
+            return _agreed(await self._first_answer(params))
         except BaseException:
             # It has no run that would have to be ended.
             self.give_up()
             raise
+
+    async def _first_answer(self, params: Mapping[str, Any]) -> InitializeResult:
+        with trio.move_on_after(PATIENCE):
+            return await self.ask("initialize", params).of(InitializeResult)
+        raise silent(PATIENCE)
 
     def listen(self, run_id: str, listener: Listener) -> None:
         """Tell a run of itself from now on, until its completion or `forget`."""
@@ -196,6 +201,8 @@ class Connection:
             return  # whoever speaks so is no daemon
 
     def _take(self, message: _Message) -> None:
+        if message.method == "initialize":
+            raise ValueError  # our own request: a program that repeats its input
         if message.method is None:
             self._answered(message)
         elif message.method in _NEWS:

@@ -26,7 +26,7 @@ from codex_adapter.events import AGENT_KIND
 from codex_adapter.protocols.supervisor.jsonrpc import RUN_REFUSED
 from codex_adapter.records import ErrorBody
 
-__all__ = ["error_in_record", "gone", "misunderstood", "refused"]
+__all__ = ["error_in_record", "gone", "misunderstood", "refused", "silent"]
 
 _KINDS: Final[tuple[BackendKind, ...]] = get_args(BackendKind)
 _BY_TEXT: Final[Mapping[str, BackendKind]] = {
@@ -67,6 +67,12 @@ def gone() -> BackendError:
 def misunderstood() -> BackendError:
     """For a daemon that answers as none of this release does."""
     advice = "The daemon and its client do not understand each other; use the same release of codex-adapter for both."
+    return BackendError("other", advice=advice)
+
+
+def silent(seconds: float) -> BackendError:
+    """Return the error for a program that has not answered in time."""
+    advice = f"The program did not answer within {seconds:g} s; start one that speaks as `codex-adapter serve` does."
     return BackendError("other", advice=advice)
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from codex_adapter.testing import Step, write_agent
+from codex_adapter.testing.stage import ONLY_THE_WORKSPACE
 
-__all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "until_listening"]
+__all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "only_the_workspace", "until_listening", "write_confinement"]
 
 ADAPTER = (sys.executable, "-m", "codex_adapter")
 SOON = 30.0
 """Seconds within which anything that is not about time must have happened."""
-CANCELLED = {"outcome": "failed", "error": {"kind": "backend", "message": "cancelled"}}
+CANCELLED = {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": "cancelled"}}
 
 
 class Done(NamedTuple):
@@ -65,12 +66,14 @@ class Cli:
 
     def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Done:
         """A command from its start to its end."""
-        with self.start(*words, **options) as process:
+        with self.start(*words, **{"stdin": subprocess.PIPE, **options}) as process:
             return self.finish(process, stdin)
 
     def start(self, *words: str, program: tuple[str, ...] = ADAPTER, **options: Any) -> subprocess.Popen[bytes]:
         """A command under way, all its streams pipes where `options`, those of `Popen`, say nothing else."""
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        if words[0] in ("run", "turn") and "-" not in words:  # what is piped to these is a part of the prompt
+            streams["stdin"] = subprocess.DEVNULL
         return subprocess.Popen([*program, *words], **{"cwd": self.directory, "env": self.env, **streams, **options})
 
     def finish(self, process: subprocess.Popen[bytes], stdin: bytes | None = None) -> Done:
@@ -81,6 +84,18 @@ class Cli:
             process.kill()
             raise
         return Done(process.returncode, stdout or b"", (stderr or b"").decode())
+
+
+def write_confinement(codex_home: Path) -> None:
+    """Let agents of turns write in their own directory alone: tests have their `aspHome` in `/tmp`."""
+    codex_home.mkdir(exist_ok=True)
+    (codex_home / "config.toml").write_text(ONLY_THE_WORKSPACE)
+
+
+def only_the_workspace(cli: Cli) -> None:
+    """Do that for a command whose agents work in its own directory."""
+    cli.env["CODEX_HOME"] = f"{cli.directory}-codex"
+    write_confinement(Path(cli.env["CODEX_HOME"]))
 
 
 def until_listening(process: subprocess.Popen[bytes]) -> None:

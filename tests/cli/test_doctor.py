@@ -14,6 +14,7 @@ from .command import ADAPTER, Cli
 
 pytestmark = pytest.mark.rule("C4")
 SECRET = "sk-hunter2hunter2hunter2"
+TOOLLESS = "a model without tools"
 
 
 def examine(cli: Cli, *words: str) -> tuple[int, dict[str, Any]]:
@@ -32,6 +33,47 @@ def finding(report: dict[str, Any], subject: str) -> dict[str, Any]:
     return found
 
 
+def sandboxed(cli: Cli, *, works: bool, words: str = "sandbox --") -> str:
+    """The path of a CLI whose sandbox starts, or does not, behind these words of its command line."""
+    path = cli.directory / "codex"
+    run = f'"{words} "*) shift {len(words.split())}; exec "$@" ;;' if works else ""
+    path.write_text(f'#!/bin/sh\ncase "$* " in --version*) echo codex-cli 0.163.0 ;; {run} *) exit 1 ;; esac\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("words", ["sandbox --", "sandbox linux --"])
+def test_it_runs_a_command_in_the_sandbox_of_the_cli(cli: Cli, words: str) -> None:
+    status, report = examine(cli, "--codex", sandboxed(cli, works=True, words=words))
+    assert (status, report["agent_sandbox"]) == (0, True)
+    assert finding(report, "agent sandbox")["state"] == "ok"
+
+
+def test_a_sandbox_that_cannot_start_is_reported_with_what_to_do(cli: Cli) -> None:
+    binary = sandboxed(cli, works=False)
+    status, report = examine(cli, "--codex", binary)
+    assert (status, report["ok"], report["agent_sandbox"]) == (0, True, False)
+    assert "danger-full-access" in finding(report, "agent sandbox")["advice"]
+    done = cli.run("doctor", "--codex", binary)
+    assert done.stdout.endswith(b"Its commands would fail in the sandbox of the Codex CLI.\n")
+    assert list(cli.directory.glob("**/codex-adapter-doctor-*")) == []
+
+
+def test_a_login_can_be_required(cli: Cli) -> None:
+    binary = cli.agent()
+    assert examine(cli, "--codex", binary, "--require-login")[0] == 3
+    cli.env["CODEX_API_KEY"] = SECRET
+    assert examine(cli, "--codex", binary, "--require-login")[0] == 0
+    assert examine(cli, "--codex", "/nowhere", "--require-login")[0] == 1
+
+
+def test_a_key_that_the_cli_does_not_use_is_noted(cli: Cli) -> None:
+    cli.env["OPENAI_API_KEY"] = SECRET
+    _, report = examine(cli, "--codex", cli.agent())
+    assert "OPENAI_API_KEY is set" in finding(report, "login")["found"]
+    assert "CODEX_API_KEY" in finding(report, "login")["advice"]
+
+
 def test_a_binary_that_answers_is_enough_for_a_run(cli: Cli) -> None:
     binary = cli.agent(version="0.163.0")
     status, report = examine(cli, "--codex", binary)
@@ -48,7 +90,7 @@ def test_a_binary_that_answers_is_enough_for_a_run(cli: Cli) -> None:
     ("version", "takes"),
     [
         ("0.44.0", {"approval policy 'on-failure'", "approval policy 'untrusted'"}),
-        ("0.169.0", {"additional directories", "images", "resuming the last session", "forking a session"}),
+        ("0.169.0", {"additional directories", "images", "resuming the last session", "forking a session", TOOLLESS}),
     ],
 )
 def test_it_tells_what_the_release_takes_of_what_differs(cli: Cli, version: str, takes: set[str]) -> None:
@@ -96,7 +138,7 @@ def test_a_login_is_told_without_its_secret(cli: Cli) -> None:
     binary = cli.agent()
     _, report = examine(cli, "--codex", binary)
     assert report["login"] == {"auth_json": False, "config_toml": False, "CODEX_API_KEY": False}
-    assert "codex login" in finding(report, "login")["advice"]
+    assert "codex-adapter login" in finding(report, "login")["advice"]
     home = cli.directory / "home"
     home.mkdir()
     (home / "auth.json").write_text(SECRET)
@@ -153,9 +195,11 @@ def test_it_tells_whether_there_is_a_sandbox_for_commands(cli: Cli) -> None:
 
 
 def test_the_text_says_the_same(cli: Cli) -> None:
-    done = cli.run("doctor", "--codex", cli.agent())
+    done = cli.run("doctor", "--codex", sandboxed(cli, works=True))
     assert done.status == 0
     assert done.stdout.endswith(b"\nA run could be started.\n")
+    assert b"takes: " not in done.stdout
+    done = cli.run("doctor", "--verbose", "--codex", cli.agent())
     assert b"takes: additional directories, images" in done.stdout
     assert b"\nok   containment: " in done.stdout
     done = cli.run("doctor", "--codex", "/nowhere")

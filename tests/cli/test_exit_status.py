@@ -20,7 +20,7 @@ TIMEOUT = "codex backend error: timeout (details redacted when unsafe)"
 def test_it_is_the_agents_own(cli: Cli, code: int) -> None:
     done = cli.run("run", "--codex", cli.agent(ReadPrompt(), Exit(code)), "Hi.")
     assert done.status == code
-    assert done.completion == {"outcome": "completed", "status": {"code": code, "signal": None}}
+    assert done.completion == {"outcome": "completed", "ok": False, "status": {"code": code, "signal": None}}
     assert done.stderr == ""
 
 
@@ -28,7 +28,7 @@ def test_it_is_the_agents_own(cli: Cli, code: int) -> None:
 def test_it_tells_the_signal_that_the_agent_died_of(cli: Cli, name: str, status: int) -> None:
     done = cli.run("run", "--codex", cli.agent(ReadPrompt(), Die(name)), "Hi.")
     assert done.status == status
-    assert done.completion == {"outcome": "completed", "status": {"code": None, "signal": name}}
+    assert done.completion == {"outcome": "completed", "ok": False, "status": {"code": None, "signal": name}}
 
 
 @pytest.mark.rule("C6")
@@ -47,7 +47,7 @@ def test_it_tells_the_signal_that_the_agent_died_of(cli: Cli, name: str, status:
 def test_it_is_124_after_a_time_limit(cli: Cli, words: tuple[str, ...], steps: tuple[Step, ...], message: str) -> None:
     done = cli.run("run", "--codex", cli.agent(ReadPrompt(), *steps, Hang()), *words, "Hi.")
     assert done.status == 124
-    assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": message}}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": message}}
 
 
 def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
@@ -55,7 +55,7 @@ def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
     done = cli.run("run", "--codex", agent, "--resume", "0199a213-81c0-7800-8aa1-000000000000", "Hi.")
     assert done.status == 125
     error = {"kind": "backend", "message": "session not found", "hint": "session_unknown"}
-    assert done.completion == {"outcome": "failed", "error": error}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": error}
 
 
 @pytest.mark.rule("S8")
@@ -63,7 +63,7 @@ def test_it_is_125_when_the_installed_release_cannot_do_it_and_says_why(cli: Cli
     done = cli.run("run", "--codex", cli.agent(version="0.77.0"), "--fork", "0199", "Hi.")
     assert done.status == 125
     message = "codex backend error: invalid_request (details redacted when unsafe)"
-    assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": message}}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": message}}
     assert "0.155.0" in done.complaint
 
 
@@ -74,7 +74,7 @@ def test_it_is_126_when_the_binary_cannot_be_executed(cli: Cli) -> None:
     for path in (plain, cli.directory):
         done = cli.run("run", "--codex", str(path), "Hi.")
         assert done.status == 126
-        assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": SPAWN}}
+        assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": SPAWN}}
         assert "--codex" in done.complaint
         assert str(path) not in done.complaint
 
@@ -94,7 +94,7 @@ def test_it_is_127_when_the_binary_cannot_be_found(cli: Cli) -> None:
     for name in (str(cli.directory / "nowhere"), "no-such-codex"):
         done = cli.run("run", "--codex", name, "Hi.")
         assert done.status == 127
-        assert done.completion == {"outcome": "failed", "error": {"kind": "backend", "message": SPAWN}}
+        assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": SPAWN}}
         assert "openai-codex-cli-bin" in done.complaint
         assert name not in done.complaint
 

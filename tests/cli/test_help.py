@@ -11,7 +11,7 @@ from codex_adapter.cli import main
 from .command import ADAPTER, Cli
 
 
-@pytest.mark.rule("C1")
+@pytest.mark.rule("C1", "C16")
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
@@ -27,7 +27,12 @@ from .command import ADAPTER, Cli
         (["demo", "--help"], "examples:\n  codex-adapter demo"),
         (["doctor", "--help"], "examples:\n  codex-adapter doctor"),
         (["schema", "--help"], "examples:\n  codex-adapter schema"),
+        (["login", "--help"], "examples:\n  codex-adapter login"),
+        (["help"], "commands:"),
+        (["help", "run"], "examples:\n  codex-adapter run"),
+        (["help", "login"], "examples:\n  codex-adapter login"),
         (["--version"], "codex-adapter 0."),
+        (["-V"], "codex-adapter 0."),
     ],
 )
 def test_help_and_version_are_shown_and_nothing_else_is_done(

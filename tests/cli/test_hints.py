@@ -26,9 +26,10 @@ LIMITED = "exceeded retry limit, last status: 429 Too Many Requests"
 def test_the_record_of_an_agent_that_gives_up_has_the_hint_and_nothing_of_its_stderr(cli: Cli) -> None:
     agent = cli.agent(WriteStderr(BROKEN), Exit(1))
     done = cli.run("run", "--codex", agent, "x")
-    assert (done.status, done.stderr) == (1, "")
+    assert (done.status, done.complaint) == (1, SENTENCE)
     assert done.completion == {
         "outcome": "completed",
+        "ok": False,
         "status": {"code": 1, "signal": None},
         "hint": "configuration_broken",
     }
@@ -42,7 +43,7 @@ def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cl
     done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
     assert done.status == 124
     body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "hint": "no_network"}
-    assert done.completion == {"outcome": "failed", "error": body}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": body}
 
 
 @pytest.mark.rule("C7", "X1")
@@ -63,7 +64,21 @@ def test_a_replay_has_the_hint_that_the_stream_tells(cli: Cli, form: str) -> Non
     told = b'"hint":"rate_limited"' if form == "jsonl" else ADVICE["rate_limited"].encode()
     assert told in live.stdout
     assert told in replay.stdout
+    assert live.stderr == replay.stderr
+    assert (ADVICE["rate_limited"] in live.stderr) is (form == "jsonl")
     assert form == "pretty" or live.stdout == replay.stdout
+
+
+@pytest.mark.rule("C7")
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_quiet_says_nothing_on_standard_error(cli: Cli, command: str) -> None:
+    lines = [thread_started("t"), turn_started(), error(LIMITED), turn_failed(LIMITED)]
+    (cli.directory / "recording.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(lines))
+    agent = cli.agent(*map(PrintJson, lines), Exit(1))
+    words = ["--codex", agent, "x"] if command == "run" else ["--exit-status", "1", "recording.jsonl"]
+    done = cli.run(command, "--quiet", *words)
+    assert (done.status, done.stderr) == (1, "")
+    assert b"rate_limited" in done.stdout
 
 
 def test_each_hint_has_a_sentence_that_fits_a_line() -> None:

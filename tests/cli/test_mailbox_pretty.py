@@ -118,7 +118,11 @@ def test_each_outbox_is_copied_to_the_clipboard(desk: Desk) -> None:
     ("program", "told"),
     [
         (ADAPTER, "the outbox is not on the clipboard: install wl-clipboard, xclip or xsel, or copy the file"),
-        (without("pyperclip"), "outboxes are not copied to the clipboard: install codex-adapter[mailbox]"),
+        (
+            without("pyperclip"),
+            "outboxes are not copied to the clipboard: packages are missing. "
+            "Install them: pip install 'inotify-simple>=2.0' 'pyperclip>=1.9' 'rich>=13.7'",
+        ),
     ],
 )
 def test_without_a_clipboard_it_is_remarked_and_the_work_goes_on(

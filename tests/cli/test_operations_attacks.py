@@ -187,6 +187,19 @@ def test_an_empty_word_is_not_the_present_directory_or_the_default(cli: Cli, wor
     assert told in done.complaint
 
 
+@pytest.mark.rule("A1")
+@pytest.mark.fault("workspace", "the policy file is in the workspace, where an agent writes", "it is refused")
+def test_a_policy_in_the_workspace_is_refused(cli: Cli, root: Path) -> None:
+    (root / "policy.toml").write_text('extends = "permissive"')
+    (cli.directory / "link.toml").symlink_to(root / "policy.toml")
+    for path in (root / "policy.toml", cli.directory / "link.toml"):
+        done = cli.run("operations", "--workspace", str(root), "--policy", str(path), stdin=MESSAGE)
+        assert (done.status, done.stdout) == (2, b"")
+        assert (
+            "--policy: the policy file is in the workspace, where an agent can change it. Move it out" in done.complaint
+        )
+
+
 @pytest.mark.rule("C11", "A9")
 def test_the_log_of_no_state_is_an_error_that_says_so(cli: Cli) -> None:
     done = cli.run("operations", "--audit", "--state", "none.db")

@@ -61,15 +61,15 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ("words", "named"),
     [
         ([], "a command is missing"),
-        ([SECRET], "run, replay, serve, operations, mailbox, turn, space, view, demo, doctor or schema"),
+        ([SECRET], "run, replay, serve, operations, mailbox, turn, space, view, demo, login, doctor, schema or help"),
         (
             ["--format", "jsonl", "run"],
-            "run, replay, serve, operations, mailbox, turn, space, view, demo, doctor or schema",
+            "run, replay, serve, operations, mailbox, turn, space, view, demo, login, doctor, schema or help",
         ),
         (["operations"], "--workspace is missing; give the directory to work in"),
         (["operations", "--workspace", SECRET], "--workspace: there is no such directory"),
         (["operations", "--workspace", ".", "--policy", SECRET], "--policy: the policy is neither one of restrictive"),
-        (["operations", "--workspace", ".", "--policy", "broken.json"], "--policy: the policy's file is no TOML"),
+        (["operations", "--workspace", "bin", "--policy", "broken.json"], "--policy: the policy's file is no TOML"),
         (["operations", "--workspace", ".", "--approve", SECRET], "--approve: must be ask"),
         (["operations", "--audit"], "--state is missing; give the file whose log is to be shown"),
         (["mailbox"], "after mailbox must come start, resume, once, status or end"),
@@ -236,7 +236,7 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
         (["--timeout", "-1", "Hi."], "invalid_request", "timeout must be"),
         (["--timeout", "nan", "Hi."], "invalid_request", "timeout must be"),
         (["--timeout", "inf", "Hi."], "invalid_request", "timeout must be"),
-        (["--idle-timeout", "0", "Hi."], "invalid_request", "--idle-timeout must be"),
+        (["--idle-timeout", "-1", "Hi."], "invalid_request", "--idle-timeout must be"),
         (["--containment", SECRET, "Hi."], "invalid_request", "--containment must be one of cgroup, pid_namespace,"),
         (["--tool-timeout=-1", "Hi."], "invalid_request", "--tool-timeout must be"),
         (["--env", f"={SECRET}", "Hi."], "invalid_request", "env: every name must be"),
@@ -271,7 +271,7 @@ def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[
     if kind == "usage":
         assert done.stdout == b""
         return
-    assert list(done.completion) == ["outcome", "error"]
+    assert list(done.completion) == ["outcome", "ok", "error"]
     assert (done.completion["outcome"], done.completion["error"]["kind"]) == ("failed", kind)
     if "--" not in named:
         assert done.completion["error"]["message"] == done.complaint

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,9 @@ def told(cli: Cli) -> Facts:
 def flags(cli: Cli) -> list[str]:
     """The agent's arguments after those that every run has."""
     argv = told(cli).argv[1:]
+    for setting in ("projects=", "shell_environment_policy.exclude="):
+        place = next(number for number, word in enumerate(argv) if word.startswith(setting))
+        del argv[place - 1 : place + 1]
     always = ["--ask-for-approval", "never", "exec", "--color", "never", "--json", "--skip-git-repo-check"]
     return argv[len(always) :] if argv[: len(always)] == always else argv
 
@@ -52,6 +57,7 @@ def test_a_run_gives_its_events_and_then_its_completion(cli: Cli) -> None:
     session = "0199a213-81c0-7800-8aa1-bbab2a035a53"
     assert done.completion == {
         "outcome": "completed",
+        "ok": True,
         "status": {"code": 0, "signal": None},
         "final_text": "Hello.",
         "session_id": session,
@@ -74,7 +80,7 @@ def test_the_prompt_is_standard_input_to_its_end_and_to_the_byte(cli: Cli, words
 @pytest.mark.rule("C1")
 @pytest.mark.parametrize("prompt", [" spaces and\nlines ", "-v", "--help", "--"])
 def test_the_prompt_is_the_argument_even_if_it_looks_like_an_option(cli: Cli, prompt: str) -> None:
-    assert run(cli, "--", prompt, stdin=b"not this").status == 0
+    assert run(cli, "--", prompt, stdin=b"\n").status == 0
     assert told(cli).prompt == prompt
 
 
@@ -153,6 +159,15 @@ def test_the_values_of_masked_variables_never_appear(cli: Cli) -> None:
     assert b"hunter2" not in done.stdout
 
 
+@pytest.mark.rule("C6", "S11")
+@pytest.mark.parametrize(("words", "level"), [((), "untrusted"), (("--trust-project",), "trusted")])
+def test_the_project_is_trusted_when_asked_for(cli: Cli, words: tuple[str, ...], level: str) -> None:
+    assert run(cli, *words, "Hi.").status == 0
+    argv = told(cli).argv
+    trust = tomllib.loads(argv[argv.index("--config") + 1])["projects"]
+    assert trust[os.path.realpath(cli.directory)] == {"trust_level": level}
+
+
 @pytest.mark.rule("C6")
 def test_an_output_schema_is_read_from_its_file(cli: Cli) -> None:
     (cli.directory / "schema.json").write_text('{"type": "object"}')
@@ -221,3 +236,14 @@ def test_a_live_run_and_a_replay_of_what_it_printed_give_the_same_bytes(cli: Cli
     replayed = cli.run("replay", "--exit-status", "3", str(recording))
     assert live.stdout == replayed.stdout != b""
     assert live.status == replayed.status == 3
+
+
+@pytest.mark.rule("S11")
+def test_a_file_of_instructions_that_is_not_read_is_noted(cli: Cli) -> None:
+    project = cli.directory / "project"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("Be kind.")
+    words = ("--working-dir", str(project), "x")
+    assert run(cli, *words).complaint.startswith("AGENTS.md is not read by Codex 0.155 and newer")
+    assert run(cli, "--quiet", *words).stderr == ""
+    assert run(cli, "--trust-project", *words).stderr == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import signal
@@ -108,7 +109,8 @@ def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
 @pytest.mark.parametrize(("number", "status"), STOPPING)
 @pytest.mark.fault("signals", "a signal while the prompt is awaited", "a cancelled run, no agent is started")
 def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: signal.Signals, status: int) -> None:
-    with cli.start("run", "--codex", cli.agent(WriteFile(f"{cli.directory}/started"))) as process:
+    agent = cli.agent(WriteFile(f"{cli.directory}/started"))
+    with cli.start("run", "--codex", agent, stdin=subprocess.PIPE) as process:
         until_listening(process)
         process.send_signal(number)
         assert process.wait(SOON) == status
@@ -164,6 +166,33 @@ def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: 
 
 
 @pytest.mark.rule("E3")
+@pytest.mark.fault("signals", "a signal while nobody reads our output, ever", "the command exits without its reader")
+def test_a_signal_waits_for_a_reader_who_never_reads_for_a_bounded_time(cli: Cli) -> None:
+    line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
+    with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
+        until_full(process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SOON) == 143
+        done = cli.finish(process)
+    *whole, torn = done.stdout.split(b"\n")
+    assert [json.loads(record)["type"] for record in whole] == ["event"] * len(whole) != []
+    assert not torn.endswith(b"}")
+    assert left(cli) == []
+
+
+@pytest.mark.rule("E3")
+@pytest.mark.fault("signals", "a signal after the run while nobody reads", "the command exits without its reader")
+def test_a_signal_while_the_completion_waits_for_its_reader(cli: Cli) -> None:
+    line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 60_000)
+    (cli.directory / "recorded").write_text(f"{line}\n" * 4)
+    with cli.start("replay", "recorded") as process:
+        until_full(process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SOON) == 143
+        cli.finish(process)
+
+
+@pytest.mark.rule("E3")
 @pytest.mark.fault("signals", "two signals while nobody reads our output", "the command exits without its reader")
 def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat("{}")), "Hi.") as process:
@@ -191,7 +220,8 @@ def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
 )
 def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cli) -> None:
     ignore = ("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh")
-    with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER)) as process:
+    words = ("run", "--codex", cli.agent())
+    with cli.start(*words, program=(*ignore, *ADAPTER), stdin=subprocess.PIPE) as process:
         until_listening(process)
         process.send_signal(signal.SIGINT)
         done = cli.finish(process)

@@ -37,7 +37,7 @@ from codex_adapter.testing.thread_lines import (
 from ..faults.waiting import until
 from ..protocols.turns.event_rules import check_events
 from ..runtime.survivors import Survivors
-from .command import SOON, Cli, Done, until_listening
+from .command import SOON, Cli, Done, only_the_workspace, until_listening
 
 pytestmark = pytest.mark.rule("C13")
 WITHOUT = """
@@ -58,7 +58,8 @@ class Place:
         self.space.mkdir()
         (self.space / "space.toml").write_text('schema = 1\nid = "house"\nsettings.env.FROM = "space"\n')
         (self.space / "AGENTS.md").write_text("Be brief.\n")
-        self.home = cli.directory / "asp"
+        only_the_workspace(cli)
+        self.home = cli.directory.with_name(f"{cli.directory.name}-asp")
         self.cli.env["ASP_HOME"] = str(self.home)
 
     def words(self, *more: str) -> list[str]:
@@ -239,7 +240,7 @@ def test_without_the_packages_of_turns_it_says_what_to_install(place: Place, pac
     program = (sys.executable, "-c", WITHOUT.format(package=package))
     done = place.cli.run(*words, program=program)
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("a package for turns is missing; install codex-adapter[turns]; see")
+    assert done.complaint.startswith("packages for turns are missing. Install them: pip install 'httpx2>=")
     assert place.cli.run(words[0], "--help", program=program).status == 0
 
 
@@ -282,3 +283,26 @@ def test_a_reader_that_leaves_does_not_end_a_turn(place: Place) -> None:
         done = place.cli.finish(process)
     assert (done.status, done.stderr) == (0, "")
     assert (place.cli.directory / "end").exists()
+
+
+@pytest.mark.rule("Z11", "U6")
+def test_a_space_that_an_agent_changed_is_refused_by_turn_and_space_until_it_is_accepted(place: Place) -> None:
+    change = WriteFile(str(place.space / "AGENTS.md"), "Be bold.\n")
+    place.agent(*BEGIN, change, PrintJson(agent_message("item_0", "Made.")), PrintJson(turn_completed()))
+    assert place.run("Hi.").status == 0
+    refused = place.run("Hi.")
+    assert (refused.status, refused.records[-1]["result"]["error"]["code"]) == (2, "resolve_failed")
+    assert refused.complaint == (
+        f"space:path:{place.space}: it lies where agents may write, and it changed since it was accepted; "
+        "look at it, then accept it with --accept-changed-spaces"
+    )
+    for action in ("check", "describe"):
+        looked = place.cli.run("space", action, "house", "--format", "jsonl")
+        assert (looked.status, looked.records[0]["error"]["message"]) == (
+            1,
+            refused.records[-1]["result"]["error"]["message"],
+        )
+        assert place.cli.run("space", action, "house", "--accept-changed-spaces").status == 0
+    assert place.run("Hi.").status == 2
+    assert place.run("--accept-changed-spaces", "Hi.").status == 0
+    assert place.run("Hi.").status == 0

@@ -24,7 +24,7 @@ from ..faults.waiting import until
 from ..protocols.turns.event_rules import check_events
 from ..protocols.turns.spaces.spaces_stage import make_space
 from ..runtime.survivors import Survivors
-from .command import SOON, Cli
+from .command import SOON, Cli, only_the_workspace
 
 pytestmark = pytest.mark.rule("C13")
 BEGIN: tuple[Step, ...] = (ReadPrompt(), PrintJson(thread_started(THREAD_ID)), PrintJson(turn_started()))
@@ -43,6 +43,8 @@ def _is_stuck(stdout: IO[bytes] | None) -> bool:
 def turn(cli: Cli) -> list[str]:
     """A command line without its options and its prompt."""
     make_space(cli.directory / "house", "house")
+    only_the_workspace(cli)
+    cli.env["ASP_HOME"] = f"{cli.directory}-asp"
     return ["turn", "--space", "space:path:house"]
 
 

@@ -14,7 +14,7 @@ from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, WriteFile, 
 from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, thread_started, turn_completed, turn_started
 
 from ..protocols.turns.spaces.spaces_stage import make_space
-from .command import Cli, Done
+from .command import Cli, Done, write_confinement
 
 pytestmark = pytest.mark.rule("C13", "E5")
 SECRET = "hunter2-hunter2"
@@ -53,7 +53,7 @@ def attempt(cli: Cli, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         ),
         *((("--" + name, SECRET), f"--{name}: must be a number of seconds") for name in ("timeout", "idle-timeout")),
         (("--timeout", "-1"), "--timeout must be a finite number of seconds"),
-        (("--idle-timeout", "0"), "--idle-timeout must be a finite number of seconds, more than zero"),
+        (("--idle-timeout", "-1"), "--idle-timeout must be a finite number of seconds, zero or more"),
         (("--tool-timeout", "nan"), "--tool-timeout must be a finite number of seconds"),
         (("--containment", SECRET), "--containment must be one of cgroup"),
         (("--timeout", "1", "--timeout", "2"), "--timeout: is given twice"),
@@ -118,39 +118,43 @@ def test_a_home_of_codex_in_the_environment_has_to_be_there(attempt: Try, monkey
 @pytest.mark.parametrize("empty", ["ASP_HOME", "CODEX_HOME"])
 def test_a_variable_that_is_empty_is_none(cli: Cli, empty: str) -> None:
     make_space(cli.directory / "house", "house")
+    (cli.directory / "work").mkdir()
+    write_confinement(cli.directory / ".codex")
     cli.env |= {"CODEX_BINARY": cli.agent(ReadPrompt(), WriteFile("started")), empty: ""}
-    cli.run(*TURN, "Hi.")
-    assert (cli.directory / "started").exists()
+    cli.run(*TURN, "--cwd", "work", "Hi.")
+    assert (cli.directory / "work" / "started").exists()
     assert (cli.directory / ".asp" / "state").is_dir()
 
 
 def test_the_way_on_has_all_that_holds_for_more_than_one_turn(cli: Cli) -> None:
     make_space(cli.directory / "house", "house")
-    (cli.directory / "own").mkdir()
+    (cli.directory / "work").mkdir()
+    write_confinement(cli.directory / "own")
     lines = (thread_started(THREAD_ID), turn_started(), agent_message("item_0", "Ah."), turn_completed())
     binary = cli.agent(ReadPrompt(), WriteFacts("facts"), *map(PrintJson, lines))
     given = ["--timeout", "60", "--idle-timeout", "0.5e2", "--tool-timeout", "40", "--containment", "process_group"]
+    given += ["--containment-max", "guard"]
     secret = ["--env", f"A_TOKEN={SECRET}", "--mask", "A_TOKEN"]
     codex = ["--codex", os.path.relpath(binary, cli.directory), "--codex-home", "own", "--asp-home", "asp"]
-    done = cli.run(*TURN, *given, *secret, *codex, "--format", "pretty", "Hi.")
+    done = cli.run(*TURN, *given, *secret, *codex, "--cwd", "work", "--format", "pretty", "Hi.")
     assert (done.status, done.stderr) == (0, "")
     told = done.stdout.decode().splitlines()[-1]
     assert SECRET not in told
     way = shlex.split(told.removeprefix("# go on with: codex-adapter "))
     assert way == [
         *("turn", "--session", THREAD_ID, "--space", f"space:path:{cli.directory}/house"),
-        *("--asp-home", f"{cli.directory}/asp", "--cwd", str(cli.directory)),
+        *("--asp-home", f"{cli.directory}/asp", "--cwd", f"{cli.directory}/work"),
         *("--codex", binary, "--codex-home", f"{cli.directory}/own"),
         *("--timeout", "60", "--idle-timeout", "50", "--tool-timeout", "40", "--mask", "A_TOKEN"),
-        *("--containment", "process_group"),
+        *("--containment", "process_group", "--containment-max", "guard"),
     ]
-    facts = read_facts(cli.directory / "facts")
+    facts = read_facts(cli.directory / "work" / "facts")
     assert facts.env["A_TOKEN"] == SECRET
-    (cli.directory / "facts").unlink()
+    (cli.directory / "work" / "facts").unlink()
     home = Path(facts.env["CODEX_HOME"])
     (home / "sessions").mkdir(exist_ok=True)
     (home / "sessions" / f"rollout-2026-01-01T00-00-00-{THREAD_ID}.jsonl").write_text('{"type":"session_meta"}\n')
     elsewhere = cli.directory / "own"
     again = cli.finish(cli.start(*way, "--env", f"A_TOKEN={SECRET}", "And?", cwd=elsewhere))
     assert (again.status, again.stderr) == (0, "")
-    assert read_facts(cli.directory / "facts").env["CODEX_HOME"] == str(home)
+    assert read_facts(cli.directory / "work" / "facts").env["CODEX_HOME"] == str(home)

@@ -1,0 +1,56 @@
+"""Try the sandbox in which the Codex CLI runs the commands of its model (C4)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from codex_adapter import BackendError
+from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.marks import new_mark
+
+__all__ = ["agent_sandbox_works"]
+
+_SUBCOMMANDS: Final = (("sandbox", "--"), ("sandbox", "linux", "--"))
+"""As newer and as older releases have it."""
+_PROOF: Final = 7
+_PATIENCE: Final = 10.0
+
+
+async def agent_sandbox_works(binary: str, environ: Mapping[str, str]) -> bool | None:
+    """Return whether the CLI can run a command in its sandbox here; None where that cannot be tried.
+
+    The CLI gets directories of its own for its home and its temporary files, and nothing of it is left.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="codex-adapter-doctor-") as place:
+            home, temporary = Path(place, "home"), Path(place, "tmp")
+            home.mkdir()
+            temporary.mkdir()
+            env = {**environ, "CODEX_HOME": str(home), "TMPDIR": str(temporary)}
+            for words in _SUBCOMMANDS:
+                if await _status([binary, *words, "/bin/sh", "-c", f"exit {_PROOF}"], env, place) == _PROOF:
+                    return True
+    except (OSError, BackendError):
+        return None
+    return False
+
+
+async def _status(argv: list[str], env: Mapping[str, str], place: str) -> int | None:
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        contained = await Containment().start(argv, env=env, cwd=place, pipes=(nothing,) * 3, mark=new_mark())
+        try:
+            with trio.move_on_after(_PATIENCE):
+                return (await contained.wait()).code
+        finally:
+            with trio.CancelScope(shield=True):
+                await contained.aclose()
+    finally:
+        os.close(nothing)
+    return None

@@ -1,0 +1,126 @@
+"""Operations and their outcomes as text for a person (C17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from codex_adapter import BackendError, Event
+from codex_adapter.cli.narration import Line, Narrator, Tone, first_line, printable
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.views import line_printer
+from codex_adapter.cli.wires import StandardWires
+from codex_adapter.records import CompletedRecord, FailedRecord, decode_record
+
+__all__ = ["OperationsNarrator", "PrettyWires"]
+
+_MOST_LINES: Final = 20
+_FILE_WORDS: Final = {"createFile": "write", "readFile": "read", "editFile": "edit", "deleteFile": "delete"}
+
+
+class PrettyWires(StandardWires):
+    """Standard input as it is, and standard output as text in the place of records."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(output)
+        print_lines, narrator = line_printer(output), OperationsNarrator()
+
+        async def write(data: bytes) -> bool:
+            return await output.write(
+                print_lines(line for record in data.splitlines() for line in narrator.tell(record))
+            )
+
+        self.write = write
+        self.write_now = lambda data: 0  # `write` does all of it
+
+
+class OperationsNarrator:
+    """Tell a person about records of `operations`: events messages, and those of an agent's work (O4, O16)."""
+
+    def __init__(self) -> None:
+        self._run = Narrator()
+
+    def tell(self, record: bytes) -> list[Line]:
+        """Return the lines for one record."""
+        fields: dict[str, Any] = msgspec.json.decode(record)
+        match fields.get("type"):
+            case "runEvent":
+                event = decode_record(msgspec.json.encode({"type": "event", **fields["event"]}))
+                return self._run.tell(event) if isinstance(event, Event) else []
+            case "runCompleted" | "runFailed":
+                return self._end_of_run(fields["completion"])
+            case "operations":
+                return [*_requested(fields["message"]["operations"])]
+            case "events":
+                return [*_outcomes(fields["message"]["events"])]
+            case "ended":
+                return [_end_of_work(fields)]
+        return [*_outcomes(fields.get("events", ()))]
+
+    def _end_of_run(self, completion: dict[str, Any]) -> list[Line]:
+        run, self._run = self._run, Narrator()
+        ending = decode_record(msgspec.json.encode({"type": "completion", "seq": 0, **completion}))
+        if isinstance(ending, CompletedRecord):
+            return [line for line in run.end(ending.completion) if not ending.completion.ok or line.tone == "notice"]
+        assert isinstance(ending, FailedRecord)  # noqa: S101 - a completion is one of the two
+        return run.end(BackendError("other", ending.error.message, hint=ending.error.hint))
+
+
+def _requested(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:
+    for operation in operations:
+        if operation.get("type") == "message":
+            yield Line("answer", printable(str(operation.get("content", ""))))
+        else:
+            yield Line("started", _label(operation.get("type", ""), operation))
+
+
+def _outcomes(events: Iterable[dict[str, Any]]) -> Iterator[Line]:
+    for event in events:
+        match event["type"]:
+            case "message" | "userMessage":
+                continue
+            case "approvalRequired":
+                yield Line("warning", f"waits for approval: {printable(event['reason'])}")
+            case "policyDenied":
+                suggestion = event.get("suggestion")
+                more = f" {printable(suggestion)}" if suggestion else ""
+                yield Line("failed", f"denied: {printable(event['reason'])}{more}")
+            case "error":
+                yield Line("error", printable(event["message"]))
+            case kind:
+                yield from _outcome(kind, event)
+
+
+def _outcome(kind: str, event: dict[str, Any]) -> Iterator[Line]:
+    facts = [f"exit {event['exitCode']}"] if "exitCode" in event else []
+    facts += [f"{event['durationMs'] / 1000:.1f} s"] if "durationMs" in event else []
+    facts += [f"{event[name]:,} bytes" for name in ("bytesWritten", "size") if name in event]
+    facts += ["no sandbox"] if event.get("sandbox") == "none" else []
+    told = _label(kind, event) + (f" ({', '.join(facts)})" if facts else "")
+    yield Line("ok" if event["success"] else "failed", told)
+    if event.get("error"):
+        yield Line("error", printable(event["error"]))
+    for name in ("stdout", "stderr"):
+        yield from _output(event.get(name) or "")
+
+
+def _output(text: str) -> Iterator[Line]:
+    lines = printable(text).rstrip("\n").split("\n") if text else []
+    if len(lines) > _MOST_LINES:
+        yield Line("output", f"… {len(lines) - _MOST_LINES} more lines")
+    for line in lines[-_MOST_LINES:]:
+        yield Line("output", line[:200])
+
+
+def _label(kind: str, fields: dict[str, Any]) -> str:
+    if kind == "shell":
+        return f"$ {first_line(str(fields.get('command', '')))}"
+    return f"{_FILE_WORDS.get(kind, printable(str(kind)))} {first_line(str(fields.get('path', '')))}"
+
+
+def _end_of_work(fields: dict[str, Any]) -> Line:
+    reason = str(fields["reason"]).replace("_", " ")
+    tone: Tone = "ok" if fields["reason"] == "completed" else "warning"
+    return Line(tone, f"{reason} after {fields['turns']} turn{'' if fields['turns'] == 1 else 's'}")

@@ -1,0 +1,84 @@
+"""Context that is piped to a command whose prompt is an argument."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from codex_adapter.cli import inputs
+from codex_adapter.cli.complaints import UsageError
+from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
+from codex_adapter.testing.thread_lines import turn_completed, turn_started
+
+from .command import Cli
+
+pytestmark = pytest.mark.rule("C15")
+
+
+@pytest.fixture
+def agent(cli: Cli, tmp_path: Path) -> str:
+    """A scripted agent that writes down its prompt."""
+    facts = WriteFacts(str(tmp_path / "facts"))
+    return cli.agent(ReadPrompt(), facts, PrintJson(turn_started()), PrintJson(turn_completed()))
+
+
+def prompt(tmp_path: Path) -> str | None:
+    return read_facts(tmp_path / "facts").prompt
+
+
+@pytest.mark.parametrize(
+    ("context", "appended"),
+    [
+        (b"one\ntwo\n", "\n\n<stdin>\none\ntwo\n</stdin>"),
+        ("no newline, ü".encode(), "\n\n<stdin>\nno newline, ü\n</stdin>"),
+        (b"</stdin>\n", "\n\n<stdin>\n</stdin>\n</stdin>"),
+        (b"", ""),
+        (b" \n\n", ""),
+    ],
+)
+def test_what_is_piped_is_appended_as_the_cli_does_it(
+    cli: Cli, agent: str, tmp_path: Path, context: bytes, appended: str
+) -> None:
+    done = cli.run("run", "--codex", agent, "Review this", stdin=context)
+    assert (done.status, done.stderr) == (0, "")
+    assert prompt(tmp_path) == f"Review this{appended}"
+
+
+def test_a_redirected_file_is_appended(cli: Cli, agent: str, tmp_path: Path) -> None:
+    (tmp_path / "context").write_text("of a file")
+    with (tmp_path / "context").open() as file, cli.start("run", "--codex", agent, "P", stdin=file) as process:
+        assert cli.finish(process).status == 0
+    assert prompt(tmp_path) == "P\n\n<stdin>\nof a file\n</stdin>"
+
+
+def test_a_prompt_from_standard_input_has_no_block(cli: Cli, agent: str, tmp_path: Path) -> None:
+    assert cli.run("run", "--codex", agent, "-", stdin=b"All of it").status == 0
+    assert prompt(tmp_path) == "All of it"
+
+
+def test_what_is_not_text_is_refused_by_its_place(cli: Cli, agent: str) -> None:
+    done = cli.run("run", "--codex", agent, "P", stdin=b"ab\xff")
+    assert done.status == 2
+    assert done.complaint.startswith("standard input is not UTF-8 at byte 2. ")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+async def test_an_open_and_silent_input_is_reported_and_then_refused(
+    kind: str, capfd: pytest.CaptureFixture[str], autojump_clock: trio.testing.MockClock
+) -> None:
+    ours, theirs = os.pipe() if kind == "pipe" else (one.detach() for one in socket.socketpair())
+    kept = os.dup(0)
+    os.dup2(ours, 0)
+    try:
+        with pytest.raises(UsageError, match="sent nothing for 60 s"):
+            await inputs.append_piped_input("P")
+    finally:
+        os.dup2(kept, 0)
+        for fd in (ours, theirs, kept):
+            os.close(fd)
+    assert "waiting for standard input" in capfd.readouterr().err
