@@ -53,6 +53,7 @@ type event struct {
 }
 
 type completion struct {
+	OK        bool    `json:"ok"`      // the turn completed and the agent exited with 0
 	Outcome   string  `json:"outcome"` // "completed", or "failed" with an error in place of all else
 	Turn      string  `json:"turn"`    // "completed", "failed", "cut_off" or, where no turn began, ""
 	FinalText *string `json:"final_text"`
@@ -317,7 +318,7 @@ func run(daemon *Daemon, id, prompt string) bool {
 	default:
 		say(id, &done.Error.Message, done.Outcome)
 	}
-	return err == nil && done.Outcome == "completed" && done.Turn == "completed"
+	return err == nil && done.OK
 }
 
 // A line about a run. Quoted, a text is one line, and none of its control characters reaches the terminal.

@@ -49,8 +49,8 @@ function say(id, words, text) {
 async function onEvent(id, { kind, text, message, data }) {
   say(id, [kind, data?.tool?.kind, data?.tool?.status], text ?? message);
 }
-async function onCompletion(id, { outcome, turn, final_text: text, hint, error }) {
-  if (turn !== "completed") unsuccessful++; // also where there was none: `outcome` is `failed`, and `error` says why
+async function onCompletion(id, { ok, outcome, turn, final_text: text, hint, error }) {
+  if (!ok) unsuccessful++; // where there is no completion, `outcome` is `failed`, and `error` says why
   say(id, [outcome, turn, hint ?? error?.hint], text ?? error?.message);
 }
 

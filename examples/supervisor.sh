@@ -44,7 +44,7 @@ read -r -d '' digest <<'JQ'
   fromjson?
   | if .method == "run/event" then .params | ["event", .runId,
         (.event | [.kind, .data.tool?.kind?, .data.tool?.status?, (.text // .message | safe)] | words)]
-    elif .method == "run/completed" then .params | [(.completion.turn // "none"), .runId,
+    elif .method == "run/completed" then .params | [(.completion.ok | tostring), .runId,
         (.completion | [.outcome, .turn, (.final_text // .error.message? | safe)] | words)]
     elif .error then ["refused", .id // "the daemon", ([.error.data.kind?, .error.message] | words)]
     else ["answer", .id] end
@@ -78,7 +78,7 @@ while :; do
     event) say "$id $text" ;;
     answer) if [[ $id == drain || $id == cancel ]]; then break; else next; fi ;;
     refused) unset "live[$id]"; ((unsuccessful++)); say "$id refused $text"; next ;;
-    *) unset "live[$id]"; [[ $what == completed ]] || ((unsuccessful++)); say "$id $text" ;;
+    *) unset "live[$id]"; [[ $what == true ]] || ((unsuccessful++)); say "$id $text" ;;
   esac
 done
 

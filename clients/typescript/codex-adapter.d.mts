@@ -1,0 +1,394 @@
+// Compiled from codex-adapter.mts, SHA-256 bb2199e07dd9ec0bc13870913c31edef5930d6df9890b8064af1fad9081c40b0. Do not edit.
+/** The run that is to end, and whether its agent is asked first. */
+export type CancelParams = {
+    runId: string;
+    kill?: boolean;
+};
+/** The last record of a run that came to a completion. */
+export type CompletedRecord = {
+    type: "completion";
+    status: ExitStatus;
+    final_text?: string;
+    data?: unknown;
+    session_id?: string;
+    turn?: "completed" | "cut_off" | "failed";
+    usage?: Record<string, number>;
+    run_usage?: Record<string, number>;
+    hint?: "answer_incomplete" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "server_error" | "session_unknown" | "stream_cut";
+    seq: number;
+    outcome: "completed";
+    ok: boolean;
+};
+/** Stands in place of a facet over its bound. */
+export type Dropped = {
+    dropped: DroppedReason;
+};
+/** Why a facet is not there. */
+export type DroppedReason = {
+    reason: "oversize";
+};
+/** Why a run came to no completion: the error's name on the wire, its canonical message, and a known cause. */
+export type ErrorBody = {
+    kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
+    message: string;
+    hint?: "answer_incomplete" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "server_error" | "session_unknown" | "stream_cut";
+};
+/** Where the CLI reported an error: a warning item, or an `error` line; neither is terminal. */
+export type ErrorSource = {
+    schema: "codex_adapter.error.v1";
+    source: "event" | "item";
+};
+/** One event of a run. */
+export type EventRecord = {
+    type: "event";
+    seq: number;
+    agent_kind: string;
+    kind: "error" | "status" | "text_output" | "tool_call" | "tool_result" | "unknown";
+    channel?: string;
+    text?: string;
+    message?: string;
+    data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | UnknownLine | Dropped;
+};
+/** Which events of a run are asked for. */
+export type EventsParams = {
+    runId: string;
+    fromSeq?: number;
+};
+/** Records of a run as its journal has them, `completion` once they reach it. */
+export type EventsResult = {
+    runId: string;
+    events: Array<EventRecord>;
+    nextSeq: number;
+    more: boolean;
+    live: boolean;
+    completion?: CompletedRecord | FailedRecord;
+};
+/** How the agent's process ended: an exit `code`, or the name of the `signal` that killed it. */
+export type ExitStatus = {
+    code: number | null;
+    signal: string | null;
+};
+/** The last record of any other run. */
+export type FailedRecord = {
+    type: "completion";
+    seq: number;
+    outcome: "failed";
+    ok: boolean;
+    error: ErrorBody;
+};
+/** What there is. */
+export type InitializeResult = {
+    protocolVersion: string;
+    serverInfo: ServerInfo;
+    capabilities: Record<string, Array<string>>;
+    limits: Limits;
+    containment: string | null;
+    journal: boolean;
+};
+/** How much there can be: live agents, bytes of an incoming line, requests of a batch, bytes of an event's text. */
+export type Limits = {
+    maxRuns: number;
+    queue: boolean;
+    maxMessageBytes: number;
+    maxBatch: number;
+    maxTextBytes: number;
+};
+/** The live runs, the oldest first. */
+export type ListResult = {
+    runs: Array<LiveRun>;
+};
+/** One live run, and what it waits for. */
+export type LiveRun = {
+    runId: string;
+    agentKind: string;
+    ageSeconds: number;
+    events: number;
+    waitsFor: "agent" | "credit" | "end" | "slot" | "start" | "supervisor";
+    detached: boolean;
+};
+/** A masked text of at most 16 KiB; `truncated` when the original was longer. */
+export type PayloadText = {
+    text: string;
+    truncated: boolean;
+};
+/** The agent's plan, whole, as of this event. */
+export type Plan = {
+    schema: "codex_adapter.plan.v1";
+    items: Array<PlanItem>;
+};
+/** One step of the agent's plan. */
+export type PlanItem = {
+    text: string;
+    completed: boolean;
+};
+/** Why a request was not carried out. */
+export type RpcError = {
+    code: number;
+    message: string;
+    data?: Record<string, string | boolean> | null;
+};
+/** What a run is asked for. */
+export type RunRequest = {
+    prompt: string;
+    working_dir?: string | null;
+    timeout?: number | null;
+    env?: Record<string, string>;
+    extensions?: {
+        "agent_api.exec.non_interactive"?: boolean;
+        "backend.codex.exec.approval_policy"?: "untrusted" | "on-failure" | "on-request" | "never";
+        "backend.codex.exec.sandbox_mode"?: "read-only" | "workspace-write" | "danger-full-access";
+        "backend.codex.exec.trust_project"?: boolean;
+        "agent_api.config.model.v1"?: string;
+        "agent_api.exec.add_dirs.v1"?: {
+            dirs: Array<string>;
+        };
+        "agent_api.session.resume.v1"?: {
+            selector: "last";
+        } | {
+            selector: "id";
+            id: string;
+        };
+        "agent_api.session.fork.v1"?: {
+            selector: "last";
+        } | {
+            selector: "id";
+            id: string;
+        };
+        "backend.codex.tool_payloads"?: "metadata" | "full";
+        "backend.codex.output_schema"?: Record<string, unknown>;
+        "backend.codex.images"?: Array<string>;
+        "backend.codex.tools"?: "all" | "none";
+    };
+};
+/** Who answers. */
+export type ServerInfo = {
+    name: string;
+    version: string;
+};
+/** The id by which a later run can resume or fork this one's session. */
+export type Session = {
+    id: string;
+};
+/** Given once per run, on a status event. */
+export type SessionHandle = {
+    schema: "agent_api.session.handle.v1";
+    session: Session;
+};
+/** What becomes of the live runs. */
+export type ShutdownParams = {
+    mode?: "cancel" | "drain";
+};
+/** The run that is asked for. */
+export type StartParams = {
+    runId?: string | null;
+    agentKind: string;
+    request: RunRequest;
+    credit?: number | null;
+};
+/** What a text_output belongs to: the item, whether its text replaces or appends, and which piece it is. `phase` `delta` appends a fragment; every other phase is a snapshot of the whole text. A text over the bound is given in `parts` events, `part` counting from 1. */
+export type TextPart = {
+    schema: "codex_adapter.text.v1";
+    item_id: string | null;
+    item_type: string;
+    phase: "complete" | "delta" | "snapshot" | "start";
+    part: number;
+    parts: number;
+};
+/** The integers that the CLI gave at a turn's end, by their own names. */
+export type TokenUsage = {
+    schema: "codex_adapter.usage.v1";
+    usage: Record<string, number>;
+};
+/** One tool call as it stands; `status` is the item's own. */
+export type Tool = {
+    backend_item_id: string | null;
+    thread_id: string | null;
+    turn_id: string | null;
+    kind: string;
+    phase: "complete" | "delta" | "fail" | "start";
+    status: "completed" | "failed" | "pending" | "running" | "unknown";
+    exit_code: number | null;
+    bytes: ToolBytes;
+    tool_name: string | null;
+    tool_use_id: string | null;
+};
+/** Sizes of what a tool put out, in bytes of UTF-8. */
+export type ToolBytes = {
+    stdout: number;
+    stderr: number;
+    diff: number;
+    result: number;
+};
+/** The facet of every tool_call and tool_result; `input` and `output` only with payloads asked for. */
+export type ToolCall = {
+    schema: "agent_api.tools.structured.v1";
+    tool: Tool;
+    input?: ToolInput;
+    output?: ToolOutput;
+};
+/** What a tool was asked, in the one field that fits its kind. */
+export type ToolInput = {
+    command?: PayloadText;
+    changes?: PayloadText;
+    server?: PayloadText;
+    tool?: PayloadText;
+    arguments?: PayloadText;
+    query?: PayloadText;
+};
+/** What a tool answered. */
+export type ToolOutput = {
+    aggregated_output?: PayloadText;
+    result?: PayloadText;
+    error?: PayloadText;
+};
+/** A well-formed line whose type nobody knows: the two names, cut and masked, and nothing else of it. */
+export type UnknownLine = {
+    schema: "codex_adapter.unknown.v1";
+    type: string | null;
+    item_type: string | null;
+};
+/** Why the agent failed, where its own words show it. */
+export type Hint = NonNullable<ErrorBody["hint"]>;
+/** A record of a journal: `time` is when it was written, in UTC. */
+export type JournalRecord = EventRecord & {
+    time?: string;
+};
+/** How the daemon's process ended, and the ids of the runs that it had not finished. */
+export type DaemonEnd = {
+    code: number | null;
+    signal: string | null;
+    unfinished: readonly string[];
+};
+export interface DaemonOptions {
+    /** The program and its first words; by default `codex-adapter` on the PATH. */
+    command?: readonly string[];
+    /** Options of `codex-adapter serve`, such as `["--idle-timeout", "300", "--journal", "runs"]`. */
+    args?: readonly string[];
+    /** The directory and the environment of the daemon; by default those of this process. */
+    cwd?: string;
+    environment?: Readonly<Record<string, string | undefined>>;
+    /** What happens to the daemon's diagnostics; by default they go to the stderr of this process. */
+    stderr?: "inherit" | "ignore";
+}
+/** The fields of the request besides its prompt, and what concerns this process alone. */
+export interface RunOptions extends Omit<RunRequest, "prompt"> {
+    /** Aborting cancels the run. */
+    signal?: AbortSignal | undefined;
+    /** The id of the run in the daemon and its journal; by default a new one. */
+    runId?: string;
+}
+/** Base of all errors of this module. No message holds anything that the agent or the request said. */
+export declare class AdapterError extends Error {
+    name: string;
+    /** The kind of the error as the records name it; `daemon` and `dropped` are of this module. */
+    readonly kind: string;
+    constructor(kind: string, message: string, options?: {
+        cause?: unknown;
+    });
+}
+/** The request is malformed; the message names the field and what is allowed. */
+export declare class InvalidRequestError extends AdapterError {
+    name: string;
+}
+/** The request has an extension that the backend does not know. */
+export declare class UnsupportedCapabilityError extends AdapterError {
+    name: string;
+}
+/** The run came to no completion. `hint` is the cause, where the CLI's own words show it; `advice` is the next step. */
+export declare class BackendError extends AdapterError {
+    name: string;
+    readonly hint: Hint | undefined;
+    readonly advice: string | undefined;
+    constructor(message: string, more?: {
+        hint?: Hint;
+        advice?: string;
+        cause?: unknown;
+    });
+}
+/** The agent could not be started. */
+export declare class SpawnError extends BackendError {
+    name: string;
+}
+/** A time limit of the run passed. */
+export declare class RunTimedOut extends BackendError {
+    name: string;
+}
+/** The run was cancelled; `cause` is the reason of the AbortSignal, if that did it. */
+export declare class RunCancelled extends BackendError {
+    name: string;
+}
+/** The daemon ended, could not be started or did not speak the protocol; `unfinished` are the ids of its live runs. */
+export declare class DaemonError extends AdapterError {
+    name: string;
+    readonly unfinished: readonly string[];
+    constructor(message: string, unfinished?: readonly string[]);
+}
+/** Start one run with a daemon of its own, which has ended when the completion is there. */
+export declare function run(prompt: string, options?: RunOptions & DaemonOptions): Run;
+/** Start a daemon for many runs. Rejects with a DaemonError when there is none at the other end. */
+export declare function openDaemon(options?: DaemonOptions): Promise<Daemon>;
+declare const start: unique symbol;
+declare const ready: unique symbol;
+declare const happened: unique symbol;
+declare const completed: unique symbol;
+/**
+ * One run: iterate over it for its events, once, and await its `completion`.
+ *
+ * Leaving the loop early drops the other events, and the run continues to its completion; `cancel` ends it. While
+ * the loop is slow, the agent waits. Made by `run` and `Daemon.run`.
+ */
+export declare class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable {
+    #private;
+    readonly runId: string;
+    /** @internal */
+    constructor(runId: string, signal: AbortSignal | undefined, call: (method: string, params: object) => void, giveUp: () => void, release: () => Promise<void>);
+    /** The id by which the session can be resumed; undefined until the agent has reported it. */
+    get sessionId(): string | undefined;
+    /**
+     * The completion, once the agent has exited and the events were read to their end or left. Rejects with the
+     * AdapterError of a run that comes to none. Where no loop has begun, awaiting it drops the events.
+     */
+    get completion(): Promise<CompletedRecord>;
+    /** End the run: its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
+    cancel({ kill, reason }?: {
+        kill?: boolean;
+        reason?: unknown;
+    }): void;
+    [Symbol.asyncIterator](): this;
+    next(): Promise<IteratorResult<EventRecord, undefined>>;
+    return(): Promise<IteratorResult<EventRecord, undefined>>;
+    /** Cancel the run where it has not ended, and wait for its end. */
+    [Symbol.asyncDispose](): Promise<void>;
+    /** @internal */
+    [happened](event: EventRecord): void;
+    /** @internal */
+    [completed](outcome: CompletedRecord | AdapterError): void;
+}
+/** One `codex-adapter serve`: any number of runs at once, those over its limit in its queue. Made by `openDaemon`. */
+export declare class Daemon implements AsyncDisposable {
+    #private;
+    /** Resolves when the daemon's process has ended, however it ended. */
+    readonly ended: Promise<DaemonEnd>;
+    [ready]: Promise<void>;
+    /** @internal */
+    constructor({ command, args, cwd, environment, stderr }: DaemonOptions);
+    /** What the daemon is and can do. */
+    get info(): InitializeResult;
+    /** Start a run, or queue it. A request that is refused rejects the run's `completion`. */
+    run(prompt: string, options?: RunOptions): Run;
+    /** The live runs, the oldest first, and what each waits for. */
+    list(): Promise<LiveRun[]>;
+    /**
+     * What the journal has of a run, of this daemon or an earlier one, from `fromSeq` on. The generator returns the
+     * completion, or undefined where the journal has none yet. Needs `--journal`.
+     */
+    replay(runId: string, fromSeq?: number): AsyncGenerator<JournalRecord, CompletedRecord | FailedRecord | undefined>;
+    /** End the runs: `drain` lets them finish, `cancel` cancels them. Resolves when no run is left; `close` is next. */
+    shutdown(mode?: "drain" | "cancel"): Promise<void>;
+    /** Cancel what is still running and end the daemon. No process of it is left when this resolves. */
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+    /** @internal */
+    [start](prompt: string, { signal, runId, ...rest }: RunOptions, release: () => Promise<void>): Run;
+}
+export {};
