@@ -1,0 +1,70 @@
+"""A disk without room for what a command keeps is a clear error, and nothing is done that could not be kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.testing import PrintJson, ReadPrompt
+from codex_adapter.testing.thread_lines import thread_started, turn_completed
+
+from ..cli.command import Cli
+from .hung_file_system import HungFileSystem, hung_file_system
+
+pytestmark = [pytest.mark.rule("O9", "I12", "S10"), pytest.mark.attack]
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[HungFileSystem]:
+    """A file system without room."""
+    with hung_file_system(tmp_path / "mount") as mounted:
+        mounted.limit(0)
+        yield mounted
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Commands in a directory with room."""
+    return Cli(tmp_path)
+
+
+@pytest.mark.fault(
+    "environment", "the file system of a new state has no room", "status 125, and nothing is carried out"
+)
+def test_a_state_without_room_has_nothing_carried_out(cli: Cli, full: HungFileSystem) -> None:
+    place = cli.directory / "work"
+    place.mkdir()
+    message = {"protocolVersion": "1.0", "operations": [{"type": "createFile", "path": "a", "content": "x"}]}
+    words = ("operations", "--workspace", str(place), "--state", f"{full.path}/state.db")
+    done = cli.run(*words, stdin=json.dumps(message).encode() + b"\n")
+    assert done.status == 125
+    assert done.complaint.startswith("--state: the state cannot be read or written")
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.fault(
+    "environment", "the file system of a new mailbox has no room", "status 1, which says that no space is left"
+)
+def test_a_mailbox_without_room_says_so(cli: Cli, full: HungFileSystem) -> None:
+    place = cli.directory / "work"
+    place.mkdir()
+    words = ("mailbox", "start", "--no-wait", "--workspace", str(place), "--mailbox", f"{full.path}/mailbox", "task")
+    done = cli.run(*words)
+    assert done.status == 1
+    assert "No space left on device" in done.complaint
+
+
+@pytest.mark.fault("environment", "the file system of TMPDIR has no room", "the schema is in another one")
+def test_a_temporary_directory_without_room_is_no_reason_to_run_without_the_schema(
+    cli: Cli, full: HungFileSystem
+) -> None:
+    schema = cli.directory / "schema.json"
+    schema.write_text('{"type":"object"}')
+    agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_completed()))
+    cli.env["TMPDIR"] = str(full.path)
+    done = cli.run("run", "--codex", agent, "--output-schema", str(schema), "hi")
+    assert done.status == 0, done.stderr
+    assert done.completion["outcome"] == "completed"
