@@ -108,15 +108,26 @@ def test_a_completion_has_its_fields_in_their_order() -> None:
         ExitStatus(code=0), final_text="Done.", session_id="T", turn="completed", usage={"input_tokens": 1}
     )
     assert encode_completion(9, completion) == (
-        b'{"type":"completion","seq":9,"outcome":"completed","status":{"code":0,"signal":null},"final_text":"Done.",'
+        b'{"type":"completion","seq":9,"outcome":"completed","ok":true,"status":{"code":0,"signal":null},"final_text":"Done.",'
         b'"session_id":"T","turn":"completed","usage":{"input_tokens":1}}\n'
     )
+
+
+@pytest.mark.rule("F11")
+@pytest.mark.parametrize("turn", [None, "completed", "failed", "cut_off"])
+@pytest.mark.parametrize("status", [ExitStatus(code=0), ExitStatus(code=1), ExitStatus(signal="SIGKILL")], ids=str)
+def test_a_completion_is_ok_when_its_turn_completed_and_the_agent_exited_with_zero(
+    status: ExitStatus, turn: TurnOutcome | None
+) -> None:
+    completion = Completion(status, turn=turn)
+    assert completion.ok is (turn == "completed" and status.code == 0)
+    assert json.loads(encode_completion(0, completion))["ok"] is completion.ok
 
 
 @pytest.mark.rule("W2")
 def test_what_a_completion_does_not_have_is_left_out_but_for_both_sides_of_its_status() -> None:
     assert encode_completion(3, Completion(ExitStatus(signal="SIGKILL"))) == (
-        b'{"type":"completion","seq":3,"outcome":"completed","status":{"code":null,"signal":"SIGKILL"}}\n'
+        b'{"type":"completion","seq":3,"outcome":"completed","ok":false,"status":{"code":null,"signal":"SIGKILL"}}\n'
     )
     assert b'"final_text":""' in encode_completion(3, Completion(ExitStatus(code=0), final_text=""))
 
@@ -141,7 +152,8 @@ def test_what_a_completion_does_not_have_is_left_out_but_for_both_sides_of_its_s
     ids=lambda value: type(value).__name__,
 )
 def test_a_run_without_a_completion_tells_its_error(error: AdapterError, kind: str, message: str) -> None:
-    record = f'{{"type":"completion","seq":4,"outcome":"failed","error":{{"kind":"{kind}","message":"{message}"}}}}\n'
+    error_body = f'{{"kind":"{kind}","message":"{message}"}}'
+    record = f'{{"type":"completion","seq":4,"outcome":"failed","ok":false,"error":{error_body}}}\n'
     assert encode_completion(4, error).decode() == record
 
 
@@ -155,11 +167,11 @@ def test_the_advice_of_an_error_is_not_on_the_wire() -> None:
 def test_the_hint_is_the_last_field_of_the_completion_or_of_the_error() -> None:
     failed = Completion(ExitStatus(code=1), turn="failed", usage={"input_tokens": 1}, hint="rate_limited")
     assert encode_completion(3, failed) == (
-        b'{"type":"completion","seq":3,"outcome":"completed","status":{"code":1,"signal":null},"turn":"failed",'
+        b'{"type":"completion","seq":3,"outcome":"completed","ok":false,"status":{"code":1,"signal":null},"turn":"failed",'
         b'"usage":{"input_tokens":1},"hint":"rate_limited"}\n'
     )
     assert encode_completion(3, RunTimedOut("timeout", "codex stream idle timeout: 30s", hint="no_network")) == (
-        b'{"type":"completion","seq":3,"outcome":"failed",'
+        b'{"type":"completion","seq":3,"outcome":"failed","ok":false,'
         b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","hint":"no_network"}}\n'
     )
 

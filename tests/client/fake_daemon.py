@@ -19,8 +19,19 @@ __all__ = ["BEHAVIOURS", "PROGRAM"]
 
 PROGRAM: Final = (sys.executable, "-I", str(Path(__file__)))
 EVENTS: Final = 5_000
-COMPLETED: Final = {"type": "completion", "outcome": "completed", "status": {"code": 0}, "final_text": "done"}
-CANCELLED: Final = {"type": "completion", "outcome": "failed", "error": {"kind": "backend", "message": "cancelled"}}
+COMPLETED: Final = {
+    "type": "completion",
+    "outcome": "completed",
+    "ok": False,
+    "status": {"code": 0},
+    "final_text": "done",
+}
+CANCELLED: Final = {
+    "type": "completion",
+    "outcome": "failed",
+    "ok": False,
+    "error": {"kind": "backend", "message": "cancelled"},
+}
 TOLD: Final = {
     "protocolVersion": "1.0",
     "serverInfo": {"name": "fake", "version": "0"},

@@ -29,8 +29,8 @@ def fake(behaviour: str, *report: Path) -> Any:
 
 @pytest.fixture
 def quick_clock() -> MockClock:
-    """Fifty seconds in each second, for what only patience ends."""
-    return MockClock(rate=50)
+    """Fifteen seconds in each second, for what only patience ends."""
+    return MockClock(rate=15)
 
 
 @pytest.mark.rule("J15")
@@ -63,6 +63,28 @@ async def test_a_daemon_whose_options_are_wrong_is_none(capfd: pytest.CaptureFix
     assert raised.value.advice is not None
     assert "standard error" in raised.value.advice
     assert "--max-runs" in capfd.readouterr().err
+
+
+@pytest.mark.rule("J15")
+@pytest.mark.parametrize("program", [("sleep", "1000"), ("yes", '{"method":"x"}')])
+@pytest.mark.fault("consumer", "a program never answers the client", "`open_daemon` raises after 30 s, and ends it")
+async def test_a_program_that_never_answers_is_given_up(program: tuple[str, ...], quick_clock: MockClock) -> None:
+    with trio.fail_after(2 * 30):
+        with pytest.raises(BackendError) as raised:
+            await open_daemon(program=program).__aenter__()
+    assert raised.value.failure == "other"
+    assert raised.value.advice is not None
+    assert "within 30 s" in raised.value.advice
+
+
+@pytest.mark.rule("J15")
+async def test_a_program_that_repeats_the_request_is_refused_at_once() -> None:
+    begun = trio.current_time()
+    with trio.fail_after(SOON):
+        with pytest.raises(BackendError) as raised:
+            await open_daemon(program=["cat"]).__aenter__()
+    assert trio.current_time() - begun < 20
+    assert raised.value.advice
 
 
 @pytest.mark.rule("J15")

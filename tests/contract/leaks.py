@@ -26,6 +26,8 @@ class Canary:
         lowered = data.lower()
         while b"\\\\" in lowered:  # as often as an escape is escaped itself
             lowered = lowered.replace(b"\\\\", b"\\")
+        while b"%25" in lowered:
+            lowered = lowered.replace(b"%25", b"%")
         found = {form: None for form, text in self._encoded() if any(piece in lowered for piece in _ends(text.lower()))}
         whole = self.word.encode()
         pieces = (whole[start : start + PIECE] for start in range(len(whole) - PIECE + 1))
@@ -39,11 +41,22 @@ class Canary:
         yield "escaped for JSON", b"".join(b"\\u%04x" % byte for byte in word)
         yield "escaped for Python", b"".join(b"\\x%02x" % byte for byte in word)
         yield "escaped for a URL", b"".join(b"%%%02x" % byte for byte in word)
+        yield "escaped for HTML", b"".join(b"&#%d;" % byte for byte in word)
+        yield "escaped for HTML, hexadecimal", b"".join(b"&#x%x;" % byte for byte in word)
+        yield "escaped in octal", b"".join(b"\\%03o" % byte for byte in word)
+        yield "escaped at length", b"".join(b"\\U%08x" % byte for byte in word)
+        yield "escaped in braces", b"".join(b"\\u{%x}" % byte for byte in word)
         yield "backwards", word[::-1]
-        for before in range(3):
-            # Only the characters that depend on the word alone.
-            text = base64.b64encode(bytes(before) + word)
-            yield "base64", text[-(-before * 8 // 6) : (before + len(word)) * 8 // 6]
+        for once in _in_base64(word):
+            yield "base64", once
+            yield from (("base64 of base64", twice) for twice in _in_base64(once))
+
+
+def _in_base64(word: bytes) -> Iterable[bytes]:
+    for before in range(3):
+        # Only the characters that depend on the word alone.
+        text = base64.b64encode(bytes(before) + word)
+        yield text[-(-before * 8 // 6) : (before + len(word)) * 8 // 6]
 
 
 def _ends(encoded: bytes) -> tuple[bytes, bytes]:

@@ -41,9 +41,8 @@ def crash(cli: Cli, program: tuple[str, ...], agent: tuple[Step, ...], prompt: s
     _, status = os.waitpid(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == -signal.SIGSEGV
-    for stream in (process.stdin, process.stderr):
-        assert stream is not None
-        stream.close()
+    assert process.stderr is not None
+    process.stderr.close()
     return os.WCOREDUMP(status), [path for path in cli.directory.rglob("core*") if path.is_file()]
 
 

@@ -160,6 +160,7 @@ KEYS: Final[dict[str, Callable[[str], Any]]] = {
     "agent_api.exec.non_interactive": str,
     "backend.codex.exec.approval_policy": str,
     "backend.codex.exec.sandbox_mode": str,
+    "backend.codex.exec.trust_project": str,
     "agent_api.config.model.v1": lambda word: [word],
     "agent_api.exec.add_dirs.v1": lambda word: {"dirs": [word]},
     "agent_api.session.resume.v1": lambda word: {"selector": "id", "id": f"-{word}"},
@@ -167,6 +168,7 @@ KEYS: Final[dict[str, Callable[[str], Any]]] = {
     "backend.codex.tool_payloads": str,
     "backend.codex.output_schema": lambda word: {word: f"{word}\ud800"},
     "backend.codex.images": lambda word: [word],
+    "backend.codex.tools": lambda word: word,
 }
 
 

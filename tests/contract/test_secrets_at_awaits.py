@@ -12,6 +12,7 @@ import pytest
 import trio
 from typing_extensions import override
 
+import codex_adapter
 from codex_adapter import AdapterError, CodexConfig, Pipeline, RunRequest, open_run
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.handle import carried
@@ -24,6 +25,7 @@ from .plants import PLANTS, stdout
 from .test_secret_exceptions import chained, told
 
 AWAITS: Final = ("serve", "receive_some", "wait", "stop", "aclose")
+PACKAGE: Final = Path(codex_adapter.__file__).parent
 FOREIGN: Final = (ValueError, OSError, RuntimeError, RecursionError, MemoryError)
 
 
@@ -32,7 +34,7 @@ def locals_of(error: BaseException) -> Iterator[bytes]:
     for one in chained(error):
         trace: TracebackType | None = one.__traceback__
         while trace is not None:
-            if "codex_adapter" in trace.tb_frame.f_code.co_filename:
+            if Path(trace.tb_frame.f_code.co_filename).is_relative_to(PACKAGE):
                 yield repr(trace.tb_frame.f_locals).encode("utf-8", "surrogatepass")
             trace = trace.tb_next
 

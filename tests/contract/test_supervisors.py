@@ -67,13 +67,13 @@ def run(cli: Cli, tmp_path: Path) -> Run:
     (tmp_path / "src" / "app").mkdir(parents=True)
     cli.env["PATH"] = f"{command.parent}:{cli.env['PATH']}"
 
-    def run(words: tuple[str, ...], *steps: Step) -> str:
+    def run(words: tuple[str, ...], *steps: Step, status: int = 0) -> str:
         cli.env["CODEX_BINARY"] = write_agent(
             tmp_path / "agent", [ReadPrompt(), WriteFacts(f"{tmp_path}/facts"), *steps]
         )
         with cli.start(*words, program=(), stdin=subprocess.DEVNULL) as process:
             done: Done = cli.finish(process)
-        assert (done.status, done.stderr) == (0, "")
+        assert (done.status, done.stderr) == (status, "")
         assert read_facts(tmp_path / "facts").prompt == PROMPT
         return done.stdout.decode()
 
@@ -81,11 +81,17 @@ def run(cli: Cli, tmp_path: Path) -> Run:
 
 
 @needs("jq")
-@pytest.mark.rule("C1", "C7", "W1", "W2")
-@pytest.mark.parametrize("steps", [GOOD, BAD], ids=["a turn that went well", "a turn that failed"])
-def test_the_example_for_a_shell_works(run: Run, tmp_path: Path, steps: tuple[Step, ...]) -> None:
+@pytest.mark.rule("C1", "C7", "F11", "W1", "W2")
+@pytest.mark.parametrize(
+    ("steps", "last", "status"),
+    [(GOOD, "true", 0), (BAD, "false", 1)],
+    ids=["a turn that went well", "a turn that failed"],
+)
+def test_the_example_for_a_shell_works(
+    run: Run, tmp_path: Path, steps: tuple[Step, ...], last: str, status: int
+) -> None:
     text = example("sh", "codex-adapter run")
-    assert run(("/bin/sh", "-c", text), *steps) == "Look first.\nFixed: “ü”.\ncompleted\n"
+    assert run(("/bin/sh", "-c", text), *steps, status=status) == f"Look first.\nFixed: “ü”.\n{last}\n"
     assert read_facts(tmp_path / "facts").cwd == str(tmp_path / "src" / "app")
 
 
@@ -107,7 +113,7 @@ def test_the_example_of_a_daemon_works(run: Run, cli: Cli, tmp_path: Path) -> No
 @pytest.mark.rule("C1", "W1", "W2", "W3")
 @pytest.mark.parametrize(
     ("steps", "last"),
-    [(GOOD, "completed completed Fixed: “ü”.\n"), (BAD, "completed failed undefined\n")],
+    [(GOOD, "true completed Fixed: “ü”.\n"), (BAD, "false failed undefined\n")],
     ids=["a turn that went well", "a turn that failed"],
 )
 def test_the_example_for_node_works(run: Run, tmp_path: Path, steps: tuple[Step, ...], last: str) -> None:
@@ -120,20 +126,31 @@ def test_the_example_for_node_works(run: Run, tmp_path: Path, steps: tuple[Step,
 def test_the_example_for_node_takes_what_is_a_line_end_to_some(run: Run, tmp_path: Path) -> None:
     (tmp_path / "supervisor.mjs").write_text(example("js", "spawn"))
     steps = (PrintJson(thread_started()), PrintJson(turn_started()), PrintJson(agent_message("item_0", ODD)))
-    assert (
-        run(("node", "supervisor.mjs", PROMPT), *steps, PrintJson(turn_completed())) == f"completed completed {ODD}\n"
-    )
+    assert run(("node", "supervisor.mjs", PROMPT), *steps, PrintJson(turn_completed())) == f"true completed {ODD}\n"
 
 
 @pytest.mark.rule("P1", "F2", "F3", "K1")
 @pytest.mark.parametrize(
     ("steps", "last"),
-    [(GOOD, f"exit status: 0 completed {THREAD_ID}\n"), (BAD, f"exit status: 3 failed {THREAD_ID}\n")],
+    [(GOOD, f"True completed {THREAD_ID}\n"), (BAD, f"False failed {THREAD_ID}\n")],
     ids=["a turn that went well", "a turn that failed"],
 )
 def test_the_example_for_python_works(run: Run, tmp_path: Path, steps: tuple[Step, ...], last: str) -> None:
-    text, place = example("python", "open_run"), "/home/me/src/app"
+    text, place = example("python", "async with open_run"), "/home/me/src/app"
     assert text.count(f'"{place}"') == 1
     (tmp_path / "program.py").write_text(text.replace(place, str(tmp_path / "src" / "app")))
     assert run((sys.executable, "program.py"), *steps) == f"Look first.\nFixed: “ü”.\n{last}"
     assert read_facts(tmp_path / "facts").cwd == str(tmp_path / "src" / "app")
+
+
+@pytest.mark.rule("P7", "F11")
+def test_the_example_without_an_event_loop_works(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(example("python", "sync.open_run"))
+    cli.env["CODEX_BINARY"] = write_agent(tmp_path / "agent", [ReadPrompt(), *GOOD])
+    with cli.start(sys.executable, "program.py", program=(), stdin=subprocess.DEVNULL) as process:
+        done: Done = cli.finish(process)
+    assert (done.status, done.stderr) == (0, "")
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "Fixed: “ü”."
+    assert "text_output Fixed: “ü”." in lines
+    assert lines[-1] == "True"

@@ -144,7 +144,7 @@ def test_a_run_needs_none_of_the_usual_variables(cli: Cli, make: Callable[[Cli],
     right(cli.run("run", "--codex", agent, "--output-schema", "schema", "--", PROMPT, program=program))
     given = read_facts(cli.directory / "facts").env
     assert {name: given.get(name) for name in cli.env} == cli.env
-    assert given.keys() - cli.env.keys() <= {"RUST_LOG", "CODEX_ADAPTER_RUN", "LC_CTYPE"}
+    assert given.keys() - cli.env.keys() <= {"GIT_DIR", "RUST_LOG", "CODEX_ADAPTER_RUN", "LC_CTYPE"}
 
 
 @pytest.mark.rule("S5")

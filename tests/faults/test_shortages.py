@@ -22,6 +22,8 @@ from codex_adapter.testing import (
     ReadPrompt,
 )
 
+from ..attack.commands import Trial, demo, doctor, turn
+from ..attack.scene import scene_in
 from ..cli.command import ADAPTER, Cli
 from ..runtime.agents import WHOLE_TURN, backend, config
 from .circumstances import after, limited, needs, other_user
@@ -193,3 +195,17 @@ def test_a_command_without_descriptors_says_so(cli: Cli) -> None:
         assert "Traceback" not in run.stderr
         assert run.status == 3 or run.complaint
         assert run.status == 125 or run.completion
+
+
+@pytest.mark.rule("C4", "X1")
+@pytest.mark.parametrize("command", [doctor, turn, demo])
+@pytest.mark.fault(
+    "resources", "a command may have neither a thread nor a process", "a sentence says so, and no internal error"
+)
+def test_a_command_without_a_thread_says_what_is_missing(command: Trial) -> None:
+    with scene_in("pids_limit_1") as scene:
+        done, right = command(scene)
+        assert not right
+        reason = "the system has too little left to go on (Resource temporarily unavailable)"
+        assert done.stderr == f"codex-adapter: {reason}; raise its limits, or try again later\n"
+        assert scene.left() == []

@@ -203,7 +203,7 @@ def test_a_signal_after_the_end_of_the_run_changes_nothing(cli: Cli, survivors: 
             stdout.readline()
             done = cli.finish(process)._replace(stdout=stdout.read())
     assert done.status == 0
-    assert done.completion == {"outcome": "completed", "status": {"code": 0, "signal": None}}
+    assert done.completion == {"outcome": "completed", "ok": False, "status": {"code": 0, "signal": None}}
 
 
 def asleep(pid: int) -> bool:

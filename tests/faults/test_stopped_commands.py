@@ -80,7 +80,7 @@ def test_a_signal_to_a_stopped_command_is_taken_when_it_goes_on(cli: Cli) -> Non
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_signals_that_were_blocked_at_the_start_cancel_all_the_same(cli: Cli, number: int, status: int) -> None:
     block = after("signal.pthread_sigmask(signal.SIG_BLOCK, [1, 2, 15])")
-    with cli.start("run", "--codex", cli.agent(), program=(*block, *ADAPTER)) as process:
+    with cli.start("run", "--codex", cli.agent(), program=(*block, *ADAPTER), stdin=subprocess.PIPE) as process:
         until_listening(process)
         process.send_signal(number)
         done = cli.finish(process)
@@ -91,7 +91,7 @@ def test_signals_that_were_blocked_at_the_start_cancel_all_the_same(cli: Cli, nu
 @pytest.mark.fault("signals", "SIGTERM was ignored at the start", "it cancels the run all the same")
 def test_a_sigterm_that_was_ignored_at_the_start_cancels_all_the_same(cli: Cli) -> None:
     ignore = after("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
-    with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER)) as process:
+    with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER), stdin=subprocess.PIPE) as process:
         until_listening(process)
         process.send_signal(signal.SIGTERM)
         done = cli.finish(process)

@@ -15,5 +15,6 @@ from codex_adapter.runtime import backend, containment
 if __name__ == "__main__":
     allowed: Any = sys.argv[1:2]
     forced = functools.partial(containment.Containment, allowed=allowed)
+    forced.of = lambda _config: forced()  # type: ignore[attr-defined]
     vars(backend)["Containment"] = forced
     sys.exit(main(sys.argv[2:]))

@@ -48,6 +48,7 @@ def test_a_signal_cancels_the_run_and_its_completion_is_written(
         "type": "completion",
         "seq": len(done.events),
         "outcome": "failed",
+        "ok": False,
         "error": {"kind": "backend", "message": "cancelled"},
     }
 

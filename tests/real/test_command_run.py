@@ -36,7 +36,7 @@ def test_a_run_gives_its_events_and_its_completion_as_records(stage: Stage) -> N
     session = done.events[0]["data"]["session"]["id"]
     assert completion["usage"]["input_tokens"] == 200
     del completion["usage"]
-    expected = {"outcome": "completed", "status": {"code": 0, "signal": None}, "final_text": "Done."}
+    expected = {"outcome": "completed", "ok": True, "status": {"code": 0, "signal": None}, "final_text": "Done."}
     expected |= {"session_id": session, "turn": "completed"}
     assert completion == {"type": "completion", "seq": len(done.events), **expected}
 
@@ -79,7 +79,7 @@ def test_an_unknown_session_gives_125(session: str, text: str, stage: Stage) -> 
     with stage.model(script(fallback=answer("never"))):
         done = perform(stage, "run", "--resume", session, "Do it.")
     assert done.status == 125
-    assert done.completion["error"] == {"kind": "backend", "message": text}
+    assert done.completion["error"] == {"kind": "backend", "message": text, "hint": "session_unknown"}
     assert [event["message"] for event in done.events] == [text]
 
 

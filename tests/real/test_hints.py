@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.cli.advice import ADVICE
 from codex_adapter.testing import Answer, answer, script
 
 from .stage import Stage
@@ -68,7 +69,8 @@ def test_a_model_that_fails_is_told_by_its_hint(trouble: str, stage: Stage) -> N
     fallback, hints = MODELS[trouble]
     with stage.model(script(fallback=fallback)):
         status, record, complaints = _command(stage)
-    assert (status, record["turn"], complaints) == (1, "failed", b"")
+    assert (status, record["turn"]) == (1, "failed")
+    assert complaints.decode() == f"codex-adapter: {ADVICE[record['hint']]}\n"
     assert record["hint"] in hints
     assert "sekrit" not in json.dumps(record)
 
@@ -77,7 +79,8 @@ def test_a_model_that_fails_is_told_by_its_hint(trouble: str, stage: Stage) -> N
 def test_a_configuration_that_cannot_be_read_is_told_by_its_hint(trouble: str, stage: Stage) -> None:
     with stage.model(script(), config=CONFIGURATIONS[trouble]):
         status, record, complaints = _command(stage)
-    assert (status, record["status"], complaints) == (1, {"code": 1, "signal": None}, b"")
+    assert (status, record["status"]) == (1, {"code": 1, "signal": None})
+    assert complaints.decode() == f"codex-adapter: {ADVICE['configuration_broken']}\n"
     assert record["hint"] == "configuration_broken"
     assert "sekrit" not in json.dumps(record)
 

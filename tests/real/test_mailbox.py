@@ -17,6 +17,13 @@ from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("I17")]
 
+
+@pytest.fixture(autouse=True)
+def takes_tools_away(stage: Stage) -> None:
+    """Skip releases that answer no outbox."""
+    stage.release.needs(0, 147, what="a model without tools")
+
+
 BUILD = "[RUN_COMMAND]\nsh build.sh\n[/RUN_COMMAND]\n"
 FIRST = f"""I shall write a build and try it.
 
@@ -103,12 +110,20 @@ def test_a_task_with_a_failing_build_that_is_mended(stage: Stage) -> None:
         assert json.loads(path.read_bytes().splitlines()[-1])["outcome"] == "completed"
 
 
-def test_the_model_is_held_to_reading(stage: Stage) -> None:
-    with stage.model(script(answer(Shell("echo x > own; cat own")), answer(DONE, delay=stage.release.pause))) as server:
+@pytest.mark.rule("O18")
+def test_the_model_has_nothing_but_words_and_works_where_nothing_steers_it(stage: Stage) -> None:
+    secret = stage.root / "secret"
+    secret.write_text("canary-in-a-file")
+    (stage.root / "AGENTS.md").write_text("MARKED INSTRUCTIONS")
+    asked = answer(Shell(f"cat {secret}; touch {stage.root}/ran"))
+    with stage.model(script(asked, answer(DONE, delay=stage.release.pause))) as server:
         done = work(stage, "Write.")
-        assert done.status == 0
-        assert "read-only" in json.dumps(server.requests[0]["input"])
-    assert not list((mailbox(stage) / "outbox").glob("own"))
+        sent = json.dumps(server.requests)
+    assert (done.status, len(server.requests)) == (0, 2)
+    assert "read-only" in sent
+    assert "canary-in-a-file" not in sent
+    assert "MARKED INSTRUCTIONS" not in sent
+    assert not (stage.root / "ran").exists()
 
 
 def test_a_run_that_fails_ends_the_waiting_and_the_session_goes_on_later(stage: Stage) -> None:

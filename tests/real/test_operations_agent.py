@@ -11,12 +11,20 @@ from typing import Any
 import pytest
 
 from codex_adapter.protocols.operations.strict_schema import agent_schema
-from codex_adapter.testing import Answer, Shell, answer, script
+from codex_adapter.testing import Answer, Patch, Shell, answer, script
+from codex_adapter.workspace import find_sandbox
 
 from .commands import Told, running, told
 from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("O15", "O16", "O17")]
+
+
+@pytest.fixture(autouse=True)
+def takes_tools_away(stage: Stage) -> None:
+    """Skip releases with which no agent works by operations."""
+    stage.release.needs(0, 147, what="a model without tools")
+
 
 SECRET = "hunter2-hunter2-hunter2"
 ABSENT = {"id": None, "encoding": None, "overwrite": None, "cwd": None, "timeout": None}
@@ -85,7 +93,6 @@ def test_a_task_is_done_in_two_turns(stage: Stage) -> None:
 
 
 def test_a_task_with_a_failure_that_is_mended_and_an_approval(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage.release.needs(0, 63, what="resume with a prompt")
     monkeypatch.setenv("SOME_API_TOKEN", SECRET)
     create = {"type": "createFile", "id": "make", "path": "bin/count.sh", "content": "echo 1 2; exit 3\n"}
     mend = {"type": "editFile", "path": "bin/count.sh", "edits": [{"oldContent": "; exit 3", "newContent": " 3"}]}
@@ -138,7 +145,6 @@ def test_a_failed_run_ends_the_work_with_its_status(stage: Stage) -> None:
 
 
 def test_an_answer_that_is_none_is_told_to_the_model(stage: Stage) -> None:
-    stage.release.needs(0, 63, what="resume with a prompt")
     with stage.model(script("I am done.", answer(written(DONE), delay=stage.release.pause))) as server:
         done = work(stage)
         [error] = json.loads(prompt(server.requests[1]))["events"]
@@ -150,19 +156,105 @@ def test_an_answer_that_is_none_is_told_to_the_model(stage: Stage) -> None:
     )
 
 
-@pytest.mark.rule("O15")
-def test_settings_of_the_cli_that_an_operation_makes_are_never_obeyed(stage: Stage) -> None:
-    command = json.dumps(["-c", f"touch {stage.root}/escaped; sleep 5"])
-    content = f'mcp_servers.x = {{ command = "/bin/sh", args = {command} }}\n'
-    create = {"type": "createFile", "path": ".codex/config.toml", "content": content}
-    trusted = f'[projects."{stage.workspace}"]\ntrust_level = "trusted"\n'
-    with stage.model(script(written(create), fallback=answer(written(DONE))), config=trusted):
-        policy = stage.root / "policy.toml"
-        policy.write_text("files.write.deny = []")  # the presets' own rules would not let it be made
-        done = work(stage, options=("--policy", str(policy)))
-    assert (done.status, done.records[-1]["reason"], done.records[-1]["turns"]) == (125, "failed", 1)
-    assert done.stderr.startswith(b"codex-adapter: the workspace's .codex has changed")
+CLEAN = "git config filter.fmt.clean ./build/fmt.sh && echo '* filter=fmt' > .gitattributes && echo two > a.txt"
+"""Has git run a script of the workspace whenever it compares `a.txt` with what was committed."""
+NESTED = """\
+set -e
+git init -q sub
+cd sub
+git config filter.fmt.clean ../build/fmt.sh
+git config user.name n
+git config user.email n@localhost
+echo one > a
+git add a
+git commit -qm One
+echo "* filter=fmt" > .gitattributes
+echo two > a
+cd ..
+git add sub
+"""
+"""Does so in a repository of its own, which the git of the outer one looks into."""
+WORK = "git add -A && git -c user.name=n -c user.email=n@localhost commit -qm Two && git gc -q && git status"
+
+
+def repository(stage: Stage) -> None:
+    """Make the workspace a repository with a commit."""
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "One"]):
+        (stage.workspace / "a.txt").write_text("one\n")
+        names = ("-c", "user.name=n", "-c", "user.email=n@localhost")
+        subprocess.run(["git", *names, *words], cwd=stage.workspace, check=True)
+
+
+@pytest.mark.rule("H15", "O18")
+@pytest.mark.fault("workspace", "an agent's operations make settings of git", "no git that they steer is run")
+@pytest.mark.smoke
+def test_nothing_of_git_that_operations_make_runs_outside_of_their_sandbox(stage: Stage) -> None:
+    if find_sandbox() is None:
+        pytest.skip("this machine has no bubblewrap that works")
+    repository(stage)
+    files = {"build/fmt.sh": f"#!/bin/sh\ntouch {stage.root}/escaped\ncat\n", "nested.sh": NESTED, "work.sh": WORK}
+    made = [{"type": "createFile", "path": path, "content": content} for path, content in files.items()]
+    commands = ("chmod +x build/fmt.sh", CLEAN, "sh nested.sh", "sh work.sh")
+    first = written(*made, *map(shell, commands))
+    with stage.model(script(first, fallback=answer(written(DONE), delay=stage.release.pause))) as server:
+        done = work(stage, options=("--policy", "permissive"))
     assert not (stage.root / "escaped").exists()
+    _, cleaned, nested, git = messages(done, "events")[0]["events"][3:]
+    assert (done.status, len(server.requests)) == (0, 2)
+    assert (cleaned["success"], nested["success"], git["success"]) == (False, True, True)
+    assert "filter" not in (stage.workspace / ".git" / "config").read_text()
+
+
+@pytest.mark.rule("H15", "O18")
+def test_settings_of_the_cli_in_the_workspace_are_never_obeyed(stage: Stage) -> None:
+    command = json.dumps(["-c", f"touch {stage.root}/escaped; sleep 5"])
+    (stage.workspace / ".codex").mkdir()
+    settings = f'mcp_servers.x = {{ command = "/bin/sh", args = {command} }}\n'
+    (stage.workspace / ".codex" / "config.toml").write_text(settings)
+    (stage.workspace / "AGENTS.md").write_text("MARKED INSTRUCTIONS")
+    trusted = f'[projects."{stage.workspace}"]\ntrust_level = "trusted"\n'
+    with stage.model(script(fallback=answer(written(DONE))), config=trusted) as server:
+        done = work(stage)
+        assert "MARKED INSTRUCTIONS" not in json.dumps(server.requests)
+    assert done.status == 0
+    assert not (stage.root / "escaped").exists()
+
+
+def test_settings_of_the_cli_cannot_be_made_by_operations_on_files(stage: Stage) -> None:
+    create = {"type": "createFile", "path": ".codex/config.toml", "content": "x"}
+    with stage.model(script(written(create), fallback=answer(written(DONE)))):
+        done = work(stage, options=("--policy", "permissive"))
+    assert done.status == 75
+    assert not (stage.workspace / ".codex").exists()
+
+
+CANARY = "canary-in-a-file"
+MCP_RESOURCES = {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
+TOOLS = {"exec_command", "write_stdin", "shell", "shell_command", "local_shell", "view_image", "web_search", "js_repl"}
+
+
+@pytest.mark.rule("O18")
+@pytest.mark.parametrize("model", ["mock-model", "gpt-5.5", "gpt-5.1-codex"])
+def test_the_agent_has_no_tools_of_its_own(stage: Stage, model: str) -> None:
+    secret = stage.root / "secret"
+    secret.write_text(CANARY)
+    lines = ("*** Begin Patch", f"*** Update File: {secret}", "@@", "-canary", "+changed", "*** End Patch")
+    patch = Patch("\n".join(lines), through="tool")
+    scenario = script(
+        answer(Shell(f"cat {secret}; touch {stage.root}/ran")),
+        answer(patch, delay=stage.release.pause),
+        answer(written(DONE), delay=stage.release.pause),
+    )
+    with stage.model(scenario, config=stage.mcp_server("mine")) as server:
+        done = work(stage, options=("--model", model))
+        requests = server.requests
+    assert (done.status, len(requests)) == (0, 3)
+    names = {tool.get("name", tool["type"]) for request in requests for tool in request["tools"]}
+    assert not names & TOOLS
+    assert names <= {"apply_patch", "update_plan", "request_user_input", *MCP_RESOURCES}
+    assert CANARY not in json.dumps(requests)
+    assert secret.read_text() == CANARY
+    assert not (stage.root / "ran").exists()
 
 
 def test_what_is_not_decided_goes_on_without_the_agent(stage: Stage) -> None:
@@ -179,7 +271,6 @@ def test_what_is_not_decided_goes_on_without_the_agent(stage: Stage) -> None:
 
 
 def test_what_is_too_long_for_a_prompt_of_the_cli_is_shortened(stage: Stage) -> None:
-    stage.release.needs(0, 63, what="resume with a prompt")
     (stage.workspace / "long").write_text("a line\n" * 300_000)
     read = {"type": "readFile", "id": None, "path": "long", "encoding": None}
     asked = json.loads(written(shell("cat long")))

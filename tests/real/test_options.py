@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from codex_adapter import BackendError
+from codex_adapter.core.command import trust_setting
 from codex_adapter.testing import ModelServer, Shell, answer, script
 from codex_adapter.testing.mcp_server import PIXEL
 
@@ -41,12 +42,25 @@ async def _agent_of(stage: Stage, server: ModelServer, extensions: dict[str, Any
     return agent
 
 
+def _untrusted(directory: Path) -> str:
+    return trust_setting([str(path) for path in (directory, *directory.parents)], trusted=False)
+
+
 @pytest.mark.rule("S2", "S3")
 async def test_a_plain_request_gives_the_shortest_argv_and_the_prompt_is_not_in_it(stage: Stage) -> None:
     with stage.model(script(answer("fine", gate="go on"))) as server:
         agent = await _agent_of(stage, server, {})
-    argv = [str(stage.release.binary), "--ask-for-approval", "never", "exec", "--color", "never", "--json"]
-    argv += ["--skip-git-repo-check", "--sandbox", "workspace-write", "-"]
+    argv = [str(stage.release.binary), "--ask-for-approval", "never", "exec", "--config"]
+    argv += [
+        _untrusted(stage.workspace),
+        "--color",
+        "never",
+        "--json",
+        "--skip-git-repo-check",
+        "--sandbox",
+        "workspace-write",
+        "-",
+    ]
     assert list(agent.argv) == argv
     assert b"The prompt." not in agent.environment
 
@@ -70,7 +84,8 @@ async def test_everything_at_once_arrives(stage: Stage) -> None:
         [request] = server.requests
     schema = agent.argv[-2]
     assert list(agent.argv[1:]) == [
-        *("--ask-for-approval", "on-request", "exec", "--color", "never", "--json", "--image", str(image)),
+        *("--ask-for-approval", "on-request", "exec", "--config", _untrusted(stage.workspace), "--color", "never"),
+        *("--json", "--image", str(image)),
         *("--skip-git-repo-check", "--sandbox", "read-only", "--model", "another-model"),
         *("--add-dir", str(extra), "--output-schema", schema, "-"),
     ]
