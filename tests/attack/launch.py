@@ -216,7 +216,8 @@ def _take_cgroups(*, read_only: bool) -> None:
 def _open_ways(user: int) -> None:
     """Let `user` reach the Python and the package, which may be in a directory that only root may enter."""
     needed = {Path(sys.base_prefix).resolve(), Path(__file__).resolve().parents[2]}
-    needed.add(Path(os.environ.get("VIRTUAL_ENV") or sys.prefix).resolve())
+    # The virtual environment: `-S` leaves `sys.prefix` the base's.
+    needed.add(Path(sys.executable).parent.parent.resolve())
     for path in sorted(needed):
         closed = next((way for way in reversed(path.parents) if not way.stat().st_mode & stat.S_IXOTH), None)
         if closed is None:
