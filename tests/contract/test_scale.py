@@ -87,7 +87,7 @@ async def nothing_left(runs: Runs) -> AsyncIterator[None]:
     assert _children() == []
     threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     assert [thread for thread in threads if not thread.name.startswith("Trio thread")] == []
-    # Those of trio's own limiter, and those that ask file systems or end processes, of which as many may be alive.
+    # Those of the limiter of trio, and as many that ask file systems.
     assert len(threads) <= 2 * trio.to_thread.current_default_thread_limiter().total_tokens
 
 
