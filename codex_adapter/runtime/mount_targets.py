@@ -1,8 +1,9 @@
-"""Remove the empty directories over which the CLI's sandbox mounts, where a run was ended in mid-command (K8)."""
+"""Remove the empty files and directories that the CLI's sandbox mounts over, where a run left them (K8)."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -26,7 +27,7 @@ _PATIENCE: Final = 2.0
 async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cwd: str) -> AsyncIterator[None]:
     """Remove on leaving what the CLI's sandbox left in the directories that it may write to.
 
-    Only what was not there on entering, is an empty directory, and is a mount point of no process goes.
+    Only what was not there on entering, is empty, and is a mount point of no process goes.
     """
     missing: list[str] = []
     if options.sandbox_mode == "workspace-write":
@@ -55,19 +56,25 @@ def _remove(inquiry: Inquiry, paths: list[str]) -> None:
     left = []
     for path in paths:
         inquiry.at("directory that the agent may write to", path)
-        if _is_empty_directory(path):
+        if _is_target(path):
             left.append(path)
     if left:
         mounted = _mounted()
         for path in left:
             if path not in mounted and not inquiry.abandoned:
                 with suppress(OSError):
-                    os.rmdir(path)  # noqa: PTH106 - a string, whatever it holds
+                    (os.rmdir if os.path.isdir(path) else os.unlink)(path)  # noqa: PTH112 - a string, whatever it holds
 
 
-def _is_empty_directory(path: str) -> bool:
-    with suppress(OSError), os.scandir(path) as entries:
-        return not os.path.islink(path) and next(entries, None) is None  # noqa: PTH114 - as above
+def _is_target(path: str) -> bool:
+    """Return whether there is an empty directory or, as CLI 0.125 makes it, an empty file that is only to be read."""
+    with suppress(OSError):
+        found = os.lstat(path)
+        if stat.S_ISREG(found.st_mode):
+            return found.st_size == 0 and not found.st_mode & 0o222
+        if stat.S_ISDIR(found.st_mode):
+            with os.scandir(path) as entries:
+                return next(entries, None) is None
     return False
 
 

@@ -49,6 +49,13 @@ async def test_what_a_sandbox_left_is_removed(workspace: Path, env: Mapping[str,
     assert [names(directory) for directory in (workspace, more, Path(env["TMPDIR"]))] == [[], [], []]
 
 
+async def test_an_empty_file_that_is_only_to_be_read_is_removed(workspace: Path, env: Mapping[str, str]) -> None:
+    async with mount_targets_removed(ExecOptions(), env, str(workspace)):
+        (workspace / ".codex").touch(0o444)
+        (workspace / ".aws").touch(0o644)
+    assert names(workspace) == [".aws"]
+
+
 async def test_what_was_there_before_stays(workspace: Path, env: Mapping[str, str]) -> None:
     make(workspace, ".git", ".aws")
     async with mount_targets_removed(ExecOptions(), env, str(workspace)):
@@ -56,11 +63,12 @@ async def test_what_was_there_before_stays(workspace: Path, env: Mapping[str, st
     assert names(workspace) == [".aws", ".git"]
 
 
-async def test_what_is_no_empty_directory_stays(workspace: Path, env: Mapping[str, str], tmp_path: Path) -> None:
+async def test_what_is_not_empty_stays(workspace: Path, env: Mapping[str, str], tmp_path: Path) -> None:
     async with mount_targets_removed(ExecOptions(), env, str(workspace)):
         make(workspace, ".git", "empty")
         (workspace / ".git" / "HEAD").touch()
-        (workspace / ".codex").touch()
+        (workspace / ".codex").write_text("x")
+        (workspace / ".codex").chmod(0o444)
         make(tmp_path, "elsewhere")
         (workspace / ".aws").symlink_to(tmp_path / "elsewhere")
         (workspace / ".agents").symlink_to("nowhere")
