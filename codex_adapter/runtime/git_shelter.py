@@ -15,10 +15,12 @@ __all__ = ["shelter_git"]
 
 _NAME: Final = "GIT_DIR"
 _OF_THE_MACHINE: Final = "/etc/codex"
+_NO_SNAPSHOT: Final = "features.shell_snapshot=false"
+"""From 0.107 to 0.155 at least, the CLI's snapshot of a shell brings excluded variables back."""
 
 
-def shelter_git(env: dict[str, str], codex_home: str) -> str:
-    """Have git find no repository in `env`, and return the setting that keeps this from commands in the sandbox.
+def shelter_git(env: dict[str, str], codex_home: str) -> tuple[str, ...]:
+    """Have git find no repository in `env`, and return the settings that keep this from commands in the sandbox.
 
     A `GIT_DIR` of the run reaches commands as it is. Without one they are given none, besides the variables that the
     user excludes: one list replaces the other. Blocks on files.
@@ -26,9 +28,9 @@ def shelter_git(env: dict[str, str], codex_home: str) -> str:
     own = env.get(_NAME)
     env[_NAME] = os.devnull
     if own is not None:
-        return f"shell_environment_policy.set.{_NAME}={toml_string(own)}"
+        return (f"shell_environment_policy.set.{_NAME}={toml_string(own)}",)
     excluded = ",".join(map(toml_string, (*_excluded(codex_home), _NAME)))
-    return f"shell_environment_policy.exclude=[{excluded}]"
+    return (f"shell_environment_policy.exclude=[{excluded}]", _NO_SNAPSHOT)
 
 
 def _excluded(codex_home: str) -> list[str]:

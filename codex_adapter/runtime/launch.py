@@ -146,7 +146,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
     if not options.trust_project:
         codex_home = home or os.path.join(cwd, env.get("HOME", ""), ".codex")  # noqa: PTH118 - as above
         inquiry.at("CODEX_HOME directory", codex_home)
-        options = msgspec.structs.replace(options, settings=(*options.settings, shelter_git(env, codex_home)))
+        options = msgspec.structs.replace(options, settings=(*options.settings, *shelter_git(env, codex_home)))
     return Launch(
         binary=binary,
         options=options,

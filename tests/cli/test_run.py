@@ -42,7 +42,7 @@ def told(cli: Cli) -> Facts:
 def flags(cli: Cli) -> list[str]:
     """The agent's arguments after those that every run has."""
     argv = told(cli).argv[1:]
-    for setting in ("projects=", "shell_environment_policy.exclude="):
+    for setting in ("projects=", "shell_environment_policy.exclude=", "features.shell_snapshot="):
         place = next(number for number, word in enumerate(argv) if word.startswith(setting))
         del argv[place - 1 : place + 1]
     always = ["--ask-for-approval", "never", "exec", "--color", "never", "--json", "--skip-git-repo-check"]

@@ -55,7 +55,7 @@ async def test_a_launch_has_all_that_a_spawn_needs(cli: Cli, tmp_path: Path) -> 
     assert launch.argv() == [
         *(str(cli.path), "--ask-for-approval", "never", "exec", "--config", launch.trust, "--color", "never"),
         *("--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "--model", "m"),
-        *("--config", 'shell_environment_policy.exclude=["GIT_DIR"]', "-"),
+        *("--config", 'shell_environment_policy.exclude=["GIT_DIR"]', "--config", "features.shell_snapshot=false", "-"),
     ]
     assert launch.prompt == " é\n".encode()
     assert launch.cwd == str(tmp_path)
@@ -112,7 +112,9 @@ async def test_git_of_the_cli_finds_no_repository_and_git_of_its_commands_does(
     (tmp_path / "config.toml").write_text(config)
     launch = await prepared(cli, {"codex_home": str(tmp_path)}, env=env)
     assert launch.env["GIT_DIR"] == os.devnull
-    assert launch.argv()[-3:] == ["--config", f"shell_environment_policy.{setting}", "-"]
+    more = [] if setting.startswith("set.") else ["--config", "features.shell_snapshot=false"]
+    last = ["--config", f"shell_environment_policy.{setting}", *more, "-"]
+    assert launch.argv()[-len(last) :] == last
 
 
 @pytest.mark.rule("S11")
