@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.errors import Hint
 from codex_adapter.events import ErrorSource, Event, ExitStatus, TurnOutcome
+from codex_adapter.hints import Hint
 
 __all__ = ["Diagnosis", "StderrTail", "hint_of_error", "hint_of_stderr"]
 

@@ -19,8 +19,8 @@ from codex_adapter.core.masking import Masker, mask_event
 from codex_adapter.core.parsing import LineParser
 from codex_adapter.core.payloads import with_payloads
 from codex_adapter.core.tools import ToolItem
-from codex_adapter.errors import Hint
 from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
+from codex_adapter.hints import Hint
 
 __all__ = ["Pipeline"]
 

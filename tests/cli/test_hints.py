@@ -7,8 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from codex_adapter.cli.advice import ADVICE
-from codex_adapter.errors import Hint
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Exit, Hang, PrintJson, Step, WriteStderr
 from codex_adapter.testing.thread_lines import error, thread_started, turn_failed, turn_started
 
@@ -32,6 +31,7 @@ def test_the_record_of_an_agent_that_gives_up_has_the_hint_and_nothing_of_its_st
         "ok": False,
         "status": {"code": 1, "signal": None},
         "hint": "configuration_broken",
+        "advice": SENTENCE,
     }
     assert b"sekrit" not in done.stdout
 
@@ -43,6 +43,7 @@ def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cl
     done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
     assert done.status == 124
     body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "hint": "no_network"}
+    body["advice"] = ADVICE["no_network"]
     assert done.completion == {"outcome": "failed", "ok": False, "error": body}
 
 

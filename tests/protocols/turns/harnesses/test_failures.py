@@ -16,7 +16,7 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
-from codex_adapter.errors import Hint
+from codex_adapter.hints import Hint
 from codex_adapter.protocols.turns.harnesses.codex.failures import failure
 
 pytestmark = pytest.mark.rule("U6", "U10")
@@ -73,7 +73,7 @@ def test_every_other_outcome_is_told_without_a_code(outcome: Completion | Adapte
 
 
 def test_a_session_that_is_not_there_has_its_code() -> None:
-    told = failure(BackendError("session", "session not found"))
+    told = failure(BackendError("session", "session not found", hint="session_unknown"))
     assert told is not None
     assert told.code == "harness_session_not_found"
     assert told.details == {"hint": "session_unknown", "failure": "session"}
