@@ -151,6 +151,12 @@ def test_without_times_the_order_is_drawn_and_said() -> None:
         (Completion(ExitStatus(code=1), hint="rate_limited"), "Exited with status 1", ADVICE["rate_limited"][1:]),
         (BackendError("timeout", "codex stream idle timeout: 30s"), "Failed", "codex stream idle timeout: 30s"),
         (BackendError("timeout", "m", hint="no_network"), "Failed", ADVICE["no_network"][1:]),
+        (BackendError("io", "m", advice="Enter it."), "Failed", "Enter it."),
+        (
+            Completion(ExitStatus(code=0), turn="completed", hint="sandbox_unavailable"),
+            "Completed without success",
+            ADVICE["sandbox_unavailable"][1:],
+        ),
         (InvalidRequestError("prompt must be text"), "Failed", "prompt must be text"),
     ],
 )

@@ -16,7 +16,7 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
-from codex_adapter.hints import Hint
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.protocols.turns.harnesses.codex.failures import failure
 
 pytestmark = pytest.mark.rule("U6", "U10")
@@ -45,6 +45,14 @@ def test_a_turn_that_was_completed_has_not_failed() -> None:
     assert failure(Completion(status=WELL, turn="completed")) is None
     ended = ExitStatus(signal="SIGKILL")
     assert failure(Completion(status=ended, turn="completed", final_text="done")) is None
+
+
+@pytest.mark.rule("F11", "F12")
+def test_a_turn_whose_commands_could_not_be_started_has_failed_though_it_was_completed() -> None:
+    told = failure(Completion(status=WELL, turn="completed", final_text="done", hint="sandbox_unavailable"))
+    assert told is not None
+    assert told.message == ADVICE["sandbox_unavailable"]
+    assert told.details == {"hint": "sandbox_unavailable", "exitStatus": 0}
 
 
 @pytest.mark.parametrize(
