@@ -72,6 +72,7 @@ class Mapper:
         self._session = SessionNotice()
         self._share = RunShare(usage_before, mask)
         self._has_agents = False
+        self._sandbox_unproven = True  # no command has been started so far
         self._refused: Tool | None = None
         self._thread_seen: str | None = None
         self._thread_shown: str | None = None
@@ -234,15 +235,17 @@ class Mapper:
                 open_tools[item_id] = tool
             return Event(seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
         open_tools.pop(item_id, None)
-        if tool.exit_code is not None and not self.facts.diagnosis.sandbox:
+        if self._sandbox_unproven:
             self._command_ended(item, tool)
         return Event(seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
 
     def _command_ended(self, item: ToolItem, tool: Tool) -> None:
         if isinstance(item, te.CommandExecution) and tool.exit_code is not None:
             output = item.aggregated_output or item.stdout or item.stderr
-            if self.facts.diagnosis.command_ended(item.command, output, tool.exit_code):
+            diagnosis = self.facts.diagnosis
+            if diagnosis.command_ended(item.command, output, tool.exit_code):
                 self._refused = tool
+            self._sandbox_unproven = not diagnosis.sandbox
 
     def _agent_call(self, seq: int, item: te.CollabToolCall, phase: ToolPhase) -> Event:
         self._has_agents = True
