@@ -19,11 +19,12 @@ from typing import Final, Literal
 
 from typing_extensions import override
 
+from codex_adapter.hints import ADVICE, Hint
+
 __all__ = [
     "AdapterError",
     "BackendError",
     "BackendKind",
-    "Hint",
     "InvalidAgentKindError",
     "InvalidRequestError",
     "RunCancelled",
@@ -35,30 +36,6 @@ __all__ = [
 
 BackendKind = Literal["spawn", "wait", "timeout", "io", "invalid_request", "other", "closed", "cancelled", "session"]
 """Why a run failed: the six kinds of the canonical text, then the three failures that have a text of their own."""
-
-Hint = Literal[
-    "not_logged_in",
-    "forbidden",
-    "quota_exceeded",
-    "rate_limited",
-    "overloaded",
-    "server_error",
-    "stream_cut",
-    "no_network",
-    "endpoint_unknown",
-    "model_unknown",
-    "context_too_long",
-    "input_too_long",
-    "policy_refused",
-    "answer_incomplete",
-    "request_rejected",
-    "configuration_broken",
-    "flag_unknown",
-    "mcp_server_failed",
-    "not_a_git_repository",
-    "session_unknown",
-]
-"""Why the agent failed, as far as its own words tell; what each means is in the rule on hints (F9)."""
 
 _BACKEND_ERROR: Final = "codex backend error: {} (details redacted when unsafe)"
 _TEXTS: Final[dict[BackendKind, str]] = {"cancelled": "cancelled", "closed": "codex stream closed unexpectedly"}
@@ -110,8 +87,8 @@ class InvalidAgentKindError(AdapterError):
 class BackendError(AdapterError):
     """A run that came to no completion; `str()` is one of the canonical texts (X2, F4).
 
-    `failure` says why in one word, and has a text of its own where no other is given; `advice` is a sentence for a
-    person on what to do next, or None; `hint` is the cause that the agent's own words tell, or None (F9).
+    `failure` says why in one word, and has a text of its own where no other is passed; `hint` is the cause, None where
+    it is not known; `advice` is a sentence on what to do next: the one passed, else the hint's, else None (F9).
     """
 
     kind = "backend"
@@ -122,7 +99,7 @@ class BackendError(AdapterError):
         super().__init__(failure, message)
         self.failure: BackendKind = failure
         self.message = message or _TEXTS.get(failure) or _BACKEND_ERROR.format(failure)
-        self.advice = advice
+        self.advice = advice if advice is not None or hint is None else ADVICE[hint]
         self.hint: Hint | None = hint
 
     @override
@@ -136,8 +113,8 @@ class SpawnError(BackendError):
     `not_found` tells a missing binary from one that cannot be executed.
     """
 
-    def __init__(self, *, not_found: bool, advice: str | None = None) -> None:
-        super().__init__("spawn", advice=advice)
+    def __init__(self, *, not_found: bool, advice: str | None = None, hint: Hint | None = None) -> None:
+        super().__init__("spawn", advice=advice, hint=hint)
         self.not_found = not_found
 
 

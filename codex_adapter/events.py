@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from typing_extensions import override
 
-from codex_adapter.errors import Hint
+from codex_adapter.hints import ADVICE, Hint
 
 __all__ = [
     "AGENT_KIND",
@@ -24,6 +24,7 @@ __all__ = [
     "EventKind",
     "ExitStatus",
     "Facet",
+    "HintNotice",
     "PayloadText",
     "Plan",
     "PlanItem",
@@ -161,6 +162,13 @@ class ErrorSource(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag
     source: Literal["item", "event"]
 
 
+class HintNotice(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.hint.v1"):
+    """A cause that shows while the run goes on: a word of the list of hints, and what to do about it (F12)."""
+
+    hint: str
+    advice: str
+
+
 class UnknownLine(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.unknown.v1"):
     """A well-formed line whose type nobody knows: the two names, cut and masked, and nothing else of it (T4)."""
 
@@ -180,7 +188,9 @@ class Dropped(msgspec.Struct, frozen=True, gc=False):
     dropped: DroppedReason = DroppedReason()
 
 
-Facet: TypeAlias = TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | UnknownLine | Dropped
+Facet: TypeAlias = (
+    TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped
+)
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type", tag="event"):
@@ -251,5 +261,10 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def ok(self) -> bool:
-        """Return whether the run did what was asked: its turn completed and the agent exited with 0 (F11)."""
-        return self.turn == "completed" and self.status.success
+        """Return whether the run went well: its turn completed, the agent exited with 0, and there is no hint (F11)."""
+        return self.turn == "completed" and self.status.success and self.hint is None
+
+    @property
+    def advice(self) -> str | None:
+        """Return the sentence that says what to do about the hint, None without one (F9)."""
+        return None if self.hint is None else ADVICE[self.hint]

@@ -13,8 +13,9 @@ from typing import Any, Final, Literal, TypeAlias, Union, get_args
 
 import msgspec
 
-from codex_adapter.errors import AdapterError, BackendError, Hint
+from codex_adapter.errors import AdapterError, BackendError
 from codex_adapter.events import Completion, Dropped, DroppedReason, Event, EventKind, Facet
+from codex_adapter.hints import Hint
 
 __all__ = [
     "CompletedRecord",
@@ -38,11 +39,13 @@ _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
 
 
 class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a run came to no completion: the error's name on the wire, its canonical message, and a known cause (W2)."""
+    """Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the
+    next step (W2)."""
 
     kind: str
     message: str
     hint: Hint | None = None
+    advice: str | None = None
 
 
 class FailedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="completion"):
@@ -106,9 +109,15 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
     """The JSON object of a completion without the fields that place it in a stream (W2)."""
     if isinstance(outcome, Completion):
         ok = b"true" if outcome.ok else b"false"
-        return b'{"outcome":"completed","ok":%b,%b' % (ok, _encoder.encode(outcome)[1:])
-    hint = outcome.hint if isinstance(outcome, BackendError) else None
-    return _encoder.encode(_Failed(error=ErrorBody(outcome.kind, str(outcome), hint)))
+        body = _encoder.encode(outcome)[1:]
+        if outcome.advice is not None:
+            body = b'%b,"advice":%b}' % (body[:-1], _encoder.encode(outcome.advice))
+        return b'{"outcome":"completed","ok":%b,%b' % (ok, body)
+    if isinstance(outcome, BackendError):
+        error = ErrorBody(outcome.kind, str(outcome), outcome.hint, outcome.advice)
+    else:
+        error = ErrorBody(outcome.kind, str(outcome))
+    return _encoder.encode(_Failed(error=error))
 
 
 def encode_record(record: Record) -> bytes:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from codex_adapter.errors import (
     AdapterError,
     BackendError,
-    Hint,
     InvalidAgentKindError,
     InvalidRequestError,
     RunCancelled,
@@ -33,6 +32,7 @@ from codex_adapter.events import (
     EventKind,
     ExitStatus,
     Facet,
+    HintNotice,
     Plan,
     Session,
     SessionHandle,
@@ -42,6 +42,7 @@ from codex_adapter.events import (
     TurnOutcome,
     UnknownLine,
 )
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.records import (
     CompletedRecord,
     ErrorBody,
@@ -157,22 +158,28 @@ def test_a_run_without_a_completion_tells_its_error(error: AdapterError, kind: s
     assert encode_completion(4, error).decode() == record
 
 
-@pytest.mark.rule("W2", "X1")
-def test_the_advice_of_an_error_is_not_on_the_wire() -> None:
-    error = SpawnError(not_found=True, advice="install it")
-    assert b"install" not in encode_completion(0, error)
+@pytest.mark.rule("W2", "F9")
+def test_the_advice_on_the_wire_is_the_error_s_own_or_that_of_its_hint() -> None:
+    for error, advice in (
+        (SpawnError(not_found=True, advice="Install it.", hint="cli_not_found"), "Install it."),
+        (SpawnError(not_found=True, hint="cli_not_found"), ADVICE["cli_not_found"]),
+        (BackendError("io", advice="Enter it."), "Enter it."),
+        (BackendError("other"), None),
+    ):
+        assert json.loads(encode_completion(0, error))["error"].get("advice") == advice
 
 
 @pytest.mark.rule("W2", "F9")
-def test_the_hint_is_the_last_field_of_the_completion_or_of_the_error() -> None:
+def test_the_hint_and_its_advice_are_the_last_fields_of_the_completion_or_of_the_error() -> None:
     failed = Completion(ExitStatus(code=1), turn="failed", usage={"input_tokens": 1}, hint="rate_limited")
     assert encode_completion(3, failed) == (
         b'{"type":"completion","seq":3,"outcome":"completed","ok":false,"status":{"code":1,"signal":null},"turn":"failed",'
-        b'"usage":{"input_tokens":1},"hint":"rate_limited"}\n'
+        b'"usage":{"input_tokens":1},"hint":"rate_limited","advice":"%b"}\n' % ADVICE["rate_limited"].encode()
     )
     assert encode_completion(3, RunTimedOut("timeout", "codex stream idle timeout: 30s", hint="no_network")) == (
         b'{"type":"completion","seq":3,"outcome":"failed","ok":false,'
-        b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","hint":"no_network"}}\n'
+        b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","hint":"no_network","advice":"%b"}}\n'
+        % ADVICE["no_network"].encode()
     )
 
 
@@ -206,6 +213,7 @@ FACETS: st.SearchStrategy[Facet] = st.one_of(
     st.builds(TokenUsage, st.dictionaries(TEXTS, COUNTS, max_size=3)),
     st.from_type(Plan),
     st.from_type(ErrorSource),
+    st.from_type(HintNotice),
     st.from_type(UnknownLine),
     st.just(Dropped()),
 )
@@ -249,7 +257,7 @@ def test_the_records_of_all_recordings_are_read_and_written_again_to_the_byte() 
 def test_a_record_is_written_like_the_outcome_that_it_carries() -> None:
     completion, error = Completion(ExitStatus(code=1), hint="no_network"), BackendError("other", "m", hint="forbidden")
     assert encode_record(CompletedRecord(4, completion)) == encode_completion(4, completion)
-    body = ErrorBody("backend", "m", "forbidden")
+    body = ErrorBody("backend", "m", "forbidden", ADVICE["forbidden"])
     assert encode_record(FailedRecord(seq=4, error=body)) == encode_completion(4, error)
 
 

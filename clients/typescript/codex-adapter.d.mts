@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bb2199e07dd9ec0bc13870913c31edef5930d6df9890b8064af1fad9081c40b0. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 294589befe44abf7c97ae921b27cc2ac94e203ffd20945ef3f5705a8577b7ba0. Do not edit.
 /** The run that is to end, and whether its agent is asked first. */
 export type CancelParams = {
     runId: string;
@@ -14,10 +14,11 @@ export type CompletedRecord = {
     turn?: "completed" | "cut_off" | "failed";
     usage?: Record<string, number>;
     run_usage?: Record<string, number>;
-    hint?: "answer_incomplete" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "server_error" | "session_unknown" | "stream_cut";
+    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     seq: number;
     outcome: "completed";
     ok: boolean;
+    advice?: string;
 };
 /** Stands in place of a facet over its bound. */
 export type Dropped = {
@@ -27,11 +28,12 @@ export type Dropped = {
 export type DroppedReason = {
     reason: "oversize";
 };
-/** Why a run came to no completion: the error's name on the wire, its canonical message, and a known cause. */
+/** Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the next step. */
 export type ErrorBody = {
     kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
     message: string;
-    hint?: "answer_incomplete" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "server_error" | "session_unknown" | "stream_cut";
+    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+    advice?: string;
 };
 /** Where the CLI reported an error: a warning item, or an `error` line; neither is terminal. */
 export type ErrorSource = {
@@ -47,7 +49,7 @@ export type EventRecord = {
     channel?: string;
     text?: string;
     message?: string;
-    data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | UnknownLine | Dropped;
+    data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped;
 };
 /** Which events of a run are asked for. */
 export type EventsParams = {
@@ -75,6 +77,12 @@ export type FailedRecord = {
     outcome: "failed";
     ok: boolean;
     error: ErrorBody;
+};
+/** A cause that shows while the run goes on: a word of the list of hints, and what to do about it. */
+export type HintNotice = {
+    schema: "codex_adapter.hint.v1";
+    hint: string;
+    advice: string;
 };
 /** What there is. */
 export type InitializeResult = {
@@ -294,7 +302,7 @@ export declare class InvalidRequestError extends AdapterError {
 export declare class UnsupportedCapabilityError extends AdapterError {
     name: string;
 }
-/** The run came to no completion. `hint` is the cause, where the CLI's own words show it; `advice` is the next step. */
+/** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export declare class BackendError extends AdapterError {
     name: string;
     readonly hint: Hint | undefined;

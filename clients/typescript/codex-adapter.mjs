@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bb2199e07dd9ec0bc13870913c31edef5930d6df9890b8064af1fad9081c40b0. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 294589befe44abf7c97ae921b27cc2ac94e203ffd20945ef3f5705a8577b7ba0. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
@@ -32,7 +32,7 @@ export class InvalidRequestError extends AdapterError {
 export class UnsupportedCapabilityError extends AdapterError {
     name = "UnsupportedCapabilityError";
 }
-/** The run came to no completion. `hint` is the cause, where the CLI's own words show it; `advice` is the next step. */
+/** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export class BackendError extends AdapterError {
     name = "BackendError";
     hint;
@@ -405,13 +405,13 @@ export class Daemon {
     }
 }
 /** The error of a run that came to no completion. */
-function failure({ kind, message, hint }, more = {}) {
+function failure({ kind, message, hint, advice }, more = {}) {
     if (kind === "unsupported_capability")
         return new UnsupportedCapabilityError(kind, message);
     if (kind !== "backend")
         return new InvalidRequestError(kind, message);
     const word = more.failure ?? /^codex backend error: (\w+)/.exec(message)?.[1];
-    const about = { ...(hint && { hint }), ...(more.advice && { advice: more.advice }) };
+    const about = { ...(hint && { hint }), ...(advice && { advice }) };
     if (message === "cancelled")
         return new RunCancelled(message, about);
     if (word === "spawn")

@@ -32,10 +32,11 @@ export type CompletedRecord = {
   turn?: "completed" | "cut_off" | "failed";
   usage?: Record<string, number>;
   run_usage?: Record<string, number>;
-  hint?: "answer_incomplete" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "server_error" | "session_unknown" | "stream_cut";
+  hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
   seq: number;
   outcome: "completed";
   ok: boolean;
+  advice?: string;
 };
 
 /** Stands in place of a facet over its bound. */
@@ -48,11 +49,12 @@ export type DroppedReason = {
   reason: "oversize";
 };
 
-/** Why a run came to no completion: the error's name on the wire, its canonical message, and a known cause. */
+/** Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the next step. */
 export type ErrorBody = {
   kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
   message: string;
-  hint?: "answer_incomplete" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "server_error" | "session_unknown" | "stream_cut";
+  hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+  advice?: string;
 };
 
 /** Where the CLI reported an error: a warning item, or an `error` line; neither is terminal. */
@@ -70,7 +72,7 @@ export type EventRecord = {
   channel?: string;
   text?: string;
   message?: string;
-  data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | UnknownLine | Dropped;
+  data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped;
 };
 
 /** Which events of a run are asked for. */
@@ -102,6 +104,13 @@ export type FailedRecord = {
   outcome: "failed";
   ok: boolean;
   error: ErrorBody;
+};
+
+/** A cause that shows while the run goes on: a word of the list of hints, and what to do about it. */
+export type HintNotice = {
+  schema: "codex_adapter.hint.v1";
+  hint: string;
+  advice: string;
 };
 
 /** What there is. */
@@ -348,7 +357,7 @@ export class UnsupportedCapabilityError extends AdapterError {
   override name = "UnsupportedCapabilityError";
 }
 
-/** The run came to no completion. `hint` is the cause, where the CLI's own words show it; `advice` is the next step. */
+/** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export class BackendError extends AdapterError {
   override name = "BackendError";
   readonly hint: Hint | undefined;
@@ -736,11 +745,11 @@ export class Daemon implements AsyncDisposable {
 }
 
 /** The error of a run that came to no completion. */
-function failure({ kind, message, hint }: ErrorBody, more: { failure?: string; advice?: string } = {}): AdapterError {
+function failure({ kind, message, hint, advice }: ErrorBody, more: { failure?: string } = {}): AdapterError {
   if (kind === "unsupported_capability") return new UnsupportedCapabilityError(kind, message);
   if (kind !== "backend") return new InvalidRequestError(kind, message);
   const word = more.failure ?? /^codex backend error: (\w+)/.exec(message)?.[1];
-  const about = { ...(hint && { hint }), ...(more.advice && { advice: more.advice }) };
+  const about = { ...(hint && { hint }), ...(advice && { advice }) };
   if (message === "cancelled") return new RunCancelled(message, about);
   if (word === "spawn") return new SpawnError(message, about);
   if (word === "timeout" || message.startsWith("codex stream idle timeout: ")) return new RunTimedOut(message, about);

@@ -61,6 +61,8 @@ async def conduct(
                     outcome = await run.wait_completed()
         except AdapterError as error:
             outcome = error
+            if isinstance(error, BackendError) and error.advice is not None:
+                error.advice = in_our_words(error.advice)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written
@@ -158,18 +160,12 @@ def _explain_missing_answer(outcome: Completion | AdapterError) -> None:
 
 def explain(outcome: Completion | AdapterError, *, with_hint: bool = False) -> bool:
     """Write to standard error what a person can do about an outcome; return whether there is anything (E1, F9)."""
-    if isinstance(outcome, Completion | BackendError):
-        advice = outcome.advice if isinstance(outcome, BackendError) else None
-        if advice is not None:
-            complain(in_our_words(advice))
-        elif with_hint and outcome.hint is not None:
-            from codex_adapter.cli.advice import ADVICE  # noqa: PLC0415 - for failures only
-
-            complain(ADVICE[outcome.hint])
-        else:
-            return False
-    else:
+    if not isinstance(outcome, Completion | BackendError):
         complain(in_our_words(str(outcome)))
+    elif outcome.advice is not None and (with_hint or outcome.hint is None):
+        complain(outcome.advice)
+    else:
+        return False
     return True
 
 

@@ -214,9 +214,9 @@ def _agent_sandbox_findings(works: bool | None) -> list[Finding]:
     if works:
         return [Finding("agent sandbox", "ok", "the Codex CLI can run commands in its own sandbox")]
     advice = (
-        "Every command of an agent fails, though its turn completes. Allow user namespaces here (in Docker: "
-        "--security-opt seccomp=unconfined), or, in a container that is itself the sandbox, run with --sandbox "
-        "danger-full-access."
+        "Every command of an agent fails, though its turn completes: such a run has the hint sandbox_unavailable. "
+        "Allow user namespaces here (in Docker: --security-opt seccomp=unconfined, with AppArmor also --security-opt "
+        "apparmor=unconfined), or, in a container that is itself the sandbox, run with --sandbox danger-full-access."
     )
     return [Finding("agent sandbox", "warning", "the Codex CLI cannot start its own sandbox", advice)]
 

@@ -6,7 +6,6 @@ import argparse
 from typing import Final
 
 from codex_adapter import AdapterError, BackendError, CodexBackend, Completion, RunRequest
-from codex_adapter.cli.advice import ADVICE
 from codex_adapter.cli.arguments import in_our_words
 from codex_adapter.cli.backend_options import read_config, read_environment
 from codex_adapter.cli.complaints import complain
@@ -47,8 +46,6 @@ def status_of_failure(failure: AnswerFailed, stop: StopSignals) -> int:
     """Say why there was no answer, and what to do, and give the exit status: as of `run` for the agent (E1)."""
     outcome = failure.outcome
     complain(in_our_words(" ".join(printable(str(failure)).split())))
-    if isinstance(outcome, BackendError):
-        explain(outcome)
-    if isinstance(outcome, Completion | BackendError) and outcome.hint is not None:
-        complain(ADVICE[outcome.hint])
+    if isinstance(outcome, Completion | BackendError):
+        explain(outcome, with_hint=True)
     return FAILED if outcome is None else exit_status(outcome, stop) or FAILED

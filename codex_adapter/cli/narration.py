@@ -11,7 +11,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
-from codex_adapter.cli.advice import ADVICE
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
 __all__ = ["Line", "Narrator", "Tone", "bare_command", "call_label", "first_line", "last_lines", "printable"]
@@ -103,8 +102,8 @@ class Narrator:
             lines += [Line("started", f"not ended: {label}") for label in self.running]
             told = "no completion: the run still goes on, or who wrote this was killed"
             return [*lines, Line("warning", _with(told, took))]
-        hint = outcome.hint if isinstance(outcome, Completion | BackendError) else None
-        advice = [] if hint is None else [Line("warning", ADVICE[hint])]
+        known = outcome.advice if isinstance(outcome, Completion | BackendError) and outcome.hint is not None else None
+        advice = [] if known is None else [Line("warning", printable(known))]
         if not isinstance(outcome, Completion):
             return [*lines, *advice, Line("error", _with(f"failed: {printable(str(outcome))}", took))]
         usage = outcome.usage or {}
@@ -113,7 +112,7 @@ class Narrator:
             lines.append(Line("notice", f"tokens: {counts}, {usage.get('cached_input_tokens', 0):,} cached"))
         if outcome.status.success:
             turn = _UNFINISHED.get(outcome.turn, "")
-            return [*lines, *advice, Line("error" if turn else "ok", _with(f"completed{turn}", took))]
+            return [*lines, *advice, Line("ok" if outcome.ok else "error", _with(f"completed{turn}", took))]
         return [*lines, *advice, Line("failed", _with(f"ended with {outcome.status}", took))]
 
     def _since(self, then: float | None, *, digits: int = 1) -> list[str]:

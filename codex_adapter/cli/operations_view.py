@@ -65,7 +65,8 @@ class OperationsNarrator:
         if isinstance(ending, CompletedRecord):
             return [line for line in run.end(ending.completion) if not ending.completion.ok or line.tone == "notice"]
         assert isinstance(ending, FailedRecord)  # noqa: S101 - a completion is one of the two
-        return run.end(BackendError("other", ending.error.message, hint=ending.error.hint))
+        error = ending.error
+        return run.end(BackendError("other", error.message, hint=error.hint, advice=error.advice))
 
 
 def _requested(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:

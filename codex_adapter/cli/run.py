@@ -31,6 +31,10 @@ One run of the Codex CLI. Its events come as JSON Lines, the last line is its co
 exit status: the agent's own; 128+n when it died of signal n; 2 for a wrong command line or a refused request;
 124 after a time limit; 126 and 127 when the CLI cannot be executed or found; 125 for any other failure; 128+n when
 we were asked to stop by SIGINT, SIGTERM or SIGHUP. A second signal kills.
+
+In most containers the sandbox of the CLI cannot start: its commands fail, and the run ends with status 0 but is not
+`ok`. `codex-adapter doctor` tries it. Allow user namespaces, or, where the container is the sandbox, use
+--sandbox danger-full-access.
 """
 _EXAMPLES = """\
   codex-adapter run 'Fix the failing test'

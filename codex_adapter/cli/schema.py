@@ -89,6 +89,7 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
     seq: int
     outcome: Literal["completed"]
     ok: bool
+    advice: str | None = None
 
 
 class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):

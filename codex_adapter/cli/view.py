@@ -172,7 +172,7 @@ class _Teller:
 def _outcome(record: CompletedRecord | FailedRecord) -> Completion | AdapterError:
     if isinstance(record, CompletedRecord):
         return record.completion
-    return BackendError("other", record.error.message, hint=record.error.hint)
+    return BackendError("other", record.error.message, hint=record.error.hint, advice=record.error.advice)
 
 
 COMMAND = Command(_parser, _perform)

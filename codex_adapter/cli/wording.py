@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from codex_adapter.cli.advice import ADVICE
 from codex_adapter.cli.happenings import Outcome
 from codex_adapter.events import Completion
+from codex_adapter.hints import ADVICE
 from codex_adapter.records import CompletedRecord, FailedRecord
 
 __all__ = ["OUTCOMES", "Verdict", "amount", "date_of", "duration", "offset", "size", "tokens", "verdict"]
@@ -36,10 +36,11 @@ def verdict(ending: CompletedRecord | FailedRecord | None) -> Verdict:
     if ending is None:
         return Verdict("open", "No completion", ["The run still goes on, or whoever wrote its records was killed."])
     if isinstance(ending, FailedRecord):
-        hint, message = ending.error.hint, ending.error.message
-        return Verdict("failed", "Failed", [message, *([] if hint is None else [_sentence(ADVICE[hint])])])
+        error = ending.error
+        told = error.advice or (None if error.hint is None else ADVICE[error.hint])
+        return Verdict("failed", "Failed", [error.message, *([] if told is None else [_sentence(told)])])
     completion = ending.completion
-    advice = [] if completion.hint is None else [_sentence(ADVICE[completion.hint])]
+    advice = [] if completion.advice is None else [_sentence(completion.advice)]
     outcome, headline = _ended(completion)
     return Verdict(outcome, headline, advice)
 
@@ -56,11 +57,11 @@ def _ended(completion: Completion) -> tuple[Outcome, str]:
         return "cut_off", "Cut off in mid-turn"
     if completion.turn is None:
         return "failed", "No turn began"
-    return "completed", "Completed"
+    return ("completed", "Completed") if completion.ok else ("failed", "Completed without success")
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def duration(seconds: float) -> str:

@@ -13,7 +13,6 @@ from codex_adapter.errors import (
     AdapterError,
     BackendError,
     BackendKind,
-    Hint,
     InvalidAgentKindError,
     InvalidRequestError,
     RunCancelled,
@@ -23,6 +22,7 @@ from codex_adapter.errors import (
     UnsupportedCapabilityError,
 )
 from codex_adapter.events import AGENT_KIND
+from codex_adapter.hints import Hint
 from codex_adapter.protocols.supervisor.jsonrpc import RUN_REFUSED
 from codex_adapter.records import ErrorBody
 
@@ -91,7 +91,7 @@ def refused(answer: Raw) -> AdapterError:
     if told.kind != BackendError.kind:
         return misunderstood()
     if told.failure == "spawn":
-        return SpawnError(not_found=told.not_found, advice=told.advice)
+        return SpawnError(not_found=told.not_found, advice=told.advice, hint=_known(told.hint))
     kind: BackendKind = next((kind for kind in _KINDS if kind == told.failure), "other")
     return _backend_error(kind, error.message, told.hint, told.advice)
 
@@ -103,12 +103,15 @@ def error_in_record(body: ErrorBody) -> AdapterError:
     otherwise: BackendKind = "timeout" if body.message.startswith(_IDLE) else "other"
     kind = _BY_TEXT.get(body.message, otherwise)
     if kind == "spawn":
-        return SpawnError(not_found=False)
-    return _backend_error(kind, body.message, body.hint, None)
+        return SpawnError(not_found=body.hint == "cli_not_found", advice=body.advice, hint=body.hint)
+    return _backend_error(kind, body.message, body.hint, body.advice)
 
 
 def _backend_error(kind: BackendKind, message: str, hint: str | None, advice: str | None) -> BackendError:
     error = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(kind, BackendError)
     own = None if message == str(BackendError(kind)) else message
-    known: Hint | None = next((known for known in get_args(Hint) if known == hint), None)
-    return error(kind, own, hint=known, advice=advice)
+    return error(kind, own, hint=_known(hint), advice=advice)
+
+
+def _known(hint: str | None) -> Hint | None:
+    return next((known for known in get_args(Hint) if known == hint), None)

@@ -1,8 +1,8 @@
 """Why a run failed, in one word of a closed list, told by the CLI's own words; none of these is passed on (F9).
 
-Only two channels are looked at: the errors that the CLI prints as such, and the end of its stderr. What the model or a
-tool said never counts, and phrases count only where the CLI itself begins a message with them, since the rest of a
-message may quote anybody.
+Two channels are looked at: the errors that the CLI prints as such, and the end of its stderr. Phrases count only where
+the CLI itself begins a message with them, since the rest of a message may quote anybody. What the model or a tool said
+never counts, but where the output of every command is the complaint of the CLI's own sandbox (F12).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.errors import Hint
+from codex_adapter.core.sandbox import was_started
 from codex_adapter.events import ErrorSource, Event, ExitStatus, TurnOutcome
+from codex_adapter.hints import Hint
 
 __all__ = ["Diagnosis", "StderrTail", "hint_of_error", "hint_of_stderr"]
 
@@ -95,16 +96,26 @@ _LONGEST_PHRASE: Final = max(map(len, _SESSION_MISSING))
 class Diagnosis:
     """What the stream of a run says of why it failed: the last error counts, as long as nothing has gone on since.
 
-    `hint` is what that error stands for. No text is kept.
+    `hint` is what that error stands for, `sandbox` whether the sandbox starts commands, None while that is not known.
+    No text is kept.
     """
 
-    __slots__ = ("_lasting", "hint", "noted")
+    __slots__ = ("_lasting", "hint", "noted", "sandbox")
 
     def __init__(self) -> None:
         self.hint: Hint | None = None
         self.noted = False
         """Whether the last thing known to have happened is an error."""
+        self.sandbox: bool | None = None
         self._lasting: Hint | None = None
+
+    def command_ended(self, command: str, output: str, exit_code: int) -> bool:
+        """Note a command's end; return True for the first that the sandbox did not start, if none was started (F12)."""
+        started = was_started(command, output, exit_code)
+        first = started is False and self.sandbox is None
+        if started is not None and not self.sandbox:
+            self.sandbox = started
+        return first
 
     def note(self, error: object) -> None:
         """An `error` line's message, or what a failed turn carries."""
@@ -133,10 +144,15 @@ class Diagnosis:
         Before a turn has begun the CLI tells why it gives up on stderr, and afterwards in the stream.
         """
         if turn == "completed":
-            return self._lasting if status.code else None
+            return (self._lasting if status.code else None) or self.hint_of_sandbox
         if self.hint is None and turn is None and status.code == (_USAGE_STATUS if stderr == "flag_unknown" else 1):
             return stderr
-        return self.hint
+        return self.hint or self.hint_of_sandbox
+
+    @property
+    def hint_of_sandbox(self) -> Hint | None:
+        """The hint of a run none of whose commands the sandbox started; None for any other run (F12)."""
+        return "sandbox_unavailable" if self.sandbox is False else None
 
 
 class StderrTail:

@@ -1,11 +1,14 @@
 """Thread event -> event: the only file that knows both vocabularies (M0 to M11).
 
-One thread event gives one logical event, but for news of the session (M5) and calls that a turn leaves open (M9).
+One thread event gives one logical event, but for news of the session (M5), calls that a turn leaves open (M9) and the
+notice that the sandbox does not start (F12).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+
+from msgspec.structs import replace
 
 from codex_adapter.core import thread_events as te
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
@@ -15,6 +18,7 @@ from codex_adapter.core.masking import SHORTEST_SECRET
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.open_tools import close_tools
 from codex_adapter.core.parsing import BadLine
+from codex_adapter.core.redaction import SANDBOX_FAILED
 from codex_adapter.core.sayings import failure, unknown_line
 from codex_adapter.core.session import SessionNotice
 from codex_adapter.core.tools import TOOLS, FacetMaker, ToolItem
@@ -23,18 +27,22 @@ from codex_adapter.events import (
     AGENT_KIND,
     ErrorSource,
     Event,
+    HintNotice,
     Plan,
     TextPart,
     TextPhase,
     TokenUsage,
+    Tool,
     ToolCall,
     ToolPhase,
 )
+from codex_adapter.hints import ADVICE
 
 __all__ = ["Mapper"]
 
 _FROM_ITEM = ErrorSource("item")
 _FROM_LINE = ErrorSource("event")
+_SANDBOX_NOTICE = HintNotice("sandbox_unavailable", ADVICE["sandbox_unavailable"])
 _TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot", "complete": "complete"}
 
 
@@ -64,6 +72,8 @@ class Mapper:
         self._session = SessionNotice()
         self._share = RunShare(usage_before, mask)
         self._has_agents = False
+        self._sandbox_unproven = True  # no command has been started so far
+        self._refused: Tool | None = None
         self._thread_seen: str | None = None
         self._thread_shown: str | None = None
         self._turn_seen: str | None = None
@@ -89,7 +99,15 @@ class Mapper:
                 out += self._map_with_care(line)
                 seq, waiting, thread_id = self.seq, self._session.waiting, self._context.thread_id
         self.seq = seq
-        return out
+        return out if self._refused is None else self._with_notice(out, self._refused)
+
+    def _with_notice(self, events: list[Event], refused: Tool) -> list[Event]:
+        """Return the events with a notice after the result of a command that the sandbox did not start (F12)."""
+        self._refused = None
+        self.seq += 1
+        place = 1 + next(n for n, event in enumerate(events) if getattr(event.data, "tool", None) is refused)
+        notice = error_event(events[place - 1].seq + 1, SANDBOX_FAILED, _SANDBOX_NOTICE)
+        return [*events[:place], notice, *(replace(event, seq=event.seq + 1) for event in events[place:])]
 
     def _map_with_care(self, line: te.ThreadEvent | BadLine) -> list[Event]:
         """A line that is no item, or that comes with ids of its own or with news of the session (M9, M11)."""
@@ -217,7 +235,17 @@ class Mapper:
                 open_tools[item_id] = tool
             return Event(seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
         open_tools.pop(item_id, None)
+        if self._sandbox_unproven:
+            self._command_ended(item, tool)
         return Event(seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
+
+    def _command_ended(self, item: ToolItem, tool: Tool) -> None:
+        if isinstance(item, te.CommandExecution) and tool.exit_code is not None:
+            output = item.aggregated_output or item.stdout or item.stderr
+            diagnosis = self.facts.diagnosis
+            if diagnosis.command_ended(item.command, output, tool.exit_code):
+                self._refused = tool
+            self._sandbox_unproven = not diagnosis.sandbox
 
     def _agent_call(self, seq: int, item: te.CollabToolCall, phase: ToolPhase) -> Event:
         self._has_agents = True

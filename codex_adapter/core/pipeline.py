@@ -19,8 +19,8 @@ from codex_adapter.core.masking import Masker, mask_event
 from codex_adapter.core.parsing import LineParser
 from codex_adapter.core.payloads import with_payloads
 from codex_adapter.core.tools import ToolItem
-from codex_adapter.errors import Hint
 from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
+from codex_adapter.hints import Hint
 
 __all__ = ["Pipeline"]
 
@@ -96,6 +96,8 @@ class Pipeline:
         counts = status.success or (in_spite_of_status and facts.turn == "completed")
         if counts and facts.final_text is not None:
             final_text = cut(self._masker.mask_beginning(facts.final_text, FINAL_TEXT_LIMIT), FINAL_TEXT_LIMIT)
+        diagnosis = facts.diagnosis
+        hint = diagnosis.hint_of_sandbox if in_spite_of_status else diagnosis.explain(status, facts.turn, stderr_hint)
         return Completion(
             status=status,
             final_text=final_text,
@@ -103,7 +105,7 @@ class Pipeline:
             turn=facts.turn,
             usage=facts.usage,
             run_usage=facts.run_usage if facts.turn == "completed" else None,
-            hint=None if in_spite_of_status else facts.diagnosis.explain(status, facts.turn, stderr_hint),
+            hint=hint,
         )
 
     def _process(self, lines: list[Line]) -> list[Event]:

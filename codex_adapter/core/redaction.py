@@ -10,6 +10,7 @@ from codex_adapter.events import ExitStatus
 
 __all__ = [
     "NO_SESSION_FOUND",
+    "SANDBOX_FAILED",
     "SESSION_NOT_FOUND",
     "idle_timeout_text",
     "non_zero_exit_text",
@@ -19,6 +20,7 @@ __all__ = [
 
 SESSION_NOT_FOUND = "session not found"
 NO_SESSION_FOUND = "no session found"
+SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
 
 
 def parse_error_text(reason: str, line_bytes: int) -> str:

@@ -178,11 +178,11 @@ def _read_beginning(path: Path) -> None:
 
 def _not_executable(field: str) -> SpawnError:
     advice = f"What {field} names cannot be executed; make it an executable file, or give the path of another one."
-    return SpawnError(not_found=False, advice=advice)
+    return SpawnError(not_found=False, advice=advice, hint="cli_not_executable")
 
 
 def _not_found(advice: str) -> SpawnError:
-    return SpawnError(not_found=True, advice=advice)
+    return SpawnError(not_found=True, advice=advice, hint="cli_not_found")
 
 
 def _in_wheel() -> str | None:

@@ -138,7 +138,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
         inquiry.at("CODEX_HOME directory", home)
     if home and not os.path.isdir(home):  # noqa: PTH112 - as above
         # The CLI would exit with an explanation on stderr, which nobody gets to see.
-        raise BackendError("io", advice="CODEX_HOME is no existing directory; create it.")
+        raise BackendError("io", hint="home_missing")
     if home and not is_unquoted(home):
         # The CLI puts its path into the text of a shell, outside of the sandbox.
         raise BackendError("io", advice="CODEX_HOME has $, `, a quote or a newline in its path; choose another one.")

@@ -12,8 +12,9 @@ from typing import Final
 import trio
 
 from codex_adapter.core.diagnosis import StderrTail
-from codex_adapter.errors import BackendError, Hint, SpawnError
+from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
+from codex_adapter.hints import Hint
 from codex_adapter.runtime.containment import Contained, Containment, Level
 from codex_adapter.runtime.launch import Launch
 from codex_adapter.runtime.pipe_reader import PipeReader
@@ -70,14 +71,18 @@ def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[i
 def _spawn_error(error: OSError, cwd: str) -> BackendError:
     if error.filename == cwd:
         return BackendError("io", advice="The working directory cannot be entered.")
-    advice = "Check that the codex binary is a program for this system; `codex-adapter doctor` looks at it."
     if is_shortage(error):
-        advice = (
-            f"The system has too little left to start a process ({os.strerror(error.errno or 0)}); raise its limits."
-        )
-    elif error.errno == errno.E2BIG:
+        reason = os.strerror(error.errno or 0)
+        advice = f"The system has too little left to start a process ({reason}); raise its limits."
+        return SpawnError(not_found=False, advice=advice)
+    if error.errno == errno.E2BIG:
         advice = "The environment is longer than the system passes on; set fewer or shorter variables."
-    return SpawnError(not_found=isinstance(error, FileNotFoundError), advice=advice)
+        return SpawnError(not_found=False, advice=advice)
+    if isinstance(error, FileNotFoundError):
+        # Its file was found before: it is gone, or names an interpreter that does not exist.
+        advice = "The codex binary or its interpreter does not exist; `codex-adapter doctor` looks at it."
+        return SpawnError(not_found=True, advice=advice, hint="cli_not_found")
+    return SpawnError(not_found=False, hint="cli_not_executable")
 
 
 class ProcessSource:

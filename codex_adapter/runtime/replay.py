@@ -9,8 +9,9 @@ from typing import Final
 
 import trio
 
-from codex_adapter.errors import BackendError, Hint, InvalidRequestError
+from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.events import ExitStatus
+from codex_adapter.hints import Hint
 
 __all__ = ["ReplaySource", "open_recording"]
 

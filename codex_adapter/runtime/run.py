@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -15,6 +15,7 @@ from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
 from codex_adapter.events import Completion, Event, ExitStatus
+from codex_adapter.hints import Hint
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.clock import RunClock
 from codex_adapter.runtime.handle import OwnRun, given
@@ -29,6 +30,12 @@ _LONG_LINE: Final = 256 * 1024
 """Bytes that may be processed without holding up other runs."""
 _limiter: trio.lowlevel.RunVar[trio.CapacityLimiter | None] = trio.lowlevel.RunVar("long_lines", default=None)
 _log = logging.getLogger("codex_adapter")
+_HINTS: Final[Mapping[Limit, Hint]] = {
+    Limit.RUN: "time_limit",
+    Limit.IDLE: "idle_limit",
+    Limit.TOOL: "tool_limit",
+}
+"""The cause of a run that a limit ended, where the CLI itself names none (F9)."""
 
 
 class Run(OwnRun):
@@ -238,7 +245,7 @@ class Run(OwnRun):
         else:
             idle = self._config.idle_timeout or 0.0
             text = redaction.idle_timeout_text(idle) if limit is Limit.IDLE else None
-            self._fail(RunTimedOut("timeout", text, hint=self._pipeline.hint))
+            self._fail(RunTimedOut("timeout", text, hint=self._pipeline.hint or _HINTS[limit]))
 
     async def _stop_on_request(self) -> None:
         await self._stop_requested.wait()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from codex_adapter.errors import Hint
 from codex_adapter.events import ExitStatus
+from codex_adapter.hints import Hint
 
 __all__ = ["Source"]
 

@@ -12,8 +12,9 @@ from typing import Final, TypeAlias
 
 import trio
 
-from codex_adapter.errors import BackendError, Hint
+from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
+from codex_adapter.hints import Hint
 
 __all__ = ["EXIT", "ScriptedSource", "Step"]
 

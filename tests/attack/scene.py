@@ -18,7 +18,7 @@ from ..cli.command import ADAPTER, Cli, Done
 from ..runtime.survivors import Survivors
 from .launch import SURROUNDINGS, Surrounding, user_of
 
-__all__ = ["Scene", "launcher", "scene_in"]
+__all__ = ["Scene", "launcher", "reason_to_skip", "scene_in"]
 
 _PATIENCE: Final = 150.0
 """Seconds for a command; the longest limit of its own is that of `demo`, 120 seconds."""
@@ -87,7 +87,8 @@ class Scene:
 
 
 @cache
-def _reason_to_skip(name: str) -> str:
+def reason_to_skip(name: str) -> str:
+    """Return why this machine does not allow the surrounding, an empty text where it does."""
     with tempfile.TemporaryDirectory() as place:
         Path(place, "state").mkdir()
         done = subprocess.run([*launcher(name, place), "true"], check=False, capture_output=True, text=True)
@@ -98,7 +99,7 @@ def _reason_to_skip(name: str) -> str:
 @contextmanager
 def scene_in(name: str) -> Iterator[Scene]:
     """Give a scene in this surrounding and leave nothing of it; skip the test where this machine does not allow it."""
-    if reason := _reason_to_skip(name):
+    if reason := reason_to_skip(name):
         pytest.skip(reason)
     # Not in pytest's own directory, which other users cannot enter.
     with tempfile.TemporaryDirectory(prefix="attack-") as directory:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step
 from codex_adapter.testing.thread_lines import agent_message, command_started, thread_started, turn_started
 
@@ -33,21 +34,27 @@ def test_it_tells_the_signal_that_the_agent_died_of(cli: Cli, name: str, status:
 
 @pytest.mark.rule("C6")
 @pytest.mark.parametrize(
-    ("words", "steps", "message"),
+    ("words", "steps", "message", "hint"),
     [
-        (("--timeout", "0.1"), (), TIMEOUT),
-        (("--idle-timeout", "0.1"), (PrintJson(thread_started()),), "codex stream idle timeout: 100ms"),
+        (("--timeout", "0.1"), (), TIMEOUT, "time_limit"),
+        (("--idle-timeout", "0.1"), (PrintJson(thread_started()),), "codex stream idle timeout: 100ms", "idle_limit"),
         (
             ("--tool-timeout", "0.1", "--idle-timeout", "0.1"),
             (PrintJson(turn_started()), PrintJson(command_started("item_0", "make"))),
             TIMEOUT,
+            "tool_limit",
         ),
     ],
 )
-def test_it_is_124_after_a_time_limit(cli: Cli, words: tuple[str, ...], steps: tuple[Step, ...], message: str) -> None:
+@pytest.mark.rule("F9", "W2")
+def test_it_is_124_after_a_time_limit_which_the_hint_names(
+    cli: Cli, words: tuple[str, ...], steps: tuple[Step, ...], message: str, hint: Hint
+) -> None:
     done = cli.run("run", "--codex", cli.agent(ReadPrompt(), *steps, Hang()), *words, "Hi.")
     assert done.status == 124
-    assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": message}}
+    error = {"kind": "backend", "message": message, "hint": hint, "advice": ADVICE[hint]}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": error}
+    assert done.complaint == ADVICE[hint]
 
 
 def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
@@ -55,6 +62,7 @@ def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
     done = cli.run("run", "--codex", agent, "--resume", "0199a213-81c0-7800-8aa1-000000000000", "Hi.")
     assert done.status == 125
     error = {"kind": "backend", "message": "session not found", "hint": "session_unknown"}
+    error["advice"] = ADVICE["session_unknown"]
     assert done.completion == {"outcome": "failed", "ok": False, "error": error}
 
 
@@ -63,7 +71,8 @@ def test_it_is_125_when_the_installed_release_cannot_do_it_and_says_why(cli: Cli
     done = cli.run("run", "--codex", cli.agent(version="0.77.0"), "--fork", "0199", "Hi.")
     assert done.status == 125
     message = "codex backend error: invalid_request (details redacted when unsafe)"
-    assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": message}}
+    error = {"kind": "backend", "message": message, "advice": done.complaint}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": error}
     assert "0.155.0" in done.complaint
 
 
@@ -74,7 +83,8 @@ def test_it_is_126_when_the_binary_cannot_be_executed(cli: Cli) -> None:
     for path in (plain, cli.directory):
         done = cli.run("run", "--codex", str(path), "Hi.")
         assert done.status == 126
-        assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": SPAWN}}
+        error = {"kind": "backend", "message": SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
+        assert done.completion == {"outcome": "failed", "ok": False, "error": error}
         assert "--codex" in done.complaint
         assert str(path) not in done.complaint
 
@@ -86,7 +96,8 @@ def test_it_is_126_when_the_binary_is_for_another_system(cli: Cli) -> None:
     alien.chmod(0o755)
     done = cli.run("run", "--codex", str(alien), "Hi.")
     assert done.status == 126
-    assert done.completion["error"]["message"] == SPAWN
+    error = {"kind": "backend", "message": SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
+    assert done.completion["error"] == error
 
 
 @pytest.mark.rule("S6")
@@ -94,7 +105,8 @@ def test_it_is_127_when_the_binary_cannot_be_found(cli: Cli) -> None:
     for name in (str(cli.directory / "nowhere"), "no-such-codex"):
         done = cli.run("run", "--codex", name, "Hi.")
         assert done.status == 127
-        assert done.completion == {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": SPAWN}}
+        error = {"kind": "backend", "message": SPAWN, "hint": "cli_not_found", "advice": done.complaint}
+        assert done.completion == {"outcome": "failed", "ok": False, "error": error}
         assert "openai-codex-cli-bin" in done.complaint
         assert name not in done.complaint
 

@@ -7,10 +7,18 @@ from typing import get_args
 import msgspec
 import pytest
 
-from codex_adapter.cli.advice import ADVICE
-from codex_adapter.errors import Hint
+from codex_adapter.core.redaction import SANDBOX_FAILED
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Exit, Hang, PrintJson, Step, WriteStderr
-from codex_adapter.testing.thread_lines import error, thread_started, turn_failed, turn_started
+from codex_adapter.testing.thread_lines import (
+    agent_message,
+    command_completed,
+    error,
+    thread_started,
+    turn_completed,
+    turn_failed,
+    turn_started,
+)
 
 from .command import Cli
 
@@ -32,6 +40,7 @@ def test_the_record_of_an_agent_that_gives_up_has_the_hint_and_nothing_of_its_st
         "ok": False,
         "status": {"code": 1, "signal": None},
         "hint": "configuration_broken",
+        "advice": SENTENCE,
     }
     assert b"sekrit" not in done.stdout
 
@@ -43,6 +52,7 @@ def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cl
     done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
     assert done.status == 124
     body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "hint": "no_network"}
+    body["advice"] = ADVICE["no_network"]
     assert done.completion == {"outcome": "failed", "ok": False, "error": body}
 
 
@@ -84,3 +94,52 @@ def test_quiet_says_nothing_on_standard_error(cli: Cli, command: str) -> None:
 def test_each_hint_has_a_sentence_that_fits_a_line() -> None:
     assert list(ADVICE) == list(get_args(Hint))
     assert [hint for hint, sentence in ADVICE.items() if not 20 < len(sentence) < 120 or sentence.endswith(".")] == []
+
+
+@pytest.mark.rule("C7")
+def test_a_hint_is_told_once_with_the_error_s_own_advice_in_the_words_of_options(cli: Cli) -> None:
+    missing = str(cli.directory / "missing")
+    program, person = (cli.run("run", "--format", form, "--codex", missing, "x") for form in ("jsonl", "pretty"))
+    assert program.complaint == program.completion["error"]["advice"]
+    assert program.complaint.startswith("The path in --codex does not exist; ")
+    assert f"! {program.complaint}\n" in person.stdout.decode()
+    assert person.stderr == ""
+
+
+@pytest.mark.rule("C7", "E1", "F11", "F12")
+@pytest.mark.parametrize("form", ["jsonl", "pretty", "text"])
+@pytest.mark.fault(
+    "environment",
+    "the sandbox of the CLI cannot start, as in most containers",
+    "an error event after the first command, the hint sandbox_unavailable, and the run is not ok",
+)
+def test_a_sandbox_that_cannot_start_is_told_in_every_form(cli: Cli, form: str) -> None:
+    complaint = "bwrap: No permissions to create a new namespace, likely because of x.\n"
+    lines = [thread_started("t"), turn_started(), command_completed("i", "make", complaint, 1)]
+    lines += [agent_message("m", "Done."), turn_completed()]
+    done = cli.run("run", "--format", form, "--codex", cli.agent(*map(PrintJson, lines)), "x")
+    advice = ADVICE["sandbox_unavailable"]
+    shown = done.stdout.decode()
+    assert done.status == 0
+    if form == "jsonl":
+        assert (done.completion["ok"], done.completion["hint"]) == (False, "sandbox_unavailable")
+        assert done.completion["advice"] == done.complaint == advice
+        assert [record.get("message") for record in done.records].count(SANDBOX_FAILED) == 1
+        assert "bwrap" not in shown
+    elif form == "pretty":
+        assert shown.index(SANDBOX_FAILED) < shown.index("Done.") < shown.index(f"! {advice}\n")
+        assert done.stderr == ""
+    else:
+        assert (shown, done.complaint) == ("Done.\n", advice)
+
+
+def test_each_kind_of_failure_to_start_has_its_hint(cli: Cli) -> None:
+    (cli.directory / "plain").touch()
+    for words, hint in (
+        (("--codex", "./missing"), "cli_not_found"),
+        (("--codex", "./plain"), "cli_not_executable"),
+        (("--codex", cli.agent(), "--codex-home", "./nowhere"), "home_missing"),
+    ):
+        error = cli.run("run", *words, "x").completion["error"]
+        assert error["hint"] == hint
+        assert error["advice"]

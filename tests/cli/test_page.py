@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import BackendError, Completion, ExitStatus, InvalidRequestError
-from codex_adapter.cli.advice import ADVICE
 from codex_adapter.cli.markup import element
 from codex_adapter.cli.narration import printable
 from codex_adapter.cli.page import page
 from codex_adapter.cli.wording import amount, duration, offset, size
+from codex_adapter.hints import ADVICE
 from codex_adapter.records import encode_completion
 from codex_adapter.testing.thread_lines import (
     agent_message,
@@ -151,6 +151,12 @@ def test_without_times_the_order_is_drawn_and_said() -> None:
         (Completion(ExitStatus(code=1), hint="rate_limited"), "Exited with status 1", ADVICE["rate_limited"][1:]),
         (BackendError("timeout", "codex stream idle timeout: 30s"), "Failed", "codex stream idle timeout: 30s"),
         (BackendError("timeout", "m", hint="no_network"), "Failed", ADVICE["no_network"][1:]),
+        (BackendError("io", "m", advice="Enter it."), "Failed", "Enter it."),
+        (
+            Completion(ExitStatus(code=0), turn="completed", hint="sandbox_unavailable"),
+            "Completed without success",
+            ADVICE["sandbox_unavailable"][1:],
+        ),
         (InvalidRequestError("prompt must be text"), "Failed", "prompt must be text"),
     ],
 )

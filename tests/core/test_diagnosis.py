@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from codex_adapter.core.diagnosis import Diagnosis, StderrTail, hint_of_error, hint_of_stderr
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.errors import Hint
 from codex_adapter.events import Completion, ExitStatus
+from codex_adapter.hints import Hint
 
 pytestmark = pytest.mark.rule("F9")
 
@@ -223,6 +223,12 @@ STDERRS: list[tuple[str, str, Hint]] = [
     ("0.44 0.169", "error: invalid value 'everything' for '--sandbox <SANDBOX_MODE>'\n  [possible]\n", "flag_unknown"),
 ]
 
+NO_MESSAGE = {
+    *("session_unknown", "sandbox_unavailable", "time_limit", "idle_limit", "tool_limit"),
+    *("cli_not_found", "cli_not_executable", "home_missing"),
+}
+"""The hints that no message of the CLI gives."""
+
 NOTHING_OF_ERRORS = [
     "Re-connecting... 5/5",  # up to 0.61
     "Reconnecting... 2/5",
@@ -259,9 +265,9 @@ def test_what_a_real_release_writes_to_stderr_as_it_gives_up_has_its_hint(
     assert hint_of_stderr(stderr.encode()) == hint, releases
 
 
-def test_each_hint_is_of_a_real_failure() -> None:
+def test_each_hint_of_a_message_is_of_a_real_failure() -> None:
     told = {hint for _, _, hint in [*ERRORS, *STDERRS]}
-    assert told == HINTS - {"session_unknown"}  # which the ids of sessions tell (S9)
+    assert told == HINTS - NO_MESSAGE
 
 
 @pytest.mark.parametrize("message", NOTHING_OF_ERRORS)

@@ -31,7 +31,7 @@ import json
 os.write(2, json.dumps(found).encode())
 """
 
-VOCABULARY = {PACKAGE, f"{PACKAGE}.errors", f"{PACKAGE}.events", f"{PACKAGE}.request"}
+VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request"))}
 NOT_OF_A_RUN = {f"{PACKAGE}.runtime.{name}" for name in ("guard", "guard_processes", "guarding", "orphans")}
 COMMAND = {f"{PACKAGE}.records", f"{PACKAGE}.cli"} | {
     f"{PACKAGE}.cli.{name}"

@@ -12,7 +12,7 @@ import pytest
 import codex_adapter
 
 PACKAGE = "codex_adapter"
-VOCABULARY = frozenset({"errors", "events", "request"})
+VOCABULARY = frozenset({"errors", "events", "hints", "request"})
 RUNTIME = frozenset({"core", "runtime", "file_systems"}) | VOCABULARY
 PUBLIC = "public names"
 DATA = frozenset({"msgspec", "typing_extensions"})
@@ -26,8 +26,9 @@ class Layer(NamedTuple):
 
 
 LAYERS = {
-    "errors": Layer(frozenset(), DATA),
-    "events": Layer(frozenset({"errors"}), DATA),
+    "hints": Layer(frozenset(), DATA),
+    "errors": Layer(frozenset({"hints"}), DATA),
+    "events": Layer(frozenset({"errors", "hints"}), DATA),
     "request": Layer(frozenset(), DATA),
     "extras": Layer(frozenset(), frozenset()),
     "records": Layer(VOCABULARY, DATA),
@@ -43,7 +44,8 @@ LAYERS = {
     "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
     "protocols": Layer(
         frozenset(
-            {PUBLIC, "events", "records", "last_message", "asking", "extras", "file_systems", "workspace", "protocols"}
+            {PUBLIC, "events", "hints", "records", "last_message", "asking"}
+            | {"extras", "file_systems", "workspace", "protocols"}
         ),
         DATA | {"trio", "inotify_simple", "httpx2", "semantic_version", "tomli_w", "yaml"},
     ),

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from codex_adapter.errors import BackendError
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Answer, Shell, answer, script
 from codex_adapter.testing.mcp_server import PIXEL
 
@@ -55,15 +56,18 @@ def test_the_status_of_a_failed_agent_is_passed_on(stage: Stage) -> None:
 
 @pytest.mark.rule("E1", "K1", "K2")
 @pytest.mark.parametrize(
-    ("option", "text"),
-    [("--timeout", str(BackendError("timeout"))), ("--idle-timeout", "codex stream idle timeout: 2s")],
+    ("option", "text", "hint"),
+    [
+        ("--timeout", str(BackendError("timeout")), "time_limit"),
+        ("--idle-timeout", "codex stream idle timeout: 2s", "idle_limit"),
+    ],
 )
-def test_a_time_limit_gives_124(option: str, text: str, stage: Stage) -> None:
+def test_a_time_limit_gives_124(option: str, text: str, hint: Hint, stage: Stage) -> None:
     with stage.model(script(answer("never", gate="never"))):
         done = perform(stage, "run", option, "2", "Do it.")
     assert done.status == 124
     assert done.events[-1]["message"] == text
-    assert done.completion["error"] == {"kind": "backend", "message": text}
+    assert done.completion["error"] == {"kind": "backend", "message": text, "hint": hint, "advice": ADVICE[hint]}
 
 
 @pytest.mark.rule("E1", "K2")
@@ -71,7 +75,8 @@ def test_a_tool_that_takes_too_long_gives_124(stage: Stage) -> None:
     with stage.model(script(Shell("sleep 600"), "never")):
         done = perform(stage, "run", "--tool-timeout", "1", "Do it.")
     assert done.status == 124
-    assert done.completion["error"] == {"kind": "backend", "message": str(BackendError("timeout"))}
+    error = {"kind": "backend", "message": str(BackendError("timeout")), "hint": "tool_limit"}
+    assert done.completion["error"] == {**error, "advice": ADVICE["tool_limit"]}
 
 
 @pytest.mark.rule("E1", "S9")
@@ -80,7 +85,8 @@ def test_an_unknown_session_gives_125(session: str, text: str, stage: Stage) -> 
     with stage.model(script(fallback=answer("never"))):
         done = perform(stage, "run", "--resume", session, "Do it.")
     assert done.status == 125
-    assert done.completion["error"] == {"kind": "backend", "message": text, "hint": "session_unknown"}
+    error = {"kind": "backend", "message": text, "hint": "session_unknown"}
+    assert done.completion["error"] == {**error, "advice": ADVICE["session_unknown"]}
     assert [event["message"] for event in done.events] == [text]
 
 
@@ -99,12 +105,16 @@ def test_a_session_goes_on_where_an_earlier_run_ended(stage: Stage) -> None:
 def test_a_binary_that_is_none_gives_126_and_one_that_is_not_there_127(stage: Stage) -> None:
     plain = stage.root / "plain"
     plain.write_text("no program")
-    for binary, status in ((plain, 126), (stage.root / "missing", 127)):
+    for binary, status, hint in (
+        (plain, 126, "cli_not_executable"),
+        (stage.root / "missing", 127, "cli_not_found"),
+    ):
         with stage.model(script()), running(stage, "run", "--codex", str(binary), "Do it.") as process:
             done = told(process)
         assert done.status == status
-        assert done.completion["error"] == {"kind": "backend", "message": str(BackendError("spawn"))}
-        assert done.stderr.startswith(b"codex-adapter: ")
+        advice = done.stderr.decode().removeprefix("codex-adapter: ").strip()
+        error = {"kind": "backend", "message": str(BackendError("spawn")), "hint": hint, "advice": advice}
+        assert done.completion["error"] == error
 
 
 @pytest.mark.rule("E1", "W3")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.cli.advice import ADVICE
+from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Answer, answer, script
 
 from .stage import Stage

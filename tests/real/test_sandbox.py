@@ -1,13 +1,20 @@
-"""The sandbox mode of a request is the one that the real CLI keeps, in a new session and in a resumed one."""
+"""The real CLI keeps the sandbox mode of a request, also in a resumed session; where its sandbox fails, it says so."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
+from codex_adapter.core.redaction import SANDBOX_FAILED
+from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Shell, answer, script
 
+from ..attack.scene import launcher, reason_to_skip
 from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("S1")]
@@ -76,3 +83,31 @@ async def test_a_fork_has_the_mode_of_its_own_request(stage: Stage) -> None:
     _, session = await _written(stage, "danger-full-access")
     written, _ = await _written(stage, "read-only", **{"agent_api.session.fork.v1": {"selector": "id", "id": session}})
     assert written == REACH["read-only"]
+
+
+@pytest.mark.smoke
+@pytest.mark.rule("C4", "C7", "F11", "F12")
+def test_a_sandbox_that_cannot_start_is_told_in_mid_run_and_at_the_end(stage: Stage) -> None:
+    if reason := reason_to_skip("no_namespaces"):
+        pytest.skip(reason)
+    surrounded = launcher("no_namespaces", stage.root)
+    env = {**os.environ, **stage.request().env}
+    options = ("--codex", str(stage.release.binary), "--codex-home", str(stage.home))
+    adapter = (*surrounded, sys.executable, "-m", "codex_adapter")
+    with stage.model(script(Shell("echo hello"), answer("Done.", delay=stage.release.pause))):
+        command = (*adapter, "run", "--format", "jsonl", *options, "--working-dir", str(stage.workspace), "Do it.")
+        done = subprocess.run(command, check=False, capture_output=True, env=env, timeout=60)
+    doctor = subprocess.run(
+        (*adapter, "doctor", "--json", *options), check=False, capture_output=True, env=env, timeout=60
+    )
+    # Releases whose sandbox is Landlock need no namespaces.
+    works = json.loads(doctor.stdout)["agent_sandbox"]
+    assert not works or stage.release.before(0, 115)
+    *events, completion = map(json.loads, done.stdout.splitlines())
+    notices = [event["data"] for event in events if event.get("message") == SANDBOX_FAILED]
+    advice = None if works else ADVICE["sandbox_unavailable"]
+    assert (done.returncode, completion["turn"], completion["final_text"]) == (0, "completed", "Done.")
+    assert (completion["ok"], completion.get("advice")) == (works, advice)
+    hinted = {"schema": "codex_adapter.hint.v1", "hint": "sandbox_unavailable", "advice": advice}
+    assert notices == ([] if works else [hinted])
+    assert done.stderr.decode() == ("" if works else f"codex-adapter: {advice}\n")

@@ -22,7 +22,7 @@ from codex_adapter import (
     open_run,
 )
 from codex_adapter.core.diagnosis import StderrTail
-from codex_adapter.errors import Hint
+from codex_adapter.hints import Hint
 from codex_adapter.runtime.pipe_reader import PipeReader
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.testing import Exit, PrintBytes, ReadPrompt, WriteStderr
@@ -56,7 +56,7 @@ async def test_an_idle_run_has_the_hint_of_the_notice_it_stands_at(autojump_cloc
 
 @pytest.mark.rule("K1")
 @pytest.mark.parametrize(
-    ("line", "hint"), [(WAITING, "no_network"), (RECONNECT, None), (WAITING + say("on it goes"), None)]
+    ("line", "hint"), [(WAITING, "no_network"), (RECONNECT, "time_limit"), (WAITING + say("on it goes"), "time_limit")]
 )
 async def test_a_run_that_is_out_of_time_has_the_hint_of_the_moment(
     line: bytes, hint: Hint | None, autojump_clock: MockClock

@@ -24,7 +24,11 @@ pytestmark = pytest.mark.rule("J12", "J13", "J14")
 IO = {
     "outcome": "failed",
     "ok": False,
-    "error": {"kind": "backend", "message": "codex backend error: io (details redacted when unsafe)"},
+    "error": {
+        "kind": "backend",
+        "message": "codex backend error: io (details redacted when unsafe)",
+        "advice": "The journal cannot be written to; look at its disk, and at the limit of open files.",
+    },
 }
 
 

@@ -108,7 +108,10 @@ def test_an_agent_that_cannot_be_started_from_the_queue_is_its_completion(worksh
     daemon.start("waiting")
     Path(workshop.binary).unlink()
     daemon.call("run/cancel", runId="live")
-    assert daemon.completion("waiting") == failed("spawn")
+    completion = daemon.completion("waiting")
+    assert completion["error"].pop("hint") == "cli_not_found"
+    assert workshop.binary not in completion["error"].pop("advice")
+    assert completion == failed("spawn")
     assert daemon.call("run/list") == {"runs": []}
 
 

@@ -16,7 +16,7 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
-from codex_adapter.errors import Hint
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.protocols.turns.harnesses.codex.failures import failure
 
 pytestmark = pytest.mark.rule("U6", "U10")
@@ -47,6 +47,14 @@ def test_a_turn_that_was_completed_has_not_failed() -> None:
     assert failure(Completion(status=ended, turn="completed", final_text="done")) is None
 
 
+@pytest.mark.rule("F11", "F12")
+def test_a_turn_whose_commands_could_not_be_started_has_failed_though_it_was_completed() -> None:
+    told = failure(Completion(status=WELL, turn="completed", final_text="done", hint="sandbox_unavailable"))
+    assert told is not None
+    assert told.message == ADVICE["sandbox_unavailable"]
+    assert told.details == {"hint": "sandbox_unavailable", "exitStatus": 0}
+
+
 @pytest.mark.parametrize(
     "outcome",
     [
@@ -73,7 +81,7 @@ def test_every_other_outcome_is_told_without_a_code(outcome: Completion | Adapte
 
 
 def test_a_session_that_is_not_there_has_its_code() -> None:
-    told = failure(BackendError("session", "session not found"))
+    told = failure(BackendError("session", "session not found", hint="session_unknown"))
     assert told is not None
     assert told.code == "harness_session_not_found"
     assert told.details == {"hint": "session_unknown", "failure": "session"}

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
 from codex_adapter.file_systems import work_through
+from codex_adapter.hints import ADVICE
 from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
 from codex_adapter.protocols.turns.harnesses.codex.attachments import link_images, sort_attachments
-from codex_adapter.protocols.turns.harnesses.codex.failures import SESSION_NOT_FOUND, failure
+from codex_adapter.protocols.turns.harnesses.codex.failures import failure
 from codex_adapter.protocols.turns.harnesses.codex.home import Home, is_session
 from codex_adapter.protocols.turns.harnesses.codex.installed import Installation, Installed
 from codex_adapter.protocols.turns.harnesses.codex.materials import foreign_skills, materials, told_digest
@@ -157,7 +158,7 @@ def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
     if turn.session is None:
         return
     if not (is_session(turn.session) and home.has(turn.session)):
-        raise TurnError(SESSION_NOT_FOUND, "harness_session_not_found")
+        raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
     if not installed.since(REPLACES_INSTRUCTIONS) and home.began_with() != told_digest(turn.environment):
         raise lacking(installed, "other instructions or skills within a conversation", REPLACES_INSTRUCTIONS)
 

@@ -1,0 +1,29 @@
+"""Recognise commands that the sandbox of the CLI did not start (F12)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["was_started"]
+
+_BUBBLEWRAP: Final = re.compile(r"bwrap: [^\r\n]{1,1000}\r?\n?")
+"""All that bubblewrap prints when it gives up; its status is 1."""
+_LANDLOCK: Final = re.compile(
+    r"(?:failed in sandbox: )?\s{0,2}thread '[^'\n]{1,64}' (?:\(\d{1,10}\) )?panicked at linux-sandbox/src/"
+)
+"""What the helper of releases up to 0.77 prints; its status is 101, which the first of them print as -1."""
+
+
+def was_started(command: str, output: str, exit_code: int) -> bool | None:
+    """Return whether a command that has ended was started, False where the sandbox failed; None where that is open.
+
+    The words of a sandbox in the command itself prove nothing: it may quote them, or start a sandbox of its own.
+    """
+    if exit_code == 1:
+        failed = _BUBBLEWRAP.fullmatch(output) is not None
+    else:
+        failed = exit_code in (-1, 101) and _LANDLOCK.match(output) is not None
+    if failed:
+        return None if "bwrap" in command or "linux-sandbox" in command else False
+    return True if exit_code >= 0 else None
