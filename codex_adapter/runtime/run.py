@@ -17,7 +17,7 @@ from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.clock import RunClock
-from codex_adapter.runtime.handle import OwnRun, given
+from codex_adapter.runtime.handle import OwnRun, RunSetup, given
 from codex_adapter.runtime.limits import Limit, Limits
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.runtime.source import Source
@@ -43,8 +43,10 @@ class Run(OwnRun):
         timeout: float | None = None,
         session: SessionExpectation | None = None,
         containment: str | None = None,
+        setup: RunSetup | None = None,
     ) -> None:
         self.containment = containment
+        self.setup = setup
         self._source = source
         self._pipeline = pipeline
         self._config = config
