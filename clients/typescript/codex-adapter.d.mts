@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bb2199e07dd9ec0bc13870913c31edef5930d6df9890b8064af1fad9081c40b0. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 3bf6174a57c99b52e8ff37f2c40888482e447a219b04f59bfecd9a5396f3c9d8. Do not edit.
 /** The run that is to end, and whether its agent is asked first. */
 export type CancelParams = {
     runId: string;
@@ -159,6 +159,7 @@ export type RunRequest = {
         "backend.codex.images"?: Array<string>;
         "backend.codex.tools"?: "all" | "none";
     };
+    labels?: Record<string, string>;
 };
 /** Who answers. */
 export type ServerInfo = {
