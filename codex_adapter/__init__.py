@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from codex_adapter.recording import NumberedLine, read_thread_events
     from codex_adapter.request import CodexConfig, RunRequest
     from codex_adapter.runtime.backend import CodexBackend, Gateway, collect, open_replay, open_run
-    from codex_adapter.runtime.handle import RunHandle
+    from codex_adapter.runtime.handle import RunHandle, RunSetup
     from codex_adapter.runtime.stream import EventStream
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "RunCancelled",
     "RunHandle",
     "RunRequest",
+    "RunSetup",
     "RunTimedOut",
     "SpawnError",
     "UnknownBackendError",
@@ -65,7 +66,7 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         "recording": ("NumberedLine", "read_thread_events"),
         "request": ("CodexConfig", "RunRequest"),
         "runtime.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
-        "runtime.handle": ("RunHandle",),
+        "runtime.handle": ("RunHandle", "RunSetup"),
         "runtime.stream": ("EventStream",),
     }
     _HOME = dict.fromkeys(__all__, "errors") | {name: home for home, names in _HOMES.items() for name in names}

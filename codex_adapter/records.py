@@ -1,4 +1,4 @@
-"""The wire records: one JSON object a line for every event, and one for the completion (W1 to W3).
+"""The wire records: one JSON object a line for every event, and one for the completion (W1 to W3, J19).
 
 Writing is on the way of every event; what only reading needs is made when the first record is read (V1).
 """
@@ -6,7 +6,7 @@ Writing is on the way of every event; what only reading needs is made when the f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias, Union, get_args
@@ -22,8 +22,10 @@ __all__ = [
     "ErrorBody",
     "FailedRecord",
     "Record",
+    "RunRecord",
     "completion_body",
     "decode_record",
+    "decode_run_record",
     "encode_completion",
     "encode_events",
     "encode_lines",
@@ -62,6 +64,23 @@ class CompletedRecord(msgspec.Struct, frozen=True):
 
     seq: int
     completion: Completion
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="run"):
+    """What a run was asked for: the first line of its journal (J19).
+
+    `release` is that of the agent's CLI, `containment` the level at which the run was held; `labels` are the caller's.
+    What is not known, as of a run that was cancelled before its checks, is None.
+    """
+
+    run_id: str
+    agent_kind: str | None = None
+    working_dir: str | None = None
+    model: str | None = None
+    release: str | None = None
+    containment: str | None = None
+    labels: Mapping[str, str] = {}
+    prompt: str | None = None
 
 
 Record: TypeAlias = Event | CompletedRecord | FailedRecord
@@ -144,6 +163,14 @@ def decode_record(line: bytes) -> Record:
         raise ValueError("not a record: no JSON object with the fields of an event or of a completion") from None
 
 
+def decode_run_record(line: bytes) -> RunRecord:
+    """Return the run record in a line, its unknown fields left out. Raise ValueError for any other line (J19, X1)."""
+    try:
+        return _run_reader().decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ValueError("not a run record") from None
+
+
 def _decode(line: bytes) -> Record:
     place = _place_reader().decode(line)
     if place.seq < 0:
@@ -210,6 +237,11 @@ _SCHEMAS: Final = frozenset(facet.__struct_config__.tag for facet in _FACETS)
 @cache
 def _place_reader() -> msgspec.json.Decoder[_Place]:
     return msgspec.json.Decoder(_Place)
+
+
+@cache
+def _run_reader() -> msgspec.json.Decoder[RunRecord]:
+    return msgspec.json.Decoder(RunRecord)
 
 
 @cache

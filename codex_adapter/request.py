@@ -18,11 +18,12 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of the agent; the same five fields in Python and in JSON (Q).
+    """One run of the agent; the same six fields in Python and in JSON (Q).
 
     `prompt` goes to the agent exactly as given. `working_dir` is a directory, relative to the process's own.
     `timeout` bounds the whole run, in seconds of wall clock. `env` is added to the agent's environment and wins.
-    `extensions` has a JSON value under each namespaced key; the keys are in `Q3`.
+    `extensions` has a JSON value under each namespaced key; the keys are in `Q3`. `labels` are the caller's own words
+    for the run; a daemon's journal keeps them, and the agent never sees them (Q6).
     """
 
     prompt: str
@@ -30,12 +31,14 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     timeout: float | None = None
     env: Mapping[str, str] = _EMPTY
     extensions: Mapping[str, Any] = _EMPTY
+    labels: Mapping[str, str] = _EMPTY
 
     @override
     def __repr__(self) -> str:
-        """Show neither the prompt nor a value of a variable or an extension (X1)."""
+        """Show neither the prompt nor a value of a variable, an extension or a label (X1)."""
         shown = f"working_dir={self.working_dir!r}, timeout={self.timeout!r}"
-        return f"RunRequest(prompt=..., {shown}, env={names(self.env)}, extensions={names(self.extensions)})"
+        hidden = f"env={names(self.env)}, extensions={names(self.extensions)}, labels={names(self.labels)}"
+        return f"RunRequest(prompt=..., {shown}, {hidden})"
 
 
 class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,7 +54,8 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `exit_grace` for an agent that closed its output (F8) or finished its turn (K6) to exit by itself.
     `max_line_bytes` bounds one line of the agent (L2). `containment` is the weakest level to be content with: `cgroup`,
     `pid_namespace`, `guard` or `process_group`; None for any. `containment_max` is the strongest level to try, for
-    agents that a user namespace hinders; None for the strongest that the machine has (N3).
+    agents that a user namespace hinders; None for the strongest that the machine has (N3). `tool_payloads` is the value
+    of `backend.codex.tool_payloads` for requests that do not say.
     """
 
     binary: str | None = None
@@ -70,6 +74,7 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_line_bytes: int = 16 * 1024 * 1024
     containment: str | None = None
     containment_max: str | None = None
+    tool_payloads: str | None = None
 
     @override
     def __repr__(self) -> str:

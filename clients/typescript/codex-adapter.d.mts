@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 294589befe44abf7c97ae921b27cc2ac94e203ffd20945ef3f5705a8577b7ba0. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 a6003cdae0583ec6508e2749ee183637b6f9166316eafb99b6b1a6c2eeff40d4. Do not edit.
 /** The run that is to end, and whether its agent is asked first. */
 export type CancelParams = {
     runId: string;
@@ -167,6 +167,7 @@ export type RunRequest = {
         "backend.codex.images"?: Array<string>;
         "backend.codex.tools"?: "all" | "none";
     };
+    labels?: Record<string, string>;
 };
 /** Who answers. */
 export type ServerInfo = {

@@ -204,6 +204,7 @@ export type RunRequest = {
     "backend.codex.images"?: Array<string>;
     "backend.codex.tools"?: "all" | "none";
   };
+  labels?: Record<string, string>;
 };
 
 /** Who answers. */

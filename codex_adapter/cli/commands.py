@@ -13,6 +13,7 @@ import trio
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import FAILURE_STATUS, complain_of_output
 from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signals
+from codex_adapter.cli.logs import logging_to_stderr
 from codex_adapter.cli.output import Output, standard_output
 from codex_adapter.cli.process_settings import forbid_core_dumps, keep_one_heap
 from codex_adapter.cli.signals import StopSignals, held_back
@@ -33,7 +34,7 @@ def carry_out(name: str, words: Sequence[str], *, program: bool) -> int:
         if program:
             watch_pending_signals(wanted)
         options = command.parser().read(words)
-        with standard_output() as output:
+        with standard_output() as output, logging_to_stderr(getattr(options, "log_level", None)):
             stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _nothing)
             status = trio.run(_perform, command, options, output, stop)
         if output.failure is not None:

@@ -10,9 +10,9 @@ import msgspec
 
 from codex_adapter.core.framing import Line, LineFramer, OversizeLine, content_of
 from codex_adapter.events import Event
-from codex_adapter.records import Record, decode_record
+from codex_adapter.records import Record, RunRecord, decode_record, decode_run_record
 
-__all__ = ["Moment", "MomentReader"]
+__all__ = ["Moment", "MomentReader", "time_of"]
 
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _END_OF_TIME: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
@@ -35,16 +35,20 @@ class _Stamp(msgspec.Struct):
     time: datetime | None = None
 
 
+_stamps = msgspec.json.Decoder(_Stamp)
+
+
 class MomentReader:
     """Reads the bytes of one file as they come (C10).
 
-    `records` counts them, `strange` the lines that are none; `torn` tells of a last one that is not whole.
+    `records` counts them, `strange` the lines that are none; `torn` tells of a last one that is not whole. `asked` is
+    what the run that is read was asked for, None where the file does not say (J19).
     """
 
     def __init__(self) -> None:
         self._framer = LineFramer(_MAX_LINE_BYTES)
-        self._stamps = msgspec.json.Decoder(_Stamp)
         self._next_seq: int | None = None
+        self.asked: RunRecord | None = None
         self.records = 0
         self.strange = 0
         self.torn = False
@@ -60,6 +64,11 @@ class MomentReader:
         self.torn = self.strange > strange
         self.strange = strange
 
+    def take_asked(self) -> RunRecord | None:
+        """Return what the run that begins was asked for, and forget it (J19)."""
+        asked, self.asked = self.asked, None
+        return asked
+
     def _moments(self, lines: list[Line]) -> Iterator[Moment]:
         for line in lines:
             if isinstance(line, OversizeLine):
@@ -68,9 +77,16 @@ class MomentReader:
                 try:
                     record = decode_record(content)
                 except ValueError:
-                    self.strange += 1
+                    self._take_other(content)
                 else:
-                    yield self._placed(record, self._time(content))
+                    yield self._placed(record, time_of(content))
+
+    def _take_other(self, line: bytes) -> None:
+        """Take a line that is no record of the stream: what a run was asked for, or something strange."""
+        try:
+            self.asked = decode_run_record(line)
+        except ValueError:
+            self.strange += 1
 
     def _placed(self, record: Record, time: float | None) -> Moment:
         self.records += 1
@@ -80,12 +96,14 @@ class MomentReader:
         self._next_seq = record.seq + 1 if isinstance(record, Event) else None
         return Moment(record, time, opens, missing)
 
-    def _time(self, line: bytes) -> float | None:
-        try:
-            time = self._stamps.decode(line).time
-        except msgspec.MsgspecError:
-            return None
-        if time is None:
-            return None
-        seconds = (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
-        return seconds if 0 <= seconds < _END_OF_TIME else None
+
+def time_of(line: bytes) -> float | None:
+    """Return when a line was written, in seconds since 1970, None where it does not say."""
+    try:
+        time = _stamps.decode(line).time
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if time is None:
+        return None
+    seconds = (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
+    return seconds if 0 <= seconds < _END_OF_TIME else None

@@ -12,11 +12,11 @@ from codex_adapter.cli.arguments import Once, Parser, form_of_a_run
 from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.cli.inputs import append_piped_input, decode_json, read_input
-from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+from codex_adapter.cli.logs import add_log_option
+from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES, TOOL_PAYLOADS
 
-__all__ = ["TOOL_PAYLOADS", "TRUST_PROJECT", "add_options", "read_request"]
+__all__ = ["TRUST_PROJECT", "add_options", "read_request"]
 
-TOOL_PAYLOADS: Final = "backend.codex.tool_payloads"
 TRUST_PROJECT: Final = "backend.codex.exec.trust_project"
 
 _ADD_DIRS: Final = "agent_api.exec.add_dirs.v1"
@@ -72,6 +72,7 @@ def add_options(parser: Parser) -> None:
         help="jsonl, pretty, or text: the answer alone (default: pretty on a terminal, else jsonl)",
     )
     add("--last-message", action=Once, metavar="FILE", help="write the answer to this file, too")
+    add_log_option(parser)
     add("--quiet", action="store_true", help="do not say on standard error why a run failed")
 
 

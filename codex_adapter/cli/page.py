@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
-from importlib.resources import files
 from typing import Final
 
 from codex_adapter.cli.markup import Content, Markup, element
+from codex_adapter.cli.page_document import document
 from codex_adapter.cli.page_story import story_section, troubles_section
 from codex_adapter.cli.page_timeline import timeline_section
 from codex_adapter.cli.timeline import RunTimeline
@@ -29,27 +27,9 @@ _COUNTS: Final = {
 
 def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
     """The page, as a file; `remarks` are sentences on what could not be read."""
-    style = files("codex_adapter.cli").joinpath("page.css").read_text("utf-8")
-    allowed = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", _title(runs)),
-        element("style", Markup(style)),
-    )
     articles = [_article(run, number, len(runs)) for number, run in enumerate(runs, 1)]
-    body = element("body", element("main", *articles), element("footer", *_foot(remarks)))
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n".encode()
-
-
-def _title(runs: Sequence[RunTimeline]) -> str:
-    told = verdict(runs[0].ending).headline if len(runs) == 1 else amount(len(runs), "run")
-    return f"{told} - codex-adapter"
+    title = verdict(runs[0].ending).headline if len(runs) == 1 else amount(len(runs), "run")
+    return document(title, articles, remarks)
 
 
 def _article(run: RunTimeline, number: int, of: int) -> Markup:
@@ -145,9 +125,3 @@ def _tokens(run: RunTimeline) -> Markup:
 
 def _column(name: str) -> Markup:
     return element("th", _COUNTS.get(name, name), scope="col")
-
-
-def _foot(remarks: Sequence[str]) -> Iterator[Markup]:
-    for remark in remarks:
-        yield element("p", remark)
-    yield element("p", "Made by codex-adapter. This page holds all that it shows, and asks nothing of a network.")

@@ -17,7 +17,7 @@ from codex_adapter.cli.signals import StopSignals
 from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.events import Facet
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
-from codex_adapter.records import ErrorBody, FailedRecord
+from codex_adapter.records import ErrorBody, FailedRecord, RunRecord
 
 __all__ = ["COMMAND", "json_schema"]
 
@@ -76,6 +76,15 @@ _EXTENSIONS: Mapping[str, Any] = {
 }
 """The values of the extension keys (Q3), which the request's type leaves open."""
 
+_LABELS: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 256},
+    "propertyNames": {"pattern": r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$(?!\n)"},
+    "maxProperties": 16,
+    "default": {},
+}
+"""Q6."""
+
 
 class _EventRecord(Event, frozen=True, omit_defaults=True, tag_field="type", tag="event"):
     """One event of a run."""
@@ -92,12 +101,20 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
     advice: str | None = None
 
 
+class _Run(RunRecord, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="run"):
+    """What a run was asked for: the first line of its journal."""
+
+    # as with the request
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+
 class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a run is asked for."""
 
     # the defaults of the type itself are read-only mappings, which msgspec has no JSON for
     env: dict[str, str] = msgspec.field(default_factory=dict)
     extensions: dict[str, Any] = msgspec.field(default_factory=dict)
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 _RECORDS: Mapping[str, type[msgspec.Struct]] = {
@@ -111,7 +128,7 @@ _OF_OPERATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {"operations": oper
 
 def json_schema() -> dict[str, Any]:
     """The schema of a line of output, with the request's beside it in `$defs` (C5)."""
-    named: dict[str, type[msgspec.Struct]] = {**_RECORDS, "RunRequest": _Request}
+    named: dict[str, type[msgspec.Struct]] = {**_RECORDS, "RunRecord": _Run, "RunRequest": _Request}
     # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
     facets: tuple[type[msgspec.Struct], ...] = get_args(Facet)
     _, definitions = msgspec.json.schema_components((*named.values(), *facets), ref_template=_REF)
@@ -121,9 +138,9 @@ def json_schema() -> dict[str, Any]:
     for name, definition in definitions.items():
         definition["description"] = _IDS.sub("", definition.get("description", name))
         if name != "RunRequest":
-            _as_written(definition, getattr(events, name, None) or _RECORDS.get(name, ErrorBody))
+            _as_written(definition, getattr(events, name, None) or named.get(name, ErrorBody))
     extensions = {"type": "object", "properties": dict(_EXTENSIONS), "additionalProperties": False, "default": {}}
-    definitions["RunRequest"]["properties"]["extensions"] = extensions
+    definitions["RunRequest"]["properties"] |= {"extensions": extensions, "labels": _LABELS}
     definitions["ErrorBody"]["properties"]["kind"] = {"enum": list(_ERROR_KINDS)}
     messages = message_definitions()
     for name, definition in messages.items():

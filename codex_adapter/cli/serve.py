@@ -13,6 +13,7 @@ from codex_adapter import AdapterError, BackendError, CodexBackend, CodexConfig,
 from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, whole_number
 from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turns_service import turn_services
@@ -38,7 +39,7 @@ wrong command line; 125 when standard output could not be written.
 """
 _EXAMPLES = """\
   codex-adapter serve --max-runs 100 --idle-timeout 300
-  codex-adapter serve --journal ~/.local/state/codex-runs --on-eof drain
+  codex-adapter serve --journal ~/.local/state/codex-runs --keep-days 30 --on-eof drain
   codex-adapter serve < requests.jsonl
 """
 _MAX_RUNS = 32
@@ -47,7 +48,10 @@ _GARBAGE = (20_000, 50, 100)
 
 def _parser() -> Parser:
     parser = Parser("serve", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
-    add_backend_options(parser.add_argument_group("the runs"))
+    runs = parser.add_argument_group("the runs")
+    add_backend_options(runs)
+    tools = "metadata, or full: also what tools were given and gave (default: metadata)"
+    runs.add_argument("--tool-payloads", action=Once, metavar="WHICH", help=tools)
     add = parser.add_argument_group("the daemon").add_argument
     add("--max-runs", action=Once, type=whole_number, metavar="N", help=f"agents alive at once (default: {_MAX_RUNS})")
     add("--no-queue", action="store_true", help="refuse further runs; without it, they wait")
@@ -58,7 +62,12 @@ def _parser() -> Parser:
         metavar="WHAT",
         help="live runs when the supervisor is gone: cancel, or drain to finish them (default: cancel)",
     )
+    add_log_option(parser)
+    add = parser.add_argument_group("the journal").add_argument
     add("--journal", action=Once, metavar="DIR", help="keep every record of every run in DIR/RUNID.jsonl")
+    add("--journal-prompts", action="store_true", help="keep the prompt of each run, masked, in its first line, too")
+    old = "remove the journals of runs that ended N days ago (default: never)"
+    add("--keep-days", action=Once, type=whole_number, metavar="N", help=old)
     return parser
 
 
@@ -68,12 +77,15 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         model=options.model,
         default_timeout=options.timeout,
         env=read_environment(options.env or ()),
+        tool_payloads=options.tool_payloads,
     )
     try:
         check_config(config)
     except AdapterError as error:
         raise UsageError(in_our_words(str(error))) from None
-    backend = CodexBackend(config)
+    if options.journal is None and (options.journal_prompts or options.keep_days is not None):
+        raise UsageError("--journal-prompts and --keep-days are for a journal; give --journal DIR, too")
+    backend = CodexBackend(config, ask_release=options.journal is not None)
     gateway = Gateway()
     gateway.register(backend)
     # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
@@ -81,7 +93,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     gc.set_threshold(*_GARBAGE)
     raise_limit()
     with stop.interrupting():
-        journal = None if options.journal is None else await _journal(options.journal)
+        journal = None if options.journal is None else await _journal(options)
         settings = _settings(options, config, backend, journal)
         await serve(gateway, settings, StandardWires(output), governing=stop.governing)
     return 0
@@ -107,10 +119,10 @@ def _settings(
     )
 
 
-async def _journal(directory: str) -> Journal:
+async def _journal(options: argparse.Namespace) -> Journal:
     try:
-        if directory:
-            return await inquire(_open_journal, directory)
+        if options.journal:
+            return await inquire(_open_journal, options)
     except BackendError:
         raise UsageError(
             "--journal: the directory does not answer; check its file system, or give another one"
@@ -120,9 +132,9 @@ async def _journal(directory: str) -> Journal:
     raise UsageError("--journal: the directory cannot be made or written to; give another one")
 
 
-def _open_journal(inquiry: Inquiry, directory: str) -> Journal:
-    inquiry.at("journal", directory)
-    return Journal(Path(directory))
+def _open_journal(inquiry: Inquiry, options: argparse.Namespace) -> Journal:
+    inquiry.at("journal", options.journal)
+    return Journal(Path(options.journal), prompts=options.journal_prompts, keep_days=options.keep_days)
 
 
 COMMAND = Command(_parser, _perform)

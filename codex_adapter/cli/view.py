@@ -1,4 +1,4 @@
-"""`codex-adapter view`: the records of past runs, shown to a person as text or as a page (C10)."""
+"""`codex-adapter view`: the records of past runs, shown to a person as text or as a page (C10, C21)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import Final
 import trio
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
-from codex_adapter.cli.arguments import Command, Once, Parser
+from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.complaints import UsageError, complain
 from codex_adapter.cli.inputs import open_input
 from codex_adapter.cli.moments import Moment, MomentReader
 from codex_adapter.cli.narration import Line, Narrator, printable
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.cli.view_index import index_page_of, is_directory, show_index
 from codex_adapter.cli.views import line_printer
 from codex_adapter.cli.wording import amount, date_of
 from codex_adapter.file_systems import work_through
@@ -30,10 +31,15 @@ __all__ = ["COMMAND"]
 _DESCRIPTION = """\
 Shows what `run --format jsonl` has written, or the journal that `serve --journal` keeps of a run: as text, or as one
 HTML page that needs nothing else. Times are shown where the file has them, which a journal does. The file is only read.
+
+Of a directory of journals it shows the runs, the newest first: as a table, as a page that links those pages of its runs
+which are beside the journals (RUNID.html), or as records.
 """
 _EXAMPLES = """\
   codex-adapter view journal/0199a213.jsonl
   codex-adapter view --html run.html journal/0199a213.jsonl
+  codex-adapter view journal
+  codex-adapter view --format jsonl journal | jq -r 'select(.ok | not) | .file'
   codex-adapter run --format jsonl 'Fix the failing test' | tee run.jsonl | codex-adapter view -
 """
 _NO_RECORD: Final = (
@@ -46,26 +52,45 @@ _UNREADABLE: Final = "FILE: cannot be read; give the path of a file of records, 
 
 
 def _parser() -> Parser:
-    parser = Parser("view", "[OPTIONS] FILE", _DESCRIPTION, _EXAMPLES)
+    parser = Parser("view", "[OPTIONS] FILE|DIR", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("file", metavar="FILE", help="records, one a line; - for standard input")
+    add("file", metavar="FILE|DIR", help="records, one a line; - for standard input; or a directory of journals")
     add("--html", action=Once, metavar="OUT", help="write a page to this file instead; - for standard output")
+    form = "of a directory: jsonl, a record for each run, or pretty (default: pretty)"
+    add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
     return parser
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     if options.html is not None:
         _keep_apart(options.file, options.html)
+    if options.html is not None and options.format == "jsonl":
+        raise UsageError("--html and --format jsonl exclude each other; leave out one of them")
     with stop.interrupting():
-        if options.html is None:
+        if await is_directory(options.file):
+            await _view_directory(options, output)
+        elif options.format == "jsonl":
+            raise UsageError("--format jsonl is for a directory of journals; a FILE has its records already")
+        elif options.html is None:
             await _show_text(options.file, output)
         else:
             await _write_page(options.file, options.html, output)
     return stop.exit_status or 0
 
 
+async def _view_directory(options: argparse.Namespace, output: Output) -> None:
+    if options.html is None:
+        await show_index(options.file, output, for_program=options.format == "jsonl")
+        return
+    if options.html.endswith(".jsonl"):
+        raise UsageError("--html: OUT must not be named as a journal is, *.jsonl; give it another name")
+    content, remarks = await index_page_of(options.file, options.html)
+    await _put(content, options.html, remarks, output)
+
+
 async def _show_text(file: str, output: Output) -> None:
-    reader, teller = MomentReader(), _Teller()
+    reader = MomentReader()
+    teller = _Teller(reader)
     show = line_printer(output)
 
     async def take(moments: Iterable[Moment]) -> bool:
@@ -78,9 +103,8 @@ async def _show_text(file: str, output: Output) -> None:
 
 
 async def _write_page(file: str, out: str, output: Output) -> None:
-    from codex_adapter.cli.page import page  # noqa: PLC0415 - these three are for pages only
-    from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415
-    from codex_adapter.cli.timeline import timelines  # noqa: PLC0415
+    from codex_adapter.cli.page import page  # noqa: PLC0415 - both are for pages only
+    from codex_adapter.cli.timeline import RunTimeline, timelines  # noqa: PLC0415
 
     reader = MomentReader()
     moments: list[Moment] = []
@@ -92,7 +116,16 @@ async def _write_page(file: str, out: str, output: Output) -> None:
 
     await _read(file, reader, take)
     remarks = _remarks(reader)
-    content = await trio.to_thread.run_sync(lambda: page(timelines(moments), remarks), abandon_on_cancel=True)
+    content = await trio.to_thread.run_sync(
+        lambda: page(timelines(moments) or [RunTimeline()], remarks), abandon_on_cancel=True
+    )
+    await _put(content, out, remarks, output)
+
+
+async def _put(content: bytes, out: str, remarks: Iterable[str], output: Output) -> None:
+    """Write a page where it is to be, and say where that is."""
+    from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415 - for pages only
+
     if out == "-":
         await output.write(content)
     else:
@@ -116,7 +149,7 @@ async def _read(file: str, reader: MomentReader, take: Callable[[Iterable[Moment
             await take(reader.receive_eof())
     except (OSError, ValueError):
         raise UsageError(_UNREADABLE) from None
-    if not reader.records:
+    if not reader.records and reader.asked is None:
         raise UsageError(_NO_RECORD)
 
 
@@ -140,7 +173,8 @@ def _keep_apart(file: str, out: str) -> None:
 class _Teller:
     """Tells the runs of one file; the clock stands at the last time that was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: MomentReader) -> None:
+        self._reader = reader
         self._time: float | None = None
         self._narrator: Narrator | None = None
 
@@ -150,15 +184,32 @@ class _Teller:
 
     def end(self) -> list[Line]:
         """The lines where the records end; none when the run had its completion."""
+        lines, asked = self._cut_off(), self._asked()
+        # A run that was asked for and has told nothing.
+        return [*lines, *asked, *(Narrator(lambda: None).end(None) if asked else [])]
+
+    def _cut_off(self) -> list[Line]:
         return [] if self._narrator is None else self._narrator.end(None)
+
+    def _asked(self) -> list[Line]:
+        """Return what the run was asked for, once (J19)."""
+        asked = self._reader.take_asked()
+        if asked is None:
+            return []
+        release = f"CLI {asked.release}" if asked.release else ""
+        labels = " ".join(f"{name}={value}" for name, value in sorted(asked.labels.items()))
+        facts = (asked.run_id, asked.working_dir, asked.model, release, asked.containment, labels)
+        lines = [Line("notice", ", ".join(printable(fact) for fact in facts if fact))]
+        return [*lines, *([Line("notice", f"asked: {printable(asked.prompt)}")] if asked.prompt else [])]
 
     def _tell(self, moment: Moment) -> list[Line]:
         lines: list[Line] = []
         if moment.opens or self._narrator is None:
-            lines += self.end()
+            lines += self._cut_off()
             self._time = moment.time
             self._narrator = Narrator(lambda: self._time, offsets=True)
             lines += [] if self._time is None else [Line("notice", f"run of {date_of(self._time)}")]
+            lines += self._asked()
         self._time = self._time if moment.time is None else moment.time
         if moment.missing:
             lines.append(Line("warning", f"{amount(moment.missing, 'record')} missing here"))

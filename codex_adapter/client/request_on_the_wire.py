@@ -27,7 +27,7 @@ def request_on_the_wire(request: RunRequest, limit: int) -> Raw:
     `UnsupportedCapabilityError` for what it cannot say: bytes are no text, though JSON has a text for them.
     """
     fields = {name: getattr(request, name) for name in request.__struct_fields__}
-    for name in ("env", "extensions"):
+    for name in ("env", "extensions", "labels"):
         if isinstance(fields[name], Mapping):
             fields[name] = dict(fields[name])
     text = _encoded(fields)

@@ -21,21 +21,25 @@ __all__ = [
     "APPROVAL_POLICIES",
     "CAPABILITIES",
     "SANDBOX_MODES",
+    "TOOL_PAYLOADS",
     "ExecOptions",
     "FileFacts",
     "SessionSelector",
     "check_model",
+    "check_tool_payloads",
     "read_extensions",
 ]
 
 APPROVAL_POLICIES = ("untrusted", "on-failure", "on-request", "never")
 SANDBOX_MODES = ("read-only", "workspace-write", "danger-full-access")
+TOOL_PAYLOADS = "backend.codex.tool_payloads"
 
 _NON_INTERACTIVE = "agent_api.exec.non_interactive"
 _APPROVAL_POLICY = "backend.codex.exec.approval_policy"
 _RESUME = "agent_api.session.resume.v1"
 _FORK = "agent_api.session.fork.v1"
 
+_PAYLOADS = ("metadata", "full")
 _MAX_SESSION_ID_BYTES = 1024
 _UUID = re.compile(r"\{?([0-9A-Fa-f]{8})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{12})\}?")
 _MAX_DIRECTORY_BYTES = 1024
@@ -123,6 +127,13 @@ def check_model(field: str, value: Any) -> str:
     return model
 
 
+def check_tool_payloads(field: str, value: Any) -> Literal["metadata", "full"]:
+    """Return how much of a tool's input and output is shown. Raise `InvalidRequestError` naming `field` (Q3, M7)."""
+    if isinstance(value, str) and value in _PAYLOADS:
+        return "full" if value == "full" else "metadata"
+    refuse(field, "one of " + ", ".join(f"'{choice}'" for choice in _PAYLOADS))
+
+
 def _boolean(key: str, value: Any, _facts: FileFacts) -> bool:
     if not isinstance(value, bool):
         refuse(key, "true or false")
@@ -141,6 +152,10 @@ def _one_of(*allowed: str) -> Callable[[str, Any, FileFacts], str]:
 
 def _model(key: str, value: Any, _facts: FileFacts) -> str:
     return check_model(key, value)
+
+
+def _tool_payloads(key: str, value: Any, _facts: FileFacts) -> str:
+    return check_tool_payloads(key, value)
 
 
 def _add_dirs(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
@@ -217,7 +232,7 @@ _EXTENSIONS: dict[str, _Extension] = {
     "agent_api.exec.add_dirs.v1": _Extension("add_dirs", _add_dirs),
     _RESUME: _Extension("resume", _session),
     _FORK: _Extension("fork", _session),
-    "backend.codex.tool_payloads": _Extension("tool_payloads", _one_of("metadata", "full")),
+    TOOL_PAYLOADS: _Extension("tool_payloads", _tool_payloads),
     "backend.codex.output_schema": _Extension("output_schema", _json_schema),
     "backend.codex.images": _Extension("images", _images),
     "backend.codex.tools": _Extension("tools", _one_of("all", "none")),

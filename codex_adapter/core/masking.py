@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from codex_adapter.core.bounds import MESSAGE_LIMIT
+from codex_adapter.core.bounds import MESSAGE_LIMIT, cut
 from codex_adapter.core.credentials import SHORTEST_SECRET
 from codex_adapter.core.encodings import words_around
 from codex_adapter.core.escapes import Span, merged
@@ -76,6 +76,10 @@ class Masker:
                 return masked
             end *= 4
         return self.mask(text)
+
+    def mask_and_cut(self, text: str, limit: int) -> str:
+        """Return a text masked, and cut to `limit` bytes where it is longer (X5, B3)."""
+        return cut(self.mask_beginning(text, limit), limit)
 
     def _windows(self, data: bytes) -> Iterator[tuple[int, int]]:
         """The parts of a text that may have something to mask; they overlap so that nothing is missed at a border."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound, cut
+from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound
 from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.framing import Line, LineFramer
 from codex_adapter.core.mapping import Mapper
@@ -83,6 +83,10 @@ class Pipeline:
         """What the CLI's last error tells, None once anything has gone on since (F9)."""
         return self.facts.diagnosis.hint
 
+    def mask(self, text: str, limit: int) -> str:
+        """Return a text that concerns the run without its secrets, cut to `limit` bytes (X5, B3)."""
+        return self._masker.mask_and_cut(text, limit)
+
     def completion(
         self, status: ExitStatus, stderr_hint: Hint | None = None, *, in_spite_of_status: bool = False
     ) -> Completion:
@@ -95,7 +99,7 @@ class Pipeline:
         final_text = None
         counts = status.success or (in_spite_of_status and facts.turn == "completed")
         if counts and facts.final_text is not None:
-            final_text = cut(self._masker.mask_beginning(facts.final_text, FINAL_TEXT_LIMIT), FINAL_TEXT_LIMIT)
+            final_text = self.mask(facts.final_text, FINAL_TEXT_LIMIT)
         diagnosis = facts.diagnosis
         hint = diagnosis.hint_of_sandbox if in_spite_of_status else diagnosis.explain(status, facts.turn, stderr_hint)
         return Completion(

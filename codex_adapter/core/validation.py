@@ -7,13 +7,21 @@ field and what is allowed, never the value.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.core.extensions import ExecOptions, FileFacts, check_model, read_extensions
-from codex_adapter.core.values import is_encodable, is_path, is_seconds, refuse
+from codex_adapter.core.extensions import (
+    TOOL_PAYLOADS,
+    ExecOptions,
+    FileFacts,
+    check_model,
+    check_tool_payloads,
+    read_extensions,
+)
+from codex_adapter.core.values import is_encodable, is_path, is_seconds, is_short_text, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
 __all__ = [
@@ -27,6 +35,9 @@ __all__ = [
     "run_directory",
 ]
 
+_MOST_LABELS: Final = 16
+_LONGEST_LABEL: Final = 256
+_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 DEFAULT_IDLE_TIMEOUT: Final = 1800.0
 """Seconds without progress after which a run ends that has no limit of its own (K2)."""
 
@@ -35,10 +46,10 @@ CONTAINMENT_LEVELS: Final = ("cgroup", "pid_namespace", "guard", "process_group"
 
 
 def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) -> ExecOptions:
-    """Check a request against its backend's configuration and give its options (Q1, Q2, Q3, Q4, Q5).
+    """Check a request against its backend's configuration and give its options (Q1, Q2, Q3, Q4, Q5, Q6).
 
     The first failure wins: prompt, unknown extension keys, their values, contradictions, the configuration, then
-    environment, working directory, timeout. `facts.cwd` is the process's own working directory. Raises
+    environment, working directory, timeout, labels. `facts.cwd` is the process's own working directory. Raises
     `InvalidRequestError` or `UnsupportedCapabilityError`.
     """
     check_type(request)
@@ -52,8 +63,12 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
         field = "working_dir" if request.working_dir is not None else "config.default_working_dir"
         refuse(field, "an existing directory")
     _check_optional_seconds("timeout", request.timeout)
+    _check_labels(request.labels)
     if options.model is None and config.model is not None:
         options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
+    if config.tool_payloads is not None and TOOL_PAYLOADS not in request.extensions:
+        payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
+        options = msgspec.structs.replace(options, tool_payloads=payloads)
     return options
 
 
@@ -83,6 +98,8 @@ def check_config(config: CodexConfig) -> None:
             refuse(f"config.{name}", "a finite number of seconds, zero or more")
     _check_line_limit(config.max_line_bytes)
     _check_containment(config.containment, config.containment_max)
+    if config.tool_payloads is not None:
+        check_tool_payloads("config.tool_payloads", config.tool_payloads)
 
 
 def _check_containment(weakest: Any, strongest: Any) -> None:
@@ -150,6 +167,16 @@ def _check_environment(field: str, env: Any) -> None:
             refuse(f"{field}: every name", "a non-empty string without '=', NUL or lone surrogates")
         if not isinstance(value, str) or "\0" in value or not is_encodable(value):
             refuse(f"{field}: every value", "a string without NUL or lone surrogates")
+
+
+def _check_labels(labels: Any) -> None:
+    if not isinstance(labels, Mapping) or len(labels) > _MOST_LABELS:
+        refuse("labels", f"an object of at most {_MOST_LABELS} strings")
+    for name, value in labels.items():
+        if not isinstance(name, str) or not _LABEL_NAME.fullmatch(name):
+            refuse("labels: every name", "1 to 64 letters, digits, '.', '_', '-' or '/', the first a letter or a digit")
+        if not is_short_text(value, _LONGEST_LABEL):
+            refuse("labels: every value", f"a string of 1 to {_LONGEST_LABEL} bytes without control characters")
 
 
 def _check_path(field: str, path: Any) -> None:

@@ -6,8 +6,9 @@ import logging
 import math
 import os
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cache
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from codex_adapter.core.command import merge_environment
 from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
+from codex_adapter.core.masking import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.releases import Version
 from codex_adapter.core.validation import check_type, effective_idle_timeout, effective_timeout
@@ -34,7 +36,7 @@ from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Versions, find_binary
 from codex_adapter.runtime.containment import Containment
 from codex_adapter.runtime.event_loop import require_trio
-from codex_adapter.runtime.handle import RunHandle, carried
+from codex_adapter.runtime.handle import RunHandle, RunSetup, carried
 from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
 from codex_adapter.runtime.login import login_secrets
 from codex_adapter.runtime.marks import new_mark
@@ -107,18 +109,29 @@ class Backend(Protocol):
     def open_run(self, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
         """As the function of that name."""
 
-    async def check(self, request: RunRequest) -> None:
-        """Raise what `open_run` would for a request that cannot be carried out, where that shows before a start (Q)."""
+    async def check(self, request: RunRequest) -> RunSetup | None:
+        """Return where and with what a run of the request would work, None where this process does not know.
+
+        Raise what `open_run` would for a request that cannot be carried out, where that shows before a start (Q).
+        """
 
 
 class CodexBackend:
     """The Codex CLI as a backend: one configuration, any number of runs, also at once.
 
-    `containment` holds its runs; without one, it is made for the level that the configuration demands (N3).
+    `containment` holds its runs; without one, it is made for the level that the configuration demands (N3). With
+    `ask_release` the CLI is asked for its release before its first run, for `RunHandle.setup`.
     """
 
-    def __init__(self, config: CodexConfig | None = None, *, containment: Containment | None = None) -> None:
+    def __init__(
+        self,
+        config: CodexConfig | None = None,
+        *,
+        containment: Containment | None = None,
+        ask_release: bool = False,
+    ) -> None:
         self._config = CodexConfig() if config is None else config
+        self._ask_release = ask_release
         self._versions = Versions()
         self._containment = containment
 
@@ -149,10 +162,14 @@ class CodexBackend:
             async with carried(run) as carried_run:
                 yield carried_run
 
-    async def check(self, request: RunRequest) -> None:
-        """As `Backend.check`: all of the request, and the binary (Q1 to Q5, S6); its release is not asked for."""
+    async def check(self, request: RunRequest) -> RunSetup:
+        """As `Backend.check`: all of the request, and the binary (Q1 to Q6, S6); its release is not asked for."""
         require_trio()
-        await check_launch(request, self._config)
+        launch = await check_launch(request, self._config)
+        secrets = (*_secrets(launch, self._config, log=False), *await login_secrets(launch))
+        # Made when it is first used: without a journal it never is.
+        masker = cache(lambda: Masker(secrets))
+        return _setup(launch, lambda text, limit: masker().mask_and_cut(text, limit))
 
     async def installed(self, env: Mapping[str, str] = _NOTHING) -> tuple[str, Version | None]:
         """The path of the CLI that a run with these variables executes, and its release where it tells one (S6, S8).
@@ -177,7 +194,7 @@ class CodexBackend:
         """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
         config = self._config
         begun = trio.current_time()
-        launch = await prepare_launch(request, config, versions=self._versions)
+        launch = await prepare_launch(request, config, versions=self._versions, ask_release=self._ask_release)
         before = await usage_before(launch)
         login = await login_secrets(launch)
         mark = new_mark()
@@ -200,13 +217,26 @@ class CodexBackend:
         if timeout is not None:
             timeout = max(timeout - (trio.current_time() - begun), 0.0)
         config = replace(config, idle_timeout=effective_idle_timeout(config, launch.timeout))
-        return Run(source, pipeline, config=config, timeout=timeout, session=expectation, containment=source.level)
+        return Run(
+            source,
+            pipeline,
+            config=config,
+            timeout=timeout,
+            session=expectation,
+            containment=source.level,
+            setup=_setup(launch, pipeline.mask),
+        )
 
 
-def _secrets(launch: Launch, config: CodexConfig) -> tuple[str, ...]:
+def _setup(launch: Launch, mask: Callable[[str, int], str]) -> RunSetup:
+    release = None if launch.version is None else str(launch.version)
+    return RunSetup(launch.cwd, launch.options.model, release, mask)
+
+
+def _secrets(launch: Launch, config: CodexConfig, *, log: bool = True) -> tuple[str, ...]:
     """The values to mask; what is refused as one is told by its variable's name, unless nobody asked for it (X6)."""
     found = secret_values(launch.env, config.mask, directory=launch.cwd)
-    for name, why, named in found.refused:
+    for name, why, named in found.refused if log else ():
         level = logging.WARNING if named else logging.DEBUG
         _log.log(level, "the value of %s is not masked: %s", printable(name), why)
     of_others = secret_values(config.mask_env, directory=launch.cwd)
@@ -251,9 +281,9 @@ class Gateway:
         """
         return self._backend(agent_kind).open_run(request)
 
-    async def check(self, agent_kind: str, request: RunRequest) -> None:
+    async def check(self, agent_kind: str, request: RunRequest) -> RunSetup | None:
         """As `Backend.check` of the backend of that kind; raises as `open_run` besides."""
-        await self._backend(agent_kind).check(request)
+        return await self._backend(agent_kind).check(request)
 
     def _backend(self, agent_kind: str) -> Backend:
         backend = self._backends.get(_checked_kind(agent_kind))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import trio
 
@@ -12,7 +13,20 @@ from codex_adapter.errors import AdapterError
 from codex_adapter.events import Completion
 from codex_adapter.runtime.stream import EventStream
 
-__all__ = ["OwnRun", "RunHandle", "carried", "given"]
+__all__ = ["OwnRun", "RunHandle", "RunSetup", "carried", "given"]
+
+
+class RunSetup(NamedTuple):
+    """Where and with what a run works.
+
+    `working_dir` is absolute. `model` is None where the CLI chooses, `release` where the CLI was not asked for it or
+    gave none. `mask(text, limit)` gives a text without the run's secrets, cut to `limit` bytes (X5).
+    """
+
+    working_dir: str
+    model: str | None
+    release: str | None
+    mask: Callable[[str, int], str]
 
 
 class RunHandle(ABC):
@@ -20,6 +34,8 @@ class RunHandle(ABC):
 
     containment: str | None
     """The level at which the run's processes are held (N1); None where it has none, as a replay."""
+    setup: RunSetup | None = None
+    """Where and with what the run works; None where this process does not know, as with a replay."""
 
     @property
     @abstractmethod

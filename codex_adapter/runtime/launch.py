@@ -13,7 +13,7 @@ from typing_extensions import override
 from codex_adapter.core.command import MOST_TRUST_BYTES, build_argv, merge_environment, trust_setting
 from codex_adapter.core.extensions import ExecOptions
 from codex_adapter.core.release_settings import settings_without_tools
-from codex_adapter.core.releases import missing_feature, needs_version
+from codex_adapter.core.releases import Version, missing_feature, needs_version
 from codex_adapter.core.validation import check_request, effective_timeout, run_directory
 from codex_adapter.core.values import is_unquoted
 from codex_adapter.errors import BackendError, InvalidRequestError
@@ -30,7 +30,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """A run that has been checked and can be spawned.
 
     `cwd` is absolute, `timeout` in seconds or None, `prompt` what goes over stdin (S3), `trust` the setting on trust in
-    the project (S11).
+    the project (S11). `version` is the binary's release where it was asked for.
     """
 
     binary: Binary
@@ -40,6 +40,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     trust: str
     prompt: bytes
     timeout: float | None
+    version: Version | None = None
 
     @override
     def __repr__(self) -> str:
@@ -57,18 +58,22 @@ async def prepare_launch(
     *,
     environ: Mapping[str, str] | None = None,
     versions: Versions | None = None,
+    ask_release: bool = False,
 ) -> Launch:
     """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q5, S4 to S6, S8).
 
     `environ` is the parent environment, by default the process's own. `versions` remembers releases between runs;
-    without one the memory lasts as long as the trio run. Raises `InvalidRequestError`, `UnsupportedCapabilityError`,
-    `SpawnError`, and `BackendError` (`invalid_request`) with advice when the release cannot do it.
+    without one the memory lasts as long as the trio run. The binary is asked for its release where the request depends
+    on it, or with `ask_release`. Raises `InvalidRequestError`, `UnsupportedCapabilityError`, `SpawnError`, and
+    `BackendError` (`invalid_request`) with advice when the release cannot do it.
     """
     launch = await check_launch(request, config, environ=environ)
     version = None
-    if needs_version(launch.options):
+    depends = needs_version(launch.options)
+    if ask_release or depends:
         version = await (versions or _versions_of_this_run()).of(launch.binary, launch.env)
-    missing = missing_feature(launch.options, version)
+        launch = msgspec.structs.replace(launch, version=version)
+    missing = missing_feature(launch.options, version if depends else None)
     if missing is not None:
         raise BackendError("invalid_request", advice=f"{missing}.")
     if launch.options.tools == "none":

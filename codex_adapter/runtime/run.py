@@ -18,7 +18,7 @@ from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import Hint
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.clock import RunClock
-from codex_adapter.runtime.handle import OwnRun, given
+from codex_adapter.runtime.handle import OwnRun, RunSetup, given
 from codex_adapter.runtime.limits import Limit, Limits
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.runtime.source import Source
@@ -50,8 +50,10 @@ class Run(OwnRun):
         timeout: float | None = None,
         session: SessionExpectation | None = None,
         containment: str | None = None,
+        setup: RunSetup | None = None,
     ) -> None:
         self.containment = containment
+        self.setup = setup
         self._source = source
         self._pipeline = pipeline
         self._config = config

@@ -147,7 +147,7 @@ def test_records_that_are_missing_are_said(cli: Cli, file: Path) -> None:
     ("name", "content", "told"),
     [
         (f"{SECRET}.jsonl", None, "FILE: cannot be read"),
-        (".", None, "FILE: cannot be read"),
+        (".", None, "DIR: there is no journal in it"),
         ("empty.jsonl", b"", "FILE: there is no record in it"),
         ("blank.jsonl", b"\n \n", "FILE: there is no record in it"),
         ("text.txt", SECRET.encode(), "FILE: there is no record in it"),

@@ -67,6 +67,7 @@ def serve_options(config: CodexConfig) -> list[str]:
         "idle_timeout": "--idle-timeout",
         "tool_timeout": "--tool-timeout",
         "containment": "--containment",
+        "tool_payloads": "--tool-payloads",
     }
     fields = {name: value for name, value in msgspec.structs.asdict(config).items() if value}
     options = [word for name, value in fields.items() if name in single for word in (single[name], str(value))]

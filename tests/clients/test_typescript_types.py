@@ -21,7 +21,8 @@ import { run, openDaemon, AdapterError, BackendError } from "./codex-adapter.mjs
 import type { CompletedRecord, Hint, JournalRecord } from "./codex-adapter.mjs";
 
 const button = new AbortController();
-const r = run("x", { working_dir: "/", timeout: 9, env: { A: "b" }, signal: button.signal, args: ["--model", "m"] });
+const [env, labels] = [{ A: "b" }, { task: "12" }];
+const r = run("x", { working_dir: "/", timeout: 9, env, labels, signal: button.signal, args: ["--model", "m"] });
 for await (const event of r) {
   if (event.kind === "tool_result" && event.data && "tool" in event.data) event.data.tool.exit_code?.toFixed();
   if (event.data && "schema" in event.data && event.data.schema === "codex_adapter.plan.v1") event.data.items[0]?.text;

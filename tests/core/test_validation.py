@@ -273,3 +273,52 @@ def test_what_is_not_a_request_at_all_is_refused_by_its_type(value: Any) -> None
 @pytest.mark.parametrize(("path", "unquoted"), [("/a b/c", True), ("/a$(b)", False), ("/a`b`", False), ("/a'b", False)])
 def test_a_path_that_a_shell_would_read_otherwise_is_known(path: str, unquoted: bool) -> None:
     assert is_unquoted(path) is unquoted
+
+
+@pytest.mark.rule("Q6")
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {},
+        {"a": "b"},
+        {"A0._-/" + "x" * 58: "x" * 256},
+        {f"l{number}": "ü “"[:2] for number in range(16)},
+        {"a": "ü" * 128},
+    ],
+)
+def test_labels_within_their_bounds_are_taken(labels: dict[str, str]) -> None:
+    assert check(labels=labels) == check()
+
+
+@pytest.mark.rule("Q6")
+@pytest.mark.parametrize(
+    ("labels", "field"),
+    [
+        (None, "labels"),
+        ([], "labels"),
+        ("a=b", "labels"),
+        ({f"l{number}": "a" for number in range(17)}, "labels"),
+        *(({name: "a"}, "labels: every name") for name in ("", " ", "_a", "a b", "a\n", "ü", "x" * 65, 5, None)),
+        *(
+            ({"a": value}, "labels: every value")
+            for value in ("", "\n", "\x7f", "\ud800", "x" * 257, "ü" * 129, 5, None)
+        ),
+        ({SECRET: SECRET * 60}, "labels: every value"),
+    ],
+)
+def test_labels_out_of_their_bounds_are_refused(labels: Any, field: str) -> None:
+    assert refused(labels=labels) == field
+
+
+@pytest.mark.rule("Q6")
+def test_labels_are_looked_at_last() -> None:
+    assert refused(labels=5, timeout=-1) == "timeout"
+
+
+@pytest.mark.rule("Q3", "Q5", "M7")
+def test_tool_payloads_of_the_configuration_are_for_requests_that_do_not_say() -> None:
+    config = CodexConfig(tool_payloads="full")
+    assert check(config).tool_payloads == "full"
+    assert check(config, extensions={"backend.codex.tool_payloads": "metadata"}).tool_payloads == "metadata"
+    assert check().tool_payloads == "metadata"
+    assert refused(CodexConfig(tool_payloads=SECRET)) == "config.tool_payloads"

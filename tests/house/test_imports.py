@@ -36,7 +36,7 @@ NOT_OF_A_RUN = {f"{PACKAGE}.runtime.{name}" for name in ("guard", "guard_process
 COMMAND = {f"{PACKAGE}.records", f"{PACKAGE}.cli"} | {
     f"{PACKAGE}.cli.{name}"
     for name in (
-        *("arguments", "commands", "complaints", "conduct", "process_settings"),
+        *("arguments", "commands", "complaints", "conduct", "logs", "process_settings"),
         *("last_resort", "output", "signals", "views"),
     )
 }

@@ -47,8 +47,9 @@ async def test_some_runs_at_once_each_have_their_events_and_their_completion(sta
         assert [kind for kind in kinds if kind != "error"] == ["status", "status", "text_output", "status"]
         assert (completion.status.code, completion.turn, completion.final_text) == (0, "completed", "Done.")
     journals = [path.read_text().splitlines() for path in (tmp_path / "journal").iterdir()]
-    assert sorted(len(kinds) + 1 for kinds, _ in ended) == sorted(map(len, journals))
+    assert sorted(len(kinds) + 2 for kinds, _ in ended) == sorted(map(len, journals))
     assert all(json.loads(lines[-1])["final_text"] == "Done." for lines in journals)
+    assert all(json.loads(lines[0])["release"].count(".") == 2 for lines in journals)
 
 
 @pytest.mark.rule("J10", "K3", "K4")

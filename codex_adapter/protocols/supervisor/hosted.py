@@ -18,9 +18,11 @@ from codex_adapter import (
     RunCancelled,
     RunHandle,
     RunRequest,
+    RunSetup,
 )
 from codex_adapter.protocols.supervisor.journal import JournalFile, cannot_be_kept
 from codex_adapter.protocols.supervisor.outbox import Outbox
+from codex_adapter.protocols.supervisor.run_record import run_record
 from codex_adapter.protocols.supervisor.slots import Slot
 from codex_adapter.protocols.supervisor.wire import LiveRun, RunCompleted, RunEvent, WaitsFor
 from codex_adapter.records import encode_completion, encode_events, in_pieces, text_size
@@ -57,6 +59,8 @@ class HostedRun:
         self._slot = slot
         self._outbox = outbox
         self._journal = journal
+        self._first_line = b"" if journal is None else run_record(run_id, agent_kind, RunRequest(prompt=""))
+        """What the journal begins with (J19); nothing once it is written."""
         self._credit = credit
         self._credited = trio.Event()
         self._announced = trio.Event()
@@ -123,6 +127,7 @@ class HostedRun:
             outcome = BackendError("other")
         if isinstance(outcome, RunCancelled):
             self.settled.set()
+        _log.info("run %s: %s after %.1f s", self.run_id, _ending(outcome), trio.current_time() - self._born)
         if self.settled.is_set():
             await self._announced.wait()
             await self._complete(outcome)
@@ -146,7 +151,7 @@ class HostedRun:
             if self._journal is not None:
                 await self._create(self._journal)
             if not self._slot.granted.is_set():
-                await gateway.check(self._agent_kind, request)
+                self._ask(request, await gateway.check(self._agent_kind, request), None)
                 self.settled.set()
                 await self._slot.granted.wait()
             self._waits_for = "start"
@@ -154,9 +159,25 @@ class HostedRun:
                 self._run = run
                 self.settled.set()
                 await self._announced.wait()
+                _log.info("run %s: its agent is started, held at the level %s", self.run_id, run.containment)
+                self._ask(request, run.setup, run.containment)
+                if self._journal is not None:
+                    await self._append(self._journal, b"")
                 await self._forward(run)
                 return await run.wait_completed()
         return RunCancelled("cancelled")
+
+    def _ask(self, request: RunRequest, setup: RunSetup | None, containment: str | None) -> None:
+        """Note what the run was asked for, for the first line of its journal (J19)."""
+        if self._journal is not None:
+            self._first_line = run_record(
+                self.run_id,
+                self._agent_kind,
+                request,
+                setup=setup,
+                containment=containment,
+                prompt=self._journal.keeps_prompt,
+            )
 
     async def _forward(self, run: RunHandle) -> None:
         """Send the events, until they end or nobody is left for them."""
@@ -238,6 +259,15 @@ class HostedRun:
 
     async def _append(self, journal: JournalFile, records: bytes, *, last: bool = False) -> None:
         try:
-            await journal.append(records, last=last)
+            await journal.append(self._first_line + records, last=last)
         except OSError:
             raise cannot_be_kept() from None
+        self._first_line = b""
+
+
+def _ending(outcome: Completion | AdapterError) -> str:
+    """Return how a run ended in words for the log, none of them the agent's."""
+    if isinstance(outcome, Completion):
+        return "ok" if outcome.ok else f"not ok ({outcome.hint or outcome.turn or outcome.status})"
+    failure = outcome.hint or outcome.failure if isinstance(outcome, BackendError) else outcome.kind
+    return "cancelled" if isinstance(outcome, RunCancelled) else f"failed ({failure})"

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from io import BufferedRandom, BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,6 +25,7 @@ import trio
 
 from codex_adapter import BackendError
 from codex_adapter.protocols.supervisor.journal_pages import Page, cut_torn_line, read_page, size_of
+from codex_adapter.protocols.supervisor.journal_retention import remove_older
 
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
@@ -31,6 +35,9 @@ _PATIENCE: Final = 30.0
 """Seconds for one call: with less, a storage that is only slow would end runs."""
 _LAST_PATIENCE: Final = 2.0
 """The same when the run is being ended."""
+_DAY: Final = 86_400.0
+_BETWEEN_REMOVALS: Final = 3600.0
+_log = logging.getLogger("codex_adapter")
 _T = TypeVar("_T")
 
 
@@ -48,7 +55,11 @@ class JournalFile:
     the thread itself cleans up after it.
     """
 
-    def __init__(self, path: Path, live: set[Path], limiter: trio.CapacityLimiter) -> None:
+    def __init__(
+        self, path: Path, live: set[Path], limiter: trio.CapacityLimiter, *, keeps_prompt: bool = False
+    ) -> None:
+        self.keeps_prompt = keeps_prompt
+        """Whether the first line has the prompt (J19)."""
         self._path = path
         self._live = live
         self._limiter = limiter
@@ -126,8 +137,8 @@ class JournalFile:
             self._close()
 
     def _write(self, records: bytes) -> None:
-        time = datetime.now(UTC).strftime('{"time":"%Y-%m-%dT%H:%M:%S.%f')[:-3].encode() + b'Z",'
-        data = b"".join([time + line[1:] for line in BytesIO(records).readlines()])
+        stamp = datetime.now(UTC).strftime('{"time":"%Y-%m-%dT%H:%M:%S.%f')[:-3].encode() + b'Z",'
+        data = b"".join([stamp + line[1:] for line in BytesIO(records).readlines()])
         if self._fd is None:
             self._fd = _open_locked(self._path)
         try:
@@ -149,11 +160,14 @@ class JournalFile:
 class Journal:
     """The journals in a directory, which several daemons may share.
 
-    Raises OSError when it cannot be made or written to.
+    With `prompts` each has the prompt of its run (J19). With `keep_days`, `remove_old` removes those that were last
+    written to so many days ago (J20). Raises OSError when the directory cannot be made or written to.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, prompts: bool = False, keep_days: int | None = None) -> None:
         self._directory = directory.absolute()
+        self._prompts = prompts
+        self._keep_days = keep_days
         missing = [it for it in (self._directory, *self._directory.parents) if not it.exists()]
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for made in missing:
@@ -167,7 +181,22 @@ class Journal:
 
     def file(self, run_id: str) -> JournalFile:
         """The journal of a new run, not made yet."""
-        return JournalFile(self._path(run_id), self._live, self._limiter)
+        return JournalFile(self._path(run_id), self._live, self._limiter, keeps_prompt=self._prompts)
+
+    async def remove_old(self) -> None:
+        """Remove the journals of old runs that are over, at once and then every hour; for ever (J20).
+
+        One thread does it, which a cancellation abandons: where the file system does not answer, it alone waits.
+        """
+        while self._keep_days is not None:
+            oldest = time.time() - self._keep_days * _DAY
+            removed = 0
+            with suppress(OSError, RuntimeError):  # no thread can be started: it will do in an hour
+                work = partial(remove_older, self._directory, oldest, self._live)
+                removed = await trio.to_thread.run_sync(work, limiter=trio.CapacityLimiter(1), abandon_on_cancel=True)
+            if removed:
+                _log.info("journals removed: %d, older than %d days", removed, self._keep_days)
+            await trio.sleep(_BETWEEN_REMOVALS)
 
     async def read(self, run_id: str, from_seq: int) -> Page:
         """The records of a run from `from_seq` on, as many as make a page. Raises OSError when it has no journal."""

@@ -47,6 +47,8 @@ async def serve(
                 daemon = Daemon(gateway, settings, wires, nursery)
                 governed.enter_context(governing(daemon))
                 watching.start_soon(_watch, wires, daemon)
+                if settings.journal is not None:
+                    watching.start_soon(settings.journal.remove_old)
                 settings.notify("READY=1")
                 with daemon.leaving:
                     await _Conversation(daemon, nursery, settings.limits.max_message_bytes).read(wires)

@@ -10,7 +10,7 @@ from .messages import Refused
 from .supervisor import Supervisor
 from .workshop import Workshop
 
-__all__ = ["Kept", "Record", "look_at_journal", "read_all", "read_file"]
+__all__ = ["Kept", "Record", "look_at_journal", "read_all", "read_asked", "read_file"]
 
 Record = dict[str, Any]
 
@@ -28,7 +28,21 @@ class Kept(NamedTuple):
 
 
 def read_file(path: Path) -> list[Record]:
-    """The records of a journal file, each a whole line."""
+    """The records of a journal file, each a whole line, without the first line, which must be the run record."""
+    lines = _lines(path)
+    if lines:
+        assert next(iter(lines[0])) == "time"
+        assert (lines[0]["type"], lines[0]["run_id"]) == ("run", path.stem)
+    assert all(line["type"] != "run" for line in lines[1:])
+    return lines[1:]
+
+
+def read_asked(path: Path) -> Record:
+    """Return the run record of a journal file, without its time."""
+    return {name: value for name, value in _lines(path)[0].items() if name not in ("time", "type")}
+
+
+def _lines(path: Path) -> list[Record]:
     data = path.read_bytes()
     assert data == b"" or data.endswith(b"\n"), "the last line is torn"
     return [json.loads(line) for line in data.split(b"\n")[:-1]]

@@ -108,7 +108,9 @@ async def test_nothing_is_sent_that_is_not_on_stable_storage(tmp_path: Path, mon
         nonlocal looked
         for run_id, seq in _records(told):
             lines = storage.kept(place / f"{run_id}.jsonl").split(b"\n")[:-1]
-            assert seq in {json.loads(line)["seq"] for line in lines[seq : seq + 1]}, f"{run_id} {seq} would be lost"
+            assert seq in {json.loads(line)["seq"] for line in lines[seq + 1 : seq + 2]}, (
+                f"{run_id} {seq} would be lost"
+            )
             looked += 1
 
     steps = (ReadPrompt(), PrintJson(thread_started()), flood(20, 150), flood(20_000, 20), PrintJson(turn_completed()))

@@ -1,0 +1,128 @@
+"""Show an index of journals to a person, a line each (C21)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from codex_adapter.cli.journal_index import Index, JournalRow
+from codex_adapter.cli.narration import Line, Tone, printable
+from codex_adapter.cli.wording import amount, duration, tokens
+
+__all__ = ["index_lines", "labels_of", "remarks_on", "status_of", "text_of", "width_of", "words_of"]
+
+_GAP: Final = "  "
+_SIGN: Final = 2
+_SHORTEST_TEXT: Final = 24
+_LONGEST_TEXT: Final = 60
+_LONGEST_NAME: Final = 40
+_LONGEST: Final = 28
+
+
+class _Column(NamedTuple):
+    """A column of the table. The one with the highest `dispensable` is left out first, one with 0 never."""
+
+    title: str
+    cells: list[str]
+    width: int
+    dispensable: int
+
+
+def index_lines(index: Index, width: int | None) -> list[Line]:
+    """Return the lines of a table of at most `width` characters, or of any number with None."""
+    rows = index.rows
+    columns = [
+        _column("STATUS", map(status_of, rows)),
+        _column("STARTED", map(_started, rows), 1),
+        _column("LENGTH", ("" if row.seconds is None else duration(row.seconds) for row in rows), 2),
+        _column("MODEL", (_cut(words_of(row.model or ""), _LONGEST) for row in rows), 5),
+        _column("DIRECTORY", (_cut_beginning(row.working_dir or "", _LONGEST) for row in rows), 6),
+        _column("LABELS", (_cut(labels_of(row.labels), _LONGEST) for row in rows), 4),
+        _column("TOKENS", ("" if not row.usage else tokens(row.usage) for row in rows), 3),
+        _column("FILE", (_cut(words_of(row.file), _LONGEST_NAME) for row in rows)),
+    ]
+    columns = [column for column in columns if any(column.cells)]
+    if width is not None:
+        columns = _fitting(columns, width)
+    room = _LONGEST_TEXT if width is None else max(width - _SIGN - _needed(columns), 0)
+    texts = [_cut(text_of(row), room) for row in rows]
+    head = _line([column.title for column in columns], columns, "TEXT" if room else "")
+    body = [_line([column.cells[place] for column in columns], columns, text) for place, text in enumerate(texts)]
+    tones: list[Tone] = ["notice", *map(_tone, rows)]
+    most = None if width is None else width - _SIGN
+    return [Line(tone, text[:most]) for tone, text in zip(tones, [head, *body], strict=True)]
+
+
+def status_of(row: JournalRow) -> str:
+    """Return the status of a run in one or two words."""
+    status = {"completed": "ok" if row.ok else "not ok"}.get(row.status, row.status)
+    return f"{status}, damaged" if row.damaged and row.status != "damaged" else status
+
+
+def text_of(row: JournalRow) -> str:
+    """Return the beginning of what a run answered, or why it failed, on one line."""
+    return words_of(row.final_text or row.error or row.hint or "")
+
+
+def labels_of(labels: Mapping[str, str]) -> str:
+    """Return labels on one line, as `task=12 team=a`."""
+    return " ".join(f"{words_of(name)}={words_of(value)}" for name, value in sorted(labels.items()))
+
+
+def words_of(text: str) -> str:
+    """Return a text on one line, in which nothing moves a terminal."""
+    return " ".join(printable(text).split())
+
+
+def remarks_on(index: Index) -> Iterator[str]:
+    """Yield what is to be said of the index as a whole."""
+    if index.left_out:
+        yield f"{amount(index.left_out, 'older journal was', 'older journals were')} left out"
+
+
+def width_of(fd: int) -> int | None:
+    """Return how many characters a line of a terminal has, None for anything else."""
+    with suppress(OSError):
+        return os.get_terminal_size(fd).columns or None
+    return None
+
+
+def _tone(row: JournalRow) -> Tone:
+    if row.status == "completed":
+        return "ok" if row.ok else "failed"
+    return {"failed": "failed", "running": "started"}.get(row.status, "warning")  # type: ignore[return-value]
+
+
+def _started(row: JournalRow) -> str:
+    return "" if row.started is None else row.started[:16].replace("T", " ")
+
+
+def _fitting(columns: list[_Column], width: int) -> list[_Column]:
+    while _SIGN + _needed(columns) + _SHORTEST_TEXT > width and any(column.dispensable for column in columns):
+        columns = [column for column in columns if column is not max(columns, key=lambda each: each.dispensable)]
+    return columns
+
+
+def _column(title: str, cells: Iterable[str], dispensable: int = 0) -> _Column:
+    texts = list(cells)
+    return _Column(title, texts, max(len(title), *map(len, texts)), dispensable)
+
+
+def _needed(columns: Sequence[_Column]) -> int:
+    return sum(column.width + len(_GAP) for column in columns)
+
+
+def _line(cells: Sequence[str], columns: Sequence[_Column], text: str) -> str:
+    padded = [cell.ljust(column.width) for cell, column in zip(cells, columns, strict=True)]
+    return _GAP.join([*padded, text]).rstrip()
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"[:most]
+
+
+def _cut_beginning(text: str, most: int) -> str:
+    text = words_of(text)
+    return text if len(text) <= most else f"…{text[1 - most :]}"

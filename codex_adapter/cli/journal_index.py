@@ -1,0 +1,229 @@
+"""Read the runs of a directory of journals: of each the beginning and the end, however long it is (C21)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from codex_adapter.cli.moments import time_of
+from codex_adapter.errors import Hint
+from codex_adapter.events import Event
+from codex_adapter.records import (
+    CompletedRecord,
+    FailedRecord,
+    RunRecord,
+    decode_record,
+    decode_run_record,
+)
+
+__all__ = ["Index", "JournalRow", "Status", "read_index"]
+
+Status: TypeAlias = Literal["completed", "failed", "running", "unfinished", "empty", "damaged"]
+
+_MOST: Final = 10_000
+_PIECE: Final = 16 * 1024
+_LONGEST_LINE: Final = 1024 * 1024
+_LONGEST_TEXT: Final = 200
+
+
+class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="journal"):
+    """One journal.
+
+    `status` is `completed` or `failed` by the outcome of its completion; without one `running` while its writer lives,
+    else `unfinished`; `empty` for a file without a byte, and `damaged` where neither end has a record. `started` and
+    `seconds` are by the times of its first and last line, `final_text` is the beginning of it. `damaged` says that a
+    line at either end is no record or torn.
+    """
+
+    file: str
+    status: Status
+    ok: bool | None = None
+    started: str | None = None
+    seconds: float | None = None
+    run_id: str | None = None
+    agent_kind: str | None = None
+    working_dir: str | None = None
+    model: str | None = None
+    release: str | None = None
+    containment: str | None = None
+    labels: Mapping[str, str] = {}
+    usage: Mapping[str, int] | None = None
+    hint: Hint | None = None
+    error: str | None = None
+    final_text: str | None = None
+    damaged: bool = False
+
+
+class Index(NamedTuple):
+    """The journals of a directory, the newest first; `left_out` is how many older ones were not read."""
+
+    rows: list[JournalRow]
+    left_out: int
+
+
+class _Found(NamedTuple):
+    written: float
+    name: str
+
+
+class _Ends(NamedTuple):
+    """The first and the last whole line of a file; None where there is none of a sensible length."""
+
+    first: bytes | None
+    last: bytes | None
+    torn: bool
+
+
+def read_index(directory: str) -> Index:
+    """Return the journals of a directory, of at most 10,000 files the newest. Raise OSError where it cannot be read.
+
+    A file that cannot be read is a damaged one; what is no regular file, or is not named `*.jsonl`, is left out. (C21)
+    """
+    found: list[_Found] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(".jsonl") and not entry.name.startswith("."):
+                facts = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(facts.st_mode):
+                    found.append(_Found(facts.st_mtime, entry.name))
+    found.sort(reverse=True)
+    rows = [(_row(directory, each), each.written) for each in found[:_MOST]]
+    rows.sort(key=lambda row: row[0][0] or row[1], reverse=True)
+    return Index([row for (_, row), _ in rows], max(len(found) - _MOST, 0))
+
+
+def _row(directory: str, found: _Found) -> tuple[float | None, JournalRow]:
+    """Return when a run began, in seconds since 1970 or None, and its row."""
+    try:
+        fd = os.open(Path(directory, found.name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None, _unreadable(found.name)
+    try:
+        size = os.fstat(fd).st_size
+        ends = _ends(fd, size)
+        ending = _completion(ends.last)
+        running = False
+        if ending is None and size:
+            running = _has_writer(fd)
+            # It may have written its completion and gone in between.
+            ends = _ends(fd, os.fstat(fd).st_size)
+            ending = _completion(ends.last)
+    except OSError:
+        return None, _unreadable(found.name)
+    finally:
+        os.close(fd)
+    return _told(found.name, size, ends, ending, running=running and ending is None)
+
+
+def _told(
+    name: str, size: int, ends: _Ends, ending: CompletedRecord | FailedRecord | None, *, running: bool
+) -> tuple[float | None, JournalRow]:
+    asked = _asked(ends.first)
+    began, ended = (None if line is None else time_of(line) for line in (ends.first, ends.last))
+    whole = [asked is not None or _is_record(ends.first), ending is not None or _is_record(ends.last)]
+    torn = ends.torn and not running
+    if ending is None and ends.last is not None and ends.last == ends.first:
+        whole[1] = whole[0]
+    status: Status = "running" if running else "unfinished"
+    if isinstance(ending, CompletedRecord | FailedRecord):
+        status = "completed" if isinstance(ending, CompletedRecord) else "failed"
+    elif not size:
+        status = "empty"
+    elif not any(whole) and not running:
+        status = "damaged"
+    fields: dict[str, object] = {} if asked is None else msgspec.structs.asdict(asked)
+    fields.pop("prompt", None)
+    if isinstance(ending, CompletedRecord):
+        completion = ending.completion
+        fields |= {"ok": completion.ok, "hint": completion.hint, "usage": completion.run_usage or completion.usage}
+        fields["final_text"] = None if completion.final_text is None else completion.final_text[:_LONGEST_TEXT]
+    elif isinstance(ending, FailedRecord):
+        fields |= {"ok": False, "hint": ending.error.hint, "error": ending.error.message}
+    if began is not None:
+        fields["started"] = _written(ends.first)
+    if began is not None and ended is not None:
+        fields["seconds"] = round(max(ended - began, 0.0), 3)
+    damaged = bool(size) and (torn or not all(whole))
+    row = msgspec.convert(
+        {"type": "journal", **fields, "file": _shown(name), "status": status, "damaged": damaged}, JournalRow
+    )
+    return began, row
+
+
+def _unreadable(name: str) -> JournalRow:
+    return JournalRow(file=_shown(name), status="damaged", damaged=True)
+
+
+def _shown(name: str) -> str:
+    return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+class _Time(msgspec.Struct):
+    time: str
+
+
+def _written(line: bytes | None) -> str:
+    return msgspec.json.decode(line or b"", type=_Time).time
+
+
+def _asked(line: bytes | None) -> RunRecord | None:
+    try:
+        return None if line is None else decode_run_record(line)
+    except ValueError:
+        return None
+
+
+def _completion(line: bytes | None) -> CompletedRecord | FailedRecord | None:
+    try:
+        record = None if line is None else decode_record(line)
+    except ValueError:
+        return None
+    return None if isinstance(record, Event) else record
+
+
+def _is_record(line: bytes | None) -> bool:
+    try:
+        return line is not None and bool(decode_record(line))
+    except ValueError:
+        return False
+
+
+def _ends(fd: int, size: int) -> _Ends:
+    return _Ends(_first_line(fd), *_last_line(fd, size))
+
+
+def _first_line(fd: int) -> bytes | None:
+    for length in (_PIECE, _LONGEST_LINE):
+        line, newline, _ = os.pread(fd, length, 0).partition(b"\n")
+        if newline:
+            return line
+    return None
+
+
+def _last_line(fd: int, size: int) -> tuple[bytes | None, bool]:
+    """Return the last whole line, and whether something is after it."""
+    length = _PIECE
+    while True:
+        start = max(size - length, 0)
+        whole, newline, rest = os.pread(fd, size - start, start).rpartition(b"\n")
+        before = whole.rfind(b"\n")
+        if newline and (before >= 0 or not start):
+            return whole[before + 1 :], bool(rest)
+        if not start or length >= _LONGEST_LINE:
+            return None, bool(rest)
+        length *= 8
+
+
+def _has_writer(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return False

@@ -1,0 +1,78 @@
+"""Write the log of the package to standard error, one line a message, without ever waiting for its reader (C20)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from typing_extensions import override
+
+from codex_adapter.cli.arguments import Once, one_of
+
+__all__ = ["add_log_option", "logging_to_stderr"]
+
+_LEVELS: Final = ("debug", "info", "warning", "error")
+_DEFAULT: Final = "warning"
+_LONGEST: Final = 4000
+"""Bytes of a line: fewer than a pipe that can be written to takes at once."""
+
+
+def add_log_option(parser: Any) -> None:
+    """Add `--log-level` to a parser, or to a group of one."""
+    told = f"what is logged on standard error: {', '.join(_LEVELS)} (default: {_DEFAULT})"
+    parser.add_argument("--log-level", action=Once, type=one_of(*_LEVELS), metavar="LEVEL", help=told)
+
+
+@contextmanager
+def logging_to_stderr(level: str | None) -> Iterator[None]:
+    """Log messages of this level and above, `warning` by default, for as long as the block lasts."""
+    logger, handler = logging.getLogger("codex_adapter"), _Handler()
+    before = logger.level
+    logger.setLevel((level or _DEFAULT).upper())
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+class _Handler(logging.Handler):
+    """Drops what standard error has no room for, and says how much that was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._dropped = 0
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+        # An error's text can quote what it choked on: only its type is logged (X3).
+        cause = f" ({record.exc_info[0].__name__})" if record.exc_info and record.exc_info[0] else ""
+        text = "".join(c if c.isprintable() else "?" for c in record.getMessage() + cause)
+        missed = f" ({self._dropped} lines before it were dropped)" if self._dropped else ""
+        line = f"codex-adapter: {time}Z {record.levelname.lower()}: {text}{missed}".encode(errors="backslashreplace")
+        if not _has_room():
+            self._dropped += 1
+            return
+        self._dropped = 0
+        with suppress(OSError):
+            os.write(2, line[:_LONGEST].decode(errors="ignore").encode() + b"\n")
+
+    @override
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Do nothing: a message that cannot be made must not end a run."""
+
+
+def _has_room() -> bool:
+    poll = select.poll()
+    poll.register(2, select.POLLOUT)
+    try:
+        return any(event & select.POLLOUT for _, event in poll.poll(0))
+    except OSError:
+        return False

@@ -1,0 +1,79 @@
+"""Carry out `codex-adapter view DIR`: the runs of a directory of journals, as a table, a page or records (C21)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import trio
+
+from codex_adapter.cli.complaints import UsageError, complain
+from codex_adapter.cli.index_view import index_lines, remarks_on, width_of
+from codex_adapter.cli.journal_index import Index, read_index
+from codex_adapter.cli.output import Output
+from codex_adapter.cli.views import line_printer
+from codex_adapter.records import encode_lines
+
+__all__ = ["index_page_of", "is_directory", "show_index"]
+
+_UNREADABLE = "DIR: cannot be read; give the path of a directory of journals"
+_NO_JOURNAL = "DIR: there is no journal in it; give the directory of `serve --journal`"
+
+
+async def is_directory(path: str) -> bool:
+    """Return whether a path is that of a directory; a cancellation does not wait for an answer."""
+    return path != "-" and await trio.to_thread.run_sync(os.path.isdir, path, abandon_on_cancel=True)
+
+
+async def show_index(directory: str, output: Output, *, for_program: bool) -> None:
+    """Write the runs of a directory, as records or as a table. Raise `UsageError` where it has none."""
+    index, _, remarks = await _answered(_read, directory)
+    if for_program:
+        await output.write(encode_lines(index.rows))
+    else:
+        lines = index_lines(index, width_of(output.fd) if output.is_terminal else None)
+        await output.write(line_printer(output, unbroken=True)(lines))
+    for remark in remarks:
+        complain(remark)
+
+
+async def index_page_of(directory: str, out: str) -> tuple[bytes, list[str]]:
+    """Return the page of a directory that is to be written to `out`, and what is to be said of it.
+
+    Raise `UsageError` where the directory has no journal.
+    """
+    _, page, remarks = await _answered(_page, directory, out)
+    return page, remarks
+
+
+def _read(directory: str) -> tuple[Index, bytes, list[str]]:
+    index = read_index(directory)
+    return index, b"", list(remarks_on(index))
+
+
+def _page(directory: str, out: str) -> tuple[Index, bytes, list[str]]:
+    from codex_adapter.cli.page_index import index_page  # noqa: PLC0415 - for pages only
+
+    index, _, remarks = _read(directory)
+    pages = {name for name in os.listdir(directory) if name.endswith(".html")}  # noqa: PTH208 - they stay strings
+    place = Path.cwd() if out == "-" else Path(out).resolve().parent
+    above = os.path.relpath(Path(directory).resolve(), place)
+
+    def page_of(journal: str) -> str | None:
+        name = f"{journal.removesuffix('.jsonl')}.html"
+        return quote(f"{above}/{name}") if name in pages else None
+
+    return index, index_page(index, remarks, page_of), remarks
+
+
+async def _answered(read: Callable[..., tuple[Index, bytes, list[str]]], *words: str) -> tuple[Index, bytes, list[str]]:
+    try:
+        found = await trio.to_thread.run_sync(partial(read, *words), abandon_on_cancel=True)
+    except (OSError, ValueError):
+        raise UsageError(_UNREADABLE) from None
+    if not found[0].rows:
+        raise UsageError(_NO_JOURNAL)
+    return found

@@ -1,0 +1,49 @@
+"""Remove the journals of runs that ended long ago (J20)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+from collections.abc import Container
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+__all__ = ["remove_older"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\.jsonl")
+_BEGINNING: Final = b'{"time":"'
+"""With which every line of a journal begins, and few other files do."""
+
+
+def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
+    """Remove the journals that were last written to before `oldest`, in seconds since 1970. Return how many they were.
+
+    A journal stays that is in `live`, or whose writer lives; so does an empty one, whose run may wait in another
+    daemon, and a file that does not begin as a journal. A file that cannot be removed stays. Raise OSError where the
+    directory cannot be read. (J20)
+    """
+    removed = 0
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if _NAME.fullmatch(entry.name) and directory / entry.name not in live:
+                    facts = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(facts.st_mode) and facts.st_size and facts.st_mtime < oldest:
+                        removed += _remove(entry.path)
+    return removed
+
+
+def _remove(path: str) -> bool:
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if os.pread(fd, len(_BEGINNING), 0) != _BEGINNING:
+            return False
+        # A writer holds the lock from before its first byte on.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        os.unlink(path)  # noqa: PTH108 - a string, whatever it holds
+    finally:
+        os.close(fd)
+    return True

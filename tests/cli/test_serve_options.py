@@ -1,0 +1,40 @@
+"""Options of `serve` that are wrong, without a daemon that ever speaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from .command import Cli
+
+pytestmark = pytest.mark.rule("C9", "E5")
+
+
+@pytest.mark.rule("J19", "J20")
+@pytest.mark.parametrize("option", [["--journal-prompts"], ["--keep-days", "3"]])
+def test_prompts_and_days_are_for_a_journal(cli: Cli, option: list[str]) -> None:
+    done = cli.run("serve", *option)
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--journal DIR" in done.stderr
+
+
+@pytest.mark.rule("J20")
+@pytest.mark.parametrize("days", ["0", "-1", "1.5", "many"])
+def test_days_are_a_whole_number(cli: Cli, days: str) -> None:
+    done = cli.run("serve", "--journal", "journal", f"--keep-days={days}")
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--keep-days: must be a whole number, 1 or more" in done.stderr
+
+
+def test_tool_payloads_are_two_words(cli: Cli) -> None:
+    done = cli.run("serve", "--tool-payloads", "everything")
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--tool-payloads must be one of 'metadata', 'full'" in done.stderr
+    assert "everything" not in done.stderr
+
+
+@pytest.mark.rule("C20")
+@pytest.mark.parametrize("command", ["serve", "run"])
+def test_levels_of_the_log_are_four_words(cli: Cli, command: str) -> None:
+    done = cli.run(command, "--log-level", "loud")
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--log-level: must be debug or info or warning or error" in done.stderr

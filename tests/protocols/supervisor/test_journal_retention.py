@@ -1,0 +1,143 @@
+"""Old journals are removed, live ones never, and a file system that does not answer holds up no run."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+import trio
+
+from codex_adapter.protocols.supervisor import journal as journal_module
+from codex_adapter.protocols.supervisor.journal import Journal
+from codex_adapter.protocols.supervisor.journal_retention import remove_older
+
+from .agents import BRIEF, HANGING
+from .journals import begun, completion, event, keep, writer_elsewhere
+from .workshop import Workshop
+
+pytestmark = pytest.mark.rule("J20")
+
+DAY = 86_400
+
+
+def age(path: Path, days: float) -> Path:
+    """Let a file look as if it was last written to so many days ago."""
+    then = time.time() - days * DAY
+    os.utime(path, (then, then))
+    return path
+
+
+def names(directory: Path) -> list[str]:
+    """Return what is in a directory."""
+    return sorted(path.name for path in directory.iterdir())
+
+
+async def test_what_is_older_is_removed_finished_or_not(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for run_id, days in (("old", 4.0), ("new", 2.0), ("now", 0.0)):
+        await keep(journal, run_id, event(0), completion(1))
+        age(tmp_path / f"{run_id}.jsonl", days)
+    await keep(journal, "killed", event(0))
+    age(tmp_path / "killed.jsonl", 4)
+    assert remove_older(tmp_path, time.time() - 3 * DAY, set()) == 2
+    assert names(tmp_path) == ["new.jsonl", "now.jsonl"]
+    await keep(journal, "old", event(0))  # the id is free again
+
+
+@pytest.mark.fault("daemon", "the journal of a live run is older than those to be removed", "it stays")
+async def test_the_journal_of_a_live_run_stays_however_old(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, keep_days=1)
+    waiting, live = await begun(journal, "waiting"), await begun(journal, "live")
+    await live.append(event(0))
+    with writer_elsewhere(tmp_path, "elsewhere", event(0)):
+        for name in names(tmp_path):
+            age(tmp_path / name, 400)
+        with trio.move_on_after(0.5):
+            await journal.remove_old()
+        assert names(tmp_path) == ["elsewhere.jsonl", "live.jsonl", "waiting.jsonl"]
+        assert remove_older(tmp_path, time.time(), set()) == 0, "the locks do not hold"
+    await live.append(completion(1), last=True)
+    await waiting.withdraw()
+    await live.close()
+
+
+async def test_files_that_are_no_journals_stay(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.jsonl"
+    outside.write_bytes(b'{"time":"2026-01-01T00:00:00.000Z","type":"event"}\n')
+    place = tmp_path / "journal"
+    place.mkdir()
+    (place / "notes.txt").write_bytes(outside.read_bytes())
+    (place / "mine.jsonl").write_text('{"my":"data"}\n')
+    (place / "link.jsonl").symlink_to(outside)
+    (place / "directory.jsonl").mkdir()
+    os.mkfifo(place / "pipe.jsonl")
+    (place / "empty.jsonl").touch()
+    before = names(place)
+    for path in (outside, *(place / name for name in before if name != "link.jsonl")):
+        age(path, 400)
+    with trio.fail_after(5):
+        assert await trio.to_thread.run_sync(remove_older, place, time.time(), set()) == 0
+    assert names(place) == before
+    assert outside.exists()
+
+
+async def test_it_is_done_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "_BETWEEN_REMOVALS", 0.01)
+    journal = Journal(tmp_path, keep_days=1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(journal.remove_old)
+        for run_id in ("a", "b"):
+            await keep(journal, run_id, event(0), completion(1))
+            path = age(tmp_path / f"{run_id}.jsonl", 2)
+            with trio.fail_after(5):
+                while path.exists():
+                    await trio.to_thread.run_sync(os.sched_yield)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.rule("K7")
+@pytest.mark.fault("daemon", "the journal's file system hangs while old journals are removed", "no run waits for it")
+async def test_a_removal_that_hangs_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    reached, calls = trio.Event(), 0
+
+    def hang(*_words: object) -> int:
+        nonlocal calls
+        calls += 1
+        trio.from_thread.run_sync(reached.set)
+        os.read(reading, 1)
+        return 0
+
+    monkeypatch.setattr(journal_module, "remove_older", hang)
+    monkeypatch.setattr(journal_module, "_BETWEEN_REMOVALS", 0.0)
+    journal = Journal(tmp_path, keep_days=1)
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(journal.remove_old)
+            await reached.wait()
+            await keep(journal, "r", event(0), completion(1))
+            assert (await journal.read("r", 0)).completion is not None
+            assert calls == 1, "one thread at most waits"
+            nursery.cancel_scope.cancel()
+    os.write(writing, b"x")
+    os.close(writing)
+
+
+def test_a_daemon_removes_what_is_old_when_it_starts(workshop: Workshop) -> None:
+    journal = workshop.directory / "journal"
+    first = workshop.daemon("--journal", str(journal))
+    for run_id in ("old", "new"):
+        first.start(run_id, env=workshop.agent(run_id, *BRIEF))
+        first.completion(run_id)
+    first.start("live", env=workshop.agent("live", *HANGING))
+    first.event("live")
+    for run_id in ("old", "live"):
+        age(journal / f"{run_id}.jsonl", 3)
+    second = workshop.daemon("--journal", str(journal), "--keep-days", "2")
+    while (journal / "old.jsonl").exists():
+        second.call("run/list")
+    assert names(journal) == ["live.jsonl", "new.jsonl"]
+    assert second.refusal("run/events", runId="old").code == -32602
+    assert first.call("run/events", runId="live")["live"]
