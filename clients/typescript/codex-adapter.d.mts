@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bb2199e07dd9ec0bc13870913c31edef5930d6df9890b8064af1fad9081c40b0. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 4e71a65e11d49e9eb06e15037c83d9569bb11508562c3acdb13b8c0b44fa7e8a. Do not edit.
 /** The run that is to end, and whether its agent is asked first. */
 export type CancelParams = {
     runId: string;
@@ -158,6 +158,7 @@ export type RunRequest = {
         "backend.codex.output_schema"?: Record<string, unknown>;
         "backend.codex.images"?: Array<string>;
         "backend.codex.tools"?: "all" | "none";
+        "backend.codex.settings"?: Record<string, unknown>;
     };
 };
 /** Who answers. */

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bb2199e07dd9ec0bc13870913c31edef5930d6df9890b8064af1fad9081c40b0. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 4e71a65e11d49e9eb06e15037c83d9569bb11508562c3acdb13b8c0b44fa7e8a. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

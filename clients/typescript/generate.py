@@ -88,7 +88,7 @@ def _type(node: Mapping[str, Any], indent: str = "") -> str:
     """Return the type of a schema. Raise ValueError for what no definition here has used so far."""
     known = {"type", "enum", "const", "$ref", "anyOf", "oneOf", "properties", "required", "additionalProperties"}
     known |= {"items", "title", "description", "default", "pattern", "minimum", "maximum", "minLength", "minItems"}
-    if unknown := node.keys() - known - {"maxItems"}:
+    if unknown := node.keys() - known - {"maxItems", "maxProperties"}:
         raise ValueError(f"the schema uses {sorted(unknown)}; add that to generate.py")
     if "$ref" in node:
         return str(node["$ref"]).rpartition("/")[2]

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from codex_adapter.core.extensions import ExecOptions, FileFacts, check_model, read_extensions
+from codex_adapter.core.settings import SETTINGS_KEY, Scope, check_settings
 from codex_adapter.core.values import is_encodable, is_path, is_seconds, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
@@ -54,7 +55,7 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     _check_optional_seconds("timeout", request.timeout)
     if options.model is None and config.model is not None:
         options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
-    return options
+    return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
 
 
 def check_type(request: Any) -> None:
@@ -72,6 +73,7 @@ def check_config(config: CodexConfig) -> None:
         check_model("config.model", config.model)
     _check_optional_seconds("config.default_timeout", config.default_timeout)
     _check_environment("config.env", config.env)
+    check_settings("config.settings", config.settings, "run")
     _check_mask(config.mask)
     _check_environment("config.mask_env", config.mask_env)
     _check_optional_seconds("config.idle_timeout", config.idle_timeout)
@@ -114,6 +116,14 @@ def effective_idle_timeout(config: CodexConfig, timeout: float | None) -> float 
     if config.idle_timeout is None:
         return DEFAULT_IDLE_TIMEOUT if timeout is None else None
     return config.idle_timeout or None
+
+
+def _all_settings(request: RunRequest, config: CodexConfig, options: ExecOptions) -> tuple[str, ...]:
+    """The settings of a run, the request's last; an agent without tools is given none that touch on tools (Q4, Q6)."""
+    if options.tools == "none":
+        check_settings(SETTINGS_KEY, request.extensions.get(SETTINGS_KEY, {}), "no_tools")
+    scope: Scope = "no_tools" if options.tools == "none" else "run"
+    return (*check_settings("config.settings", config.settings, scope), *options.settings)
 
 
 class _RunFacts:

@@ -58,7 +58,7 @@ async def prepare_launch(
     environ: Mapping[str, str] | None = None,
     versions: Versions | None = None,
 ) -> Launch:
-    """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q5, S4 to S6, S8).
+    """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q6, S4 to S6, S8).
 
     `environ` is the parent environment, by default the process's own. `versions` remembers releases between runs;
     without one the memory lasts as long as the trio run. Raises `InvalidRequestError`, `UnsupportedCapabilityError`,
