@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 a6003cdae0583ec6508e2749ee183637b6f9166316eafb99b6b1a6c2eeff40d4. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 914b25a50554b2450a50971f74cdbf38987aa5664552cd83846cf55a8d2f9e01. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

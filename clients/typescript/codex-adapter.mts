@@ -203,6 +203,7 @@ export type RunRequest = {
     "backend.codex.output_schema"?: Record<string, unknown>;
     "backend.codex.images"?: Array<string>;
     "backend.codex.tools"?: "all" | "none";
+    "backend.codex.settings"?: Record<string, unknown>;
   };
   labels?: Record<string, string>;
 };

@@ -21,22 +21,26 @@ __all__ = [
     "in_our_words",
     "json_lines_or_pretty",
     "one_of",
+    "place",
     "seconds",
     "whole_number",
 ]
 
-_CONFIG_FIELD = re.compile(r"(?<![.\w])config\.([a-z_]+)")
-_OPTIONS = {"binary": "codex", "default_timeout": "timeout"}
+_CONFIG_FIELD = re.compile(r"(?<![.\w])config\.(?!toml\b)([a-z_]+)")
+_OPTIONS = {"binary": "codex", "default_timeout": "timeout", "settings": "config"}
+_KEYS = {"agent_api.config.model.v1": "--model", "backend.codex.settings": "--config"}
 # An option's name says nothing of its value; anything else that begins with a dash may be a value that went astray.
 _OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
 
 
 def in_our_words(message: str) -> str:
-    """The library's message with the options of the command line in the place of the fields that they set."""
+    """Return the library's message with options in the place of the fields and keys that every command sets by one."""
 
     def option(match: re.Match[str]) -> str:
         return "--" + _OPTIONS.get(match[1], match[1]).replace("_", "-")
 
+    for key, name in _KEYS.items():
+        message = message.replace(key, name)
     return _CONFIG_FIELD.sub(option, message)
 
 
@@ -124,6 +128,13 @@ def whole_number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return int(text)
+
+
+def place(text: str) -> str:
+    """Return a path where something may be made, which would otherwise be in a directory called `~` (C18)."""
+    if text.startswith("~"):
+        raise argparse.ArgumentTypeError("begins with ~, which no shell has replaced; write it in full, or ./~")
+    return text
 
 
 def seconds(text: str) -> float:

@@ -12,7 +12,15 @@ from typing import Final
 
 from codex_adapter.runtime.shortage import is_shortage
 
-__all__ = ["FAILURE_STATUS", "HelpRequested", "UsageError", "complain", "complain_of_defect", "complain_of_output"]
+__all__ = [
+    "FAILURE_STATUS",
+    "HelpRequested",
+    "UsageError",
+    "complain",
+    "complain_of_defect",
+    "complain_of_output",
+    "explain_wait",
+]
 
 FAILURE_STATUS: Final = 125
 """The exit status of a command that failed by what is not the agent's (E1)."""
@@ -35,6 +43,12 @@ def complain(text: str) -> None:
     # Not by way of `sys.stderr`: what it cannot write it keeps, and turns the exit status of the process into 120.
     with suppress(OSError):
         os.write(2, f"codex-adapter: {text}\n".encode(errors="backslashreplace"))
+
+
+def explain_wait(text: str) -> None:
+    """Write a line on what standard input is to have, where it is a terminal and a person would wonder (C9, C11)."""
+    if os.isatty(0):
+        complain(f"waiting for {text}. Ctrl-D ends the input")
 
 
 def complain_of_defect(error: BaseException) -> None:

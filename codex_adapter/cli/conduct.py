@@ -15,6 +15,7 @@ from codex_adapter import (
     BackendError,
     Completion,
     Event,
+    InvalidRequestError,
     RunCancelled,
     RunHandle,
     RunTimedOut,
@@ -24,7 +25,7 @@ from codex_adapter.cli.arguments import in_our_words
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, complain_of_defect
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import AnswerView, View
+from codex_adapter.cli.views import AnswerView, JsonLines, View
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.records import in_pieces
 
@@ -34,6 +35,7 @@ _MUCH_TEXT: Final = 1024 * 1024
 _PATIENCE: Final = 4.0
 """Seconds for the file of the answer: less than a signal waits for (E6)."""
 
+Wording = Callable[[str], str]
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
 
@@ -46,11 +48,13 @@ async def conduct(
     *,
     quiet: bool = False,
     last_message: str | None = None,
+    wording: Wording = in_our_words,
 ) -> int:
     """Show one run from its opening to its completion, and return its exit status (W3, E1, E2, E4).
 
     A signal before the run is open leaves it unopened; it is a cancelled run all the same. With `quiet`, the reason of
-    a failure is not written to standard error. `last_message` is a file for the final text. Raises `UsageError`.
+    a failure is not written to standard error. `last_message` is a file for the final text, `wording` makes an error's
+    text one for a person. Raises `UsageError`.
     """
     outcome: Completion | AdapterError = RunCancelled("cancelled")
     with stop.interrupting():
@@ -71,8 +75,12 @@ async def conduct(
     if stop.exit_status is not None:
         output.limit_waits()
     with stop.governing(_Stoppable(output)):
-        await output.write(view.completion(outcome))
-    if not quiet and not explain(outcome, with_hint=not view.shows_hint) and isinstance(view, AnswerView):
+        await output.write(view.completion(_worded(outcome, view, wording)))
+    if (
+        not quiet
+        and not explain(outcome, with_hint=not view.shows_hint, wording=wording)
+        and isinstance(view, AnswerView)
+    ):
         _explain_missing_answer(outcome)
     status = exit_status(outcome, stop)
     if stop.exit_status is not None and output.given_up:
@@ -80,6 +88,13 @@ async def conduct(
     if last_message is not None and not await _write_answer(last_message, outcome, stop):
         return status or stop.exit_status or FAILURE_STATUS
     return status
+
+
+def _worded(outcome: Completion | AdapterError, view: View, wording: Wording) -> Completion | AdapterError:
+    """Return an outcome as it is for a program, with options in the place of keys for a person (E5)."""
+    if isinstance(outcome, InvalidRequestError) and not isinstance(view, JsonLines):
+        return InvalidRequestError(wording(str(outcome)))
+    return outcome
 
 
 class _Stoppable:
@@ -158,12 +173,12 @@ def _explain_missing_answer(outcome: Completion | AdapterError) -> None:
         complain(f"the run did not succeed: {turn}, the agent ended with {outcome.status}")
 
 
-def explain(outcome: Completion | AdapterError, *, with_hint: bool = False) -> bool:
+def explain(outcome: Completion | AdapterError, *, with_hint: bool = False, wording: Wording = in_our_words) -> bool:
     """Write to standard error what a person can do about an outcome; return whether there is anything (E1, F9)."""
     if not isinstance(outcome, Completion | BackendError):
-        complain(in_our_words(str(outcome)))
+        complain(wording(str(outcome)))
     elif outcome.advice is not None and (with_hint or outcome.hint is None):
-        complain(outcome.advice)
+        complain(wording(outcome.advice))
     else:
         return False
     return True

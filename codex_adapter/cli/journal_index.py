@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from codex_adapter.cli.moments import time_of
-from codex_adapter.errors import Hint
 from codex_adapter.events import Event
+from codex_adapter.hints import Hint
 from codex_adapter.records import (
     CompletedRecord,
     FailedRecord,

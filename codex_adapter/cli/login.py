@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.cli.arguments import Once, Parser, in_our_words
+from codex_adapter.cli.arguments import Once, Parser, in_our_words, place
 from codex_adapter.cli.complaints import UsageError
 from codex_adapter.core.command import merge_environment
 from codex_adapter.runtime.binary import find_binary
@@ -33,6 +34,12 @@ def log_in(words: Sequence[str]) -> NoReturn:
         binary = find_binary(config, environ)
     except SpawnError as error:
         raise UsageError(in_our_words(str(error.advice)).rstrip(".")) from None
+    home = environ.get("CODEX_HOME")
+    try:
+        if home:
+            Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, ValueError):
+        raise UsageError("--codex-home, or CODEX_HOME without it, cannot be made; give another directory") from None
     try:
         os.execve(binary.path, [binary.path, "login", *options.arguments], environ)  # noqa: S606 - its own words
     except (OSError, ValueError):
@@ -43,6 +50,8 @@ def _parser() -> Parser:
     parser = Parser("login", "[OPTIONS] [-- ARGUMENTS]", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
-    add("--codex-home", action=Once, metavar="DIR", help="sets CODEX_HOME (default: as it is)")
+    add(
+        "--codex-home", action=Once, type=place, metavar="DIR", help="sets CODEX_HOME, and makes it (default: as it is)"
+    )
     add("arguments", nargs="*", metavar="ARGUMENTS", help="arguments for `codex login`")
     return parser

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
-from codex_adapter import InvalidRequestError
 from codex_adapter.cli.agent_places import agent_homes, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.complaints import UsageError, complain
-from codex_adapter.cli.inputs import read_input
 from codex_adapter.cli.levels import command_containment
 from codex_adapter.cli.mailbox_answers import FAILED, answering, status_of_failure
 from codex_adapter.cli.mailbox_options import AGENT, MailboxParser
@@ -23,6 +20,7 @@ from codex_adapter.cli.mailbox_views import choose_mailbox_view
 from codex_adapter.cli.mailbox_words import Words
 from codex_adapter.cli.mailbox_work import SessionWork
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answers import AnswerFailed
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
@@ -57,7 +55,7 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
     answerer = None
     with stop.interrupting():
         if options.action == "start":
-            task = await _task(options)
+            task = (await require_prompt(options.subject, "task", context=False)).strip()
         answerer = await answering(options)
     if stop.exit_status is not None:
         return stop.exit_status
@@ -100,23 +98,6 @@ def _opened(
             told = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
             raise UsageError(f"{what}: {told}") from None
         yield session
-
-
-async def _task(options: argparse.Namespace) -> str:
-    """What is to be done: the argument, or all of standard input. Raises `UsageError`."""
-    given = options.subject
-    if given is None and os.isatty(0):
-        raise UsageError("a task is missing; give it as an argument, or pipe it to standard input")
-    try:
-        text = given.encode() if given not in (None, "-") else await read_input("-")
-        task = text.decode().strip()
-    except UnicodeError:
-        raise UsageError("the task must be UTF-8") from None
-    except (OSError, InvalidRequestError):
-        raise UsageError("the task cannot be read: standard input gives an error, or too much") from None
-    if not task or "\0" in task:
-        raise UsageError("the task must be a text that is not empty, without NUL; say what the model is to do")
-    return str(task)
 
 
 COMMAND = Command(MailboxParser, _perform)

@@ -28,7 +28,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
         return None
     if options.answer != AGENT:
         return CommandAnswers(options.answer, timeout=options.timeout or None)
-    backend = CodexBackend(read_config(options))
+    backend = CodexBackend(read_config(options, "no_tools"))
     request = RunRequest(
         prompt=_ANY_PROMPT,
         timeout=options.timeout,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
+from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, place
 from codex_adapter.cli.backend_options import FOR_COMMANDS, add_backend_options
 from codex_adapter.cli.complaints import HelpRequested, UsageError
 
@@ -63,7 +63,13 @@ class MailboxParser(Parser):
         super().__init__("mailbox", "ACTION --mailbox DIR [OPTIONS] [TASK|ID]", _DESCRIPTION, _EXAMPLES)
         add = self.add_argument
         add("subject", nargs="?", metavar="TASK|ID", help="what is to be done, or the id of a session")
-        add("--mailbox", action=Once, metavar="DIR", help="where the mailbox is, or is to be: outside of the workspace")
+        add(
+            "--mailbox",
+            action=Once,
+            type=place,
+            metavar="DIR",
+            help="where the mailbox is, or is to be: outside of the workspace",
+        )
         add("--workspace", action=Once, metavar="DIR", help="the directory to work in; no file operation leaves it")
         add("--no-wait", action="store_true", help="write the first outbox, and return")
         add("--network", action="store_true", help="commands in the sandbox have network")

@@ -10,10 +10,10 @@ from typing import Final
 
 from codex_adapter.cli.agent_places import agent_homes
 from codex_adapter.cli.approvals import NoTerminal, at_the_terminal
-from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of
-from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
+from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, place
+from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, explain_wait
 from codex_adapter.cli.levels import command_containment
-from codex_adapter.cli.operations_agent import add_agent_options, check_agent_options, work_with_agent
+from codex_adapter.cli.operations_agent import add_agent_options, check_agent_options, read_task, work_with_agent
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.views import is_for_a_program
@@ -32,8 +32,8 @@ __all__ = ["COMMAND"]
 _DESCRIPTION = """\
 Carries out operations of an agent in a workspace: files and commands, each answered by an event. One message or one
 decision a line on standard input, one events message a line on standard output, until standard input ends. With
---agent the Codex CLI works on --task, and whatever it changes or runs is an operation: standard input has decisions
-alone, standard output a record a line of all that happens.
+--agent the Codex CLI works on --task, and whatever it changes or runs is an operation: standard input has decisions,
+or with --approve ask more about the task, and standard output a record a line of all that happens.
 
 exit status: 0 at the end of standard input, or when the agent is done; 2 for a wrong command line; 75 when nobody
 decided on what waits; 124 after the last of --turns; 125 when the state could not be kept or standard output not be
@@ -44,6 +44,7 @@ _EXAMPLES = """\
   codex-adapter operations --workspace . --policy restrictive --state ~/.local/state/project.db
   codex-adapter operations --workspace . --approve ask < messages.jsonl
   codex-adapter operations --workspace . --agent codex --task 'Fix the failing test'
+  git diff | codex-adapter operations --workspace . --agent codex --approve ask --task 'Review this, and fix it'
   codex-adapter operations --audit --state ~/.local/state/project.db
 """
 _STANDARD: Final = "standard"
@@ -56,7 +57,13 @@ def _parser() -> Parser:
     add("--workspace", action=Once, metavar="DIR", help="the directory to work in; no file operation leaves it")
     presets = ", ".join(PRESETS)
     add("--policy", action=Once, metavar="FILE|PRESET", help=f"what may be done: {presets} (default: {_STANDARD})")
-    add("--state", action=Once, metavar="FILE", help="keep what waits, and the log; go on with it after a restart")
+    add(
+        "--state",
+        action=Once,
+        type=place,
+        metavar="FILE",
+        help="keep what waits, and the log; go on with it after a restart",
+    )
     add("--approve", action=Once, type=one_of("ask"), metavar="ask", help="ask the person at the terminal")
     add("--format", action=Once, type=json_lines_or_pretty, metavar="F", help=_FORMAT)
     add("--audit", action="store_true", help="show the log of --state, and carry out nothing")
@@ -72,7 +79,11 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         with _opened(options) as runtime, _person(options, runtime) as decide:
             wires = _wires(options, output)
             if options.agent is not None:
-                return await work_with_agent(options, runtime, wires, stop, decide)
+                task = await read_task(options, stop)
+                if task is None:
+                    return stop.exit_status or FAILURE_STATUS
+                return await work_with_agent(options, task, runtime, wires, stop, decide=decide)
+            explain_wait("the operations messages of an agent, or decisions, on standard input, one a line")
             server = Server(runtime, wires, decide)
             with stop.governing(server):
                 await server.serve()

@@ -14,6 +14,7 @@ from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
 from codex_adapter.cli.backend_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
 from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
 from codex_adapter.cli.conduct import exit_status, explain
+from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.wires import StandardWires
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
@@ -22,7 +23,7 @@ from codex_adapter.protocols.operations.agent_records import Ended
 from codex_adapter.protocols.operations.runtime import Runtime
 from codex_adapter.protocols.operations.serve import Decide
 
-__all__ = ["add_agent_options", "check_agent_options", "work_with_agent"]
+__all__ = ["add_agent_options", "check_agent_options", "read_task", "work_with_agent"]
 
 _AGENT: Final = "codex"
 _MODEL: Final = "agent_api.config.model.v1"
@@ -50,12 +51,32 @@ def check_agent_options(options: argparse.Namespace) -> None:
         raise UsageError("--agent and --audit are two things; leave out one of them")
     elif not (options.task or "").strip():
         raise UsageError("--task is missing; say what the agent is to do")
+    elif options.task == "-" and options.approve is None:
+        raise UsageError("--task - is standard input, which has decisions; give the task as a text, or --approve ask")
+
+
+async def read_task(options: argparse.Namespace, stop: StopSignals) -> str | None:
+    """Return the task, None when asked to stop; where a person is asked, what is piped is a part of it (C15).
+
+    Raises `UsageError`.
+    """
+    if options.agent is None or options.approve is None:
+        return options.task or ""
+    with stop.interrupting():
+        return await require_prompt(options.task, "task")
+    return None
 
 
 async def work_with_agent(
-    options: argparse.Namespace, runtime: Runtime, wires: StandardWires, stop: StopSignals, decide: Decide | None = None
+    options: argparse.Namespace,
+    task: str,
+    runtime: Runtime,
+    wires: StandardWires,
+    stop: StopSignals,
+    *,
+    decide: Decide | None = None,
 ) -> int:
-    """Have the agent work, and give the exit status (O17).
+    """Have the agent work on a task, and give the exit status (O17).
 
     `decide` asks the person at the terminal; without it decisions are read from standard input. Raises `UsageError` and
     `StateError`.
@@ -63,9 +84,9 @@ async def work_with_agent(
     require_outside(options, options.workspace)
     work = AgentWork(
         runtime,
-        CodexBackend(read_config(options)).open_run,
+        CodexBackend(read_config(options, "no_tools")).open_run,
         RunRequest(
-            prompt=options.task,
+            prompt=task,
             working_dir=options.workspace,
             timeout=options.timeout,
             env=read_environment(options.env or ()),
@@ -93,7 +114,7 @@ def _received() -> bytes | None:
 def _add_options(parser: Any) -> None:
     add = parser.add_argument
     add("--agent", action=Once, type=one_of(_AGENT), metavar=_AGENT, help="have the Codex CLI work on a task")
-    add("--task", action=Once, metavar="TEXT", help="what it is to do")
+    add("--task", action=Once, metavar="TEXT", help="what it is to do; - with --approve ask: standard input")
     add("--turns", action=Once, type=whole_number, metavar="N", help=f"end after so many (default: {MOST_TURNS})")
     add_backend_options(parser)
 

@@ -7,35 +7,24 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from codex_adapter import BackendError, CodexConfig, InvalidRequestError, RunRequest
+from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
 from codex_adapter.cli.arguments import Once, Parser, form_of_a_run
-from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
+from codex_adapter.cli.backend_options import add_backend_options, read_environment, read_settings, run_config
 from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.inputs import append_piped_input, decode_json, read_input
+from codex_adapter.cli.inputs import decode_json, read_input
 from codex_adapter.cli.logs import add_log_option
-from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES, TOOL_PAYLOADS
+from codex_adapter.cli.option_names import KEYS
+from codex_adapter.cli.prompts import read_prompt
+from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 
 __all__ = ["TRUST_PROJECT", "add_options", "read_request"]
 
-TRUST_PROJECT: Final = "backend.codex.exec.trust_project"
+TRUST_PROJECT: Final = KEYS["trust_project"]
 
-_ADD_DIRS: Final = "agent_api.exec.add_dirs.v1"
-_IMAGES: Final = "backend.codex.images"
-_SCHEMA: Final = "backend.codex.output_schema"
-_KEYS: Final = {
-    "model": "agent_api.config.model.v1",
-    "sandbox": "backend.codex.exec.sandbox_mode",
-    "trust_project": TRUST_PROJECT,
-    "ask_for_approval": "backend.codex.exec.approval_policy",
-    "interactive": "agent_api.exec.non_interactive",
-    "add_dir": _ADD_DIRS,
-    "image": _IMAGES,
-    "output_schema": _SCHEMA,
-    "resume": "agent_api.session.resume.v1",
-    "fork": "agent_api.session.fork.v1",
-    "tool_payloads": TOOL_PAYLOADS,
-}
-"""The extension key that each option sets, by the option's attribute."""
+_ADD_DIRS: Final = KEYS["add_dir"]
+_IMAGES: Final = KEYS["image"]
+_SCHEMA: Final = KEYS["output_schema"]
+_SETTINGS: Final = KEYS["config"]
 _FIELDS: Final = frozenset(RunRequest.__struct_fields__)
 
 
@@ -95,7 +84,7 @@ async def read_request(options: argparse.Namespace) -> tuple[RunRequest, CodexCo
             fields[name] = getattr(options, name)
     fields["env"] = _over(fields.get("env", {}), env)
     fields["extensions"] = _merge(fields.get("extensions", {}), extensions)
-    return RunRequest(**fields), read_config(options)
+    return RunRequest(**fields), run_config(options)
 
 
 async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any:
@@ -105,20 +94,7 @@ async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any
             return fields.get("prompt", "")
         if "prompt" in fields:
             raise UsageError("the prompt is in the --request already; leave out one of the two")
-    if given is not None and given != "-":
-        try:
-            return given if options.request == "-" else await append_piped_input(given)
-        except OSError:
-            advice = "The system has too little left to read standard input. Raise its limits, or try again later."
-            raise BackendError("io", advice=advice) from None
-    if given is None and os.isatty(0):
-        raise UsageError("a prompt is missing; give it as an argument, or pipe it to standard input")
-    try:
-        return (await read_input("-")).decode()
-    except OSError:
-        raise InvalidRequestError("the prompt cannot be read: standard input gives an error") from None
-    except UnicodeDecodeError as error:
-        raise InvalidRequestError(f"prompt must be UTF-8, which it is not at byte {error.start}") from None
+    return await read_prompt(given, context=options.request != "-")
 
 
 async def _request_file(path: str) -> dict[str, Any]:
@@ -150,7 +126,7 @@ def _extensions(options: argparse.Namespace) -> dict[str, Any]:
             given[key] = decode_json(os.fsencode(text), key)
         except InvalidRequestError:
             raise UsageError(f"--extension: the value of number {number} is not JSON; quote a text twice") from None
-    for attribute, key in _KEYS.items():
+    for attribute, key in KEYS.items():
         if getattr(options, attribute) is not None and key in given:
             option = attribute.replace("_", "-")
             raise UsageError(f"--{option} and --extension {key} set the same thing; leave out one of the two")
@@ -158,17 +134,19 @@ def _extensions(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _named_options(options: argparse.Namespace) -> dict[str, Any]:
-    values = {attribute: getattr(options, attribute) for attribute in _KEYS if attribute != "output_schema"}
-    extensions = {_KEYS[attribute]: value for attribute, value in values.items() if value is not None}
+    values = {attribute: getattr(options, attribute) for attribute in KEYS if attribute != "output_schema"}
+    extensions = {KEYS[attribute]: value for attribute, value in values.items() if value is not None}
     if options.interactive is not None:
-        extensions[_KEYS["interactive"]] = False
+        extensions[KEYS["interactive"]] = False
+    if options.config is not None:
+        extensions[_SETTINGS] = read_settings(options.config)
     if options.add_dir is not None:
         extensions[_ADD_DIRS] = {"dirs": options.add_dir}
     for attribute in ("resume", "fork"):
         session = values[attribute]
         if session is not None:
             selector = {"selector": "last"} if session == "last" else {"selector": "id", "id": session}
-            extensions[_KEYS[attribute]] = selector
+            extensions[KEYS[attribute]] = selector
     return extensions
 
 
@@ -179,6 +157,8 @@ def _merge(requested: Any, given: dict[str, Any]) -> Any:
         return merged
     if _IMAGES in requested and _IMAGES in given:
         merged[_IMAGES] = _joined(requested[_IMAGES], given[_IMAGES])
+    if _SETTINGS in requested and _SETTINGS in given:
+        merged[_SETTINGS] = _over(requested[_SETTINGS], given[_SETTINGS])
     if _ADD_DIRS in requested and _ADD_DIRS in given:
         ours, theirs = given[_ADD_DIRS], requested[_ADD_DIRS]
         fits = isinstance(theirs, dict) and isinstance(ours, dict)
@@ -193,4 +173,6 @@ def _joined(requested: Any, given: Any) -> Any:
 
 
 def _over(requested: Any, given: dict[str, Any]) -> Any:
-    return {**requested, **given} if isinstance(requested, dict) else requested
+    if not isinstance(requested, dict):
+        return requested
+    return {name: value for name, value in requested.items() if name not in given} | given

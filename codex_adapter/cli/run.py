@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from codex_adapter import RunHandle, open_run
 from codex_adapter.cli.arguments import Command, Parser
 from codex_adapter.cli.complaints import UsageError, complain
 from codex_adapter.cli.conduct import conduct
+from codex_adapter.cli.option_names import in_options
 from codex_adapter.cli.options import TRUST_PROJECT, add_options, read_request
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
@@ -69,8 +71,15 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
                 await _note_unread_instructions(request.working_dir)
             yield run
 
-    last_message = options.last_message
-    return await conduct(opening, make_view(), output, stop, quiet=options.quiet, last_message=last_message)
+    return await conduct(
+        opening,
+        make_view(),
+        output,
+        stop,
+        quiet=options.quiet,
+        last_message=options.last_message,
+        wording=partial(in_options, options=options),
+    )
 
 
 async def _refuse_what_cannot_hold(last_message: str) -> None:

@@ -73,6 +73,7 @@ _EXTENSIONS: Mapping[str, Any] = {
     "backend.codex.output_schema": {"type": "object"},
     "backend.codex.images": {"type": "array", "items": {"type": "string"}},
     "backend.codex.tools": {"enum": ["all", "none"]},
+    "backend.codex.settings": {"type": "object", "maxProperties": 64},
 }
 """The values of the extension keys (Q3), which the request's type leaves open."""
 

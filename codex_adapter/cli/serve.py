@@ -10,9 +10,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, BackendError, CodexBackend, CodexConfig, Gateway
-from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, whole_number
+from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, place, whole_number
 from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
-from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.complaints import UsageError, explain_wait
 from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
@@ -64,7 +64,8 @@ def _parser() -> Parser:
     )
     add_log_option(parser)
     add = parser.add_argument_group("the journal").add_argument
-    add("--journal", action=Once, metavar="DIR", help="keep every record of every run in DIR/RUNID.jsonl")
+    journal = "keep every record of every run in DIR/RUNID.jsonl"
+    add("--journal", action=Once, type=place, metavar="DIR", help=journal)
     add("--journal-prompts", action="store_true", help="keep the prompt of each run, masked, in its first line, too")
     old = "remove the journals of runs that ended N days ago (default: never)"
     add("--keep-days", action=Once, type=whole_number, metavar="N", help=old)
@@ -94,6 +95,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     raise_limit()
     with stop.interrupting():
         journal = None if options.journal is None else await _journal(options)
+        explain_wait("the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first")
         settings = _settings(options, config, backend, journal)
         await serve(gateway, settings, StandardWires(output), governing=stop.governing)
     return 0

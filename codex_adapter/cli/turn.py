@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
 import shlex
 from collections.abc import AsyncIterator, Callable
@@ -12,12 +11,11 @@ from typing import Final
 
 import trio
 
-from codex_adapter import InvalidRequestError
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
-from codex_adapter.cli.inputs import append_piped_input, read_input
+from codex_adapter.cli.complaints import FAILURE_STATUS, complain
 from codex_adapter.cli.narration import Line, printable
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn_client import open_client, why_not
 from codex_adapter.cli.turn_options import TurnParser, backend_config, turn_request, words_to_go_on
@@ -41,7 +39,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     show = _show_events() if for_a_program else _show_words(output)
     # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
     with stop.interrupting():
-        request = turn_request(options, await _prompt(options), secrets.token_hex(8))
+        request = turn_request(options, await require_prompt(options.prompt), secrets.token_hex(8))
 
         async def on_event(event: AgentEvent) -> None:
             if text := show(event):
@@ -95,25 +93,6 @@ def _show_events() -> Callable[[AgentEvent], bytes]:
 def _show_words(output: Output) -> Callable[[AgentEvent], bytes]:
     words, text = TurnWords(), line_printer(output, unbroken=True)
     return lambda event: text(words.tell(event))
-
-
-async def _prompt(options: argparse.Namespace) -> str:
-    """What is to be done: the argument, or all of standard input. Raises `UsageError`."""
-    given: str | None = options.prompt
-    if given is None and os.isatty(0):
-        raise UsageError("a prompt is missing; give it as an argument, or pipe it to standard input")
-    piped = given is None or given == "-"
-    if given is not None and not piped:
-        given = await append_piped_input(given)
-    try:
-        prompt = given if given is not None and not piped else (await read_input("-")).decode()
-    except UnicodeError:
-        raise UsageError("the prompt must be UTF-8") from None
-    except (OSError, InvalidRequestError):
-        raise UsageError("the prompt cannot be read: standard input gives an error, or too much") from None
-    if not prompt.strip() or "\0" in prompt:
-        raise UsageError("the prompt must be a text that is not empty, without NUL; say what the agent is to do")
-    return prompt
 
 
 COMMAND = Command(TurnParser, _perform)

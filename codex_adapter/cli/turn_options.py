@@ -135,7 +135,7 @@ def backend_config(options: argparse.Namespace) -> CodexConfig:
     if named and not Path(named).is_dir():
         # Without its login, the CLI would be turned away by the service, or try for minutes to reach it.
         raise UsageError("--codex-home, or CODEX_HOME without it, is no directory; make it, or name another one")
-    config = replace(read_config(options), codex_home=home, default_timeout=options.timeout)
+    config = replace(read_config(options, "turn"), codex_home=home, default_timeout=options.timeout)
     try:
         check_config(config)
     except AdapterError as error:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from codex_adapter.core.settings import SETTINGS_KEY, check_settings
 from codex_adapter.core.values import is_json, is_plain_text, is_short_text, printable, refuse
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 from codex_adapter.events import AGENT_KIND
@@ -76,7 +77,7 @@ class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the extension keys of a request come to; all of it is safe to stand in an argv.
 
     `approval_policy` None means that the CLI's own default holds. `add_dirs` and `images` are absolute paths.
-    `settings` are of ours, each a key and its value as `KEY=TOML`; no key of a request gives one.
+    `settings` are those of the configuration, then the request's, then ours, each `KEY=TOML`: later ones win.
     """
 
     approval_policy: str | None = "never"
@@ -218,6 +219,10 @@ def _image(field: str, value: Any, facts: FileFacts) -> str:
     return path
 
 
+def _settings(key: str, value: Any, _facts: FileFacts) -> tuple[str, ...]:
+    return check_settings(key, value, "run")
+
+
 class _Extension(NamedTuple):
     field: str
     check: Callable[[str, Any, FileFacts], Any]
@@ -236,6 +241,7 @@ _EXTENSIONS: dict[str, _Extension] = {
     "backend.codex.output_schema": _Extension("output_schema", _json_schema),
     "backend.codex.images": _Extension("images", _images),
     "backend.codex.tools": _Extension("tools", _one_of("all", "none")),
+    SETTINGS_KEY: _Extension("settings", _settings),
 }
 
 CAPABILITIES: frozenset[str] = frozenset(_EXTENSIONS) | {

@@ -21,6 +21,7 @@ from codex_adapter.core.extensions import (
     check_tool_payloads,
     read_extensions,
 )
+from codex_adapter.core.settings import SETTINGS_KEY, Scope, check_settings
 from codex_adapter.core.values import is_encodable, is_path, is_seconds, is_short_text, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
@@ -46,7 +47,7 @@ CONTAINMENT_LEVELS: Final = ("cgroup", "pid_namespace", "guard", "process_group"
 
 
 def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) -> ExecOptions:
-    """Check a request against its backend's configuration and give its options (Q1, Q2, Q3, Q4, Q5, Q6).
+    """Check a request against its backend's configuration and give its options (Q1, Q2, Q3, Q4, Q5, Q6, Q7).
 
     The first failure wins: prompt, unknown extension keys, their values, contradictions, the configuration, then
     environment, working directory, timeout, labels. `facts.cwd` is the process's own working directory. Raises
@@ -69,7 +70,7 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     if config.tool_payloads is not None and TOOL_PAYLOADS not in request.extensions:
         payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
         options = msgspec.structs.replace(options, tool_payloads=payloads)
-    return options
+    return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
 
 
 def check_type(request: Any) -> None:
@@ -87,6 +88,7 @@ def check_config(config: CodexConfig) -> None:
         check_model("config.model", config.model)
     _check_optional_seconds("config.default_timeout", config.default_timeout)
     _check_environment("config.env", config.env)
+    check_settings("config.settings", config.settings, "run")
     _check_mask(config.mask)
     _check_environment("config.mask_env", config.mask_env)
     _check_optional_seconds("config.idle_timeout", config.idle_timeout)
@@ -131,6 +133,14 @@ def effective_idle_timeout(config: CodexConfig, timeout: float | None) -> float 
     if config.idle_timeout is None:
         return DEFAULT_IDLE_TIMEOUT if timeout is None else None
     return config.idle_timeout or None
+
+
+def _all_settings(request: RunRequest, config: CodexConfig, options: ExecOptions) -> tuple[str, ...]:
+    """The settings of a run, the request's last; an agent without tools is given none that touch on tools (Q4, Q7)."""
+    if options.tools == "none":
+        check_settings(SETTINGS_KEY, request.extensions.get(SETTINGS_KEY, {}), "no_tools")
+    scope: Scope = "no_tools" if options.tools == "none" else "run"
+    return (*check_settings("config.settings", config.settings, scope), *options.settings)
 
 
 class _RunFacts:

@@ -21,6 +21,7 @@ from codex_adapter.core.extensions import CAPABILITIES
 from codex_adapter.core.masking import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.releases import Version
+from codex_adapter.core.settings import SETTINGS_KEY, setting_texts
 from codex_adapter.core.validation import check_type, effective_idle_timeout, effective_timeout
 from codex_adapter.core.values import is_seconds, printable
 from codex_adapter.errors import (
@@ -163,10 +164,14 @@ class CodexBackend:
                 yield carried_run
 
     async def check(self, request: RunRequest) -> RunSetup:
-        """As `Backend.check`: all of the request, and the binary (Q1 to Q6, S6); its release is not asked for."""
+        """As `Backend.check`: all of the request, and the binary (Q1 to Q7, S6); its release is not asked for."""
         require_trio()
         launch = await check_launch(request, self._config)
-        secrets = (*_secrets(launch, self._config, log=False), *await login_secrets(launch))
+        secrets = (
+            *_secrets(launch, self._config, log=False),
+            *_settings_secrets(launch, request, self._config),
+            *await login_secrets(launch),
+        )
         # Made when it is first used: without a journal it never is.
         masker = cache(lambda: Masker(secrets))
         return _setup(launch, lambda text, limit: masker().mask_and_cut(text, limit))
@@ -209,7 +214,7 @@ class CodexBackend:
         )
         pipeline = Pipeline(
             full_payloads=launch.options.tool_payloads == "full",
-            secrets=(*_secrets(launch, config), *login),
+            secrets=(*_secrets(launch, config), *_settings_secrets(launch, request, config), *login),
             max_line_bytes=config.max_line_bytes,
             usage_before=before,
         )
@@ -241,6 +246,17 @@ def _secrets(launch: Launch, config: CodexConfig, *, log: bool = True) -> tuple[
         _log.log(level, "the value of %s is not masked: %s", printable(name), why)
     of_others = secret_values(config.mask_env, directory=launch.cwd)
     return tuple(dict.fromkeys((*found.values, *of_others.values)))
+
+
+def _settings_secrets(launch: Launch, request: RunRequest, config: CodexConfig) -> tuple[str, ...]:
+    """The credentials among the settings that the run was passed (X5)."""
+    found: list[str] = []
+    for settings in (config.settings, request.extensions.get(SETTINGS_KEY, {})):
+        for name, text in setting_texts(settings):
+            # a header has the scheme in front of its token
+            for value in (text, text.rpartition(" ")[2]):
+                found += secret_values({name: value}, directory=launch.cwd).values
+    return tuple(found)
 
 
 def _expectation(launch: Launch) -> SessionExpectation | None:

@@ -60,7 +60,7 @@ async def prepare_launch(
     versions: Versions | None = None,
     ask_release: bool = False,
 ) -> Launch:
-    """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q5, S4 to S6, S8).
+    """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q7, S4 to S6, S8).
 
     `environ` is the parent environment, by default the process's own. `versions` remembers releases between runs;
     without one the memory lasts as long as the trio run. The binary is asked for its release where the request depends

@@ -21,9 +21,21 @@ def codex(tmp_path: Path) -> Path:
 
 
 def test_it_becomes_the_login_of_the_cli_with_its_arguments_streams_and_status(cli: Cli, codex: Path) -> None:
-    words = ("--codex", str(codex), "--codex-home", "/home/of/cli")
+    home = cli.directory / "of" / "cli"
+    words = ("--codex", str(codex), "--codex-home", str(home))
     done = cli.run("login", *words, "--", "--with-api-key", "x", stdin=b"key\n")
-    assert (done.status, done.stdout, done.stderr) == (7, b"login --with-api-key x home=/home/of/cli\nkey\n", "")
+    assert (done.status, done.stderr) == (7, "")
+    assert done.stdout == f"login --with-api-key x home={home}\nkey\n".encode()
+
+
+@pytest.mark.rule("C18")
+def test_a_new_home_is_made_for_its_owner_alone(cli: Cli, codex: Path) -> None:
+    cli.env["CODEX_HOME"] = "by/variable"
+    assert cli.run("login", "--codex", str(codex)).status == 7
+    assert (cli.directory / "by" / "variable").stat().st_mode & 0o777 == 0o700
+    done = cli.run("login", "--codex", str(codex), "--codex-home", "/dev/null/x")
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--codex-home, or CODEX_HOME without it, cannot be made" in done.complaint
 
 
 def test_it_takes_the_binary_that_a_run_takes(cli: Cli, codex: Path) -> None:

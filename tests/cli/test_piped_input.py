@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import pty
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ from codex_adapter.cli.complaints import UsageError
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import turn_completed, turn_started
 
-from .command import Cli
+from .command import ADAPTER, Cli
 
 pytestmark = pytest.mark.rule("C15")
 
@@ -82,3 +85,61 @@ async def test_an_open_and_silent_input_is_reported_and_then_refused(
         for fd in (ours, theirs, kept):
             os.close(fd)
     assert "waiting for standard input" in capfd.readouterr().err
+
+
+ASK = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.rule("O16")
+@pytest.mark.parametrize(
+    ("task", "stdin", "appended"),
+    [("Review this", b"of a pipe\n", "Review this\n\n<stdin>\nof a pipe\n</stdin>"), ("-", b"All of it", "All of it")],
+)
+def test_a_task_has_what_is_piped_where_a_person_is_asked(
+    cli: Cli, agent: str, tmp_path: Path, task: str, stdin: bytes, appended: str
+) -> None:
+    (tmp_path / "w").mkdir()
+    master, slave = pty.openpty()
+    words = ("operations", "--workspace", "w", "--approve", "ask", "--agent", "codex", "--codex", agent, "--task", task)
+    program = (sys.executable, "-c", ASK, str(slave), *ADAPTER)
+    with cli.start(*words, program=program, pass_fds=[slave], stdin=subprocess.PIPE) as process:
+        os.close(slave)
+        cli.finish(process, stdin)
+    os.close(master)
+    assert (prompt(tmp_path) or "").endswith(appended)
+
+
+@pytest.mark.rule("O16")
+def test_decisions_on_standard_input_are_no_part_of_a_task(cli: Cli, agent: str, tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    words = ("operations", "--workspace", "w", "--agent", "codex", "--codex", agent, "--task")
+    cli.run(*words, "Review this", stdin=b"no decision\n")
+    assert (prompt(tmp_path) or "").endswith("Review this")
+    done = cli.run(*words, "-", stdin=b"no decision\n")
+    assert (done.status, done.stdout) == (2, b"")
+    assert "--task - is standard input, which has decisions" in done.complaint
+
+
+@pytest.mark.rule("C9", "C11")
+@pytest.mark.parametrize(
+    ("words", "awaited"),
+    [
+        (("serve",), "waiting for the JSON-RPC messages of a supervisor on standard input"),
+        (("operations", "--workspace", "."), "waiting for the operations messages of an agent, or decisions"),
+    ],
+)
+def test_at_a_terminal_a_command_says_what_it_waits_for(cli: Cli, words: tuple[str, ...], awaited: str) -> None:
+    master, slave = pty.openpty()
+    with cli.start(*words, stdin=slave, start_new_session=True) as process:
+        os.close(slave)
+        os.write(master, b"\x04")
+        done = cli.finish(process)
+    os.close(master)
+    assert (done.status, done.stdout) == (0, b"")
+    assert done.complaint.startswith(awaited)
+    assert cli.run(*words).stderr == ""

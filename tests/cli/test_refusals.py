@@ -215,40 +215,87 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
     assert "--help" in done.complaint
 
 
+@pytest.mark.rule("E5")
+@pytest.mark.parametrize(
+    ("words", "record", "complaint"),
+    [
+        (
+            ["--sandbox", "x"],
+            "backend.codex.exec.sandbox_mode must be one of 'read-only', 'workspace-write', 'danger-full-access'",
+            "--sandbox must be one of 'read-only', 'workspace-write', 'danger-full-access'",
+        ),
+        (
+            ["--extension", 'backend.codex.exec.sandbox_mode="x"'],
+            "backend.codex.exec.sandbox_mode must be one of 'read-only', 'workspace-write', 'danger-full-access'",
+            "backend.codex.exec.sandbox_mode must be one of 'read-only', 'workspace-write', 'danger-full-access'",
+        ),
+        (
+            ["-c", "approval_policy=never"],
+            "backend.codex.settings: approval_policy cannot be passed; use backend.codex.exec.approval_policy",
+            "--config: approval_policy cannot be passed; use --ask-for-approval",
+        ),
+    ],
+)
+def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str], record: str, complaint: str) -> None:
+    done = attempt("run", *words, "Hi.")
+    assert done.completion["error"]["message"] == record
+    assert done.complaint == complaint
+    shown = attempt("run", "--format", "pretty", *words, "Hi.")
+    assert complaint in shown.stdout.decode()
+    assert shown.complaint == complaint
+
+
 @pytest.mark.rule("E5", "C6", "W3", "E1", "Q3")
 @pytest.mark.parametrize(
     ("words", "kind", "named"),
     [
         ([" \n"], "invalid_request", "prompt must be"),
         (["\udcff"], "invalid_request", "prompt must be"),
-        (["--sandbox", SECRET, "Hi."], "invalid_request", "backend.codex.exec.sandbox_mode must be one of"),
-        (["--ask-for-approval", SECRET, "Hi."], "invalid_request", "backend.codex.exec.approval_policy must be one of"),
-        (["--ask-for-approval", "untrusted", "Hi."], "invalid_request", "agent_api.exec.non_interactive is false"),
-        (["--tool-payloads", SECRET, "Hi."], "invalid_request", "backend.codex.tool_payloads must be one of"),
-        (["--model", " ", "Hi."], "invalid_request", "agent_api.config.model.v1 must be"),
-        (["--model=-x", "Hi."], "invalid_request", "agent_api.config.model.v1 must be"),
-        (["--resume=--last", "Hi."], "invalid_request", "agent_api.session.resume.v1: id must be"),
-        (["--resume", "last", "--fork", "x", "Hi."], "invalid_request", "contradict each other"),
-        (["--add-dir", SECRET, "Hi."], "invalid_request", "agent_api.exec.add_dirs.v1: dirs[0] must be"),
-        (["--image", SECRET, "Hi."], "invalid_request", "backend.codex.images[0] must be"),
-        (["--working-dir", SECRET, "Hi."], "invalid_request", "working_dir must be an existing directory"),
-        (["--working-dir", "\udcff", "Hi."], "invalid_request", "working_dir must be"),
-        (["--timeout", "-1", "Hi."], "invalid_request", "timeout must be"),
-        (["--timeout", "nan", "Hi."], "invalid_request", "timeout must be"),
-        (["--timeout", "inf", "Hi."], "invalid_request", "timeout must be"),
+        (["--sandbox", SECRET, "Hi."], "invalid_request", "--sandbox must be one of"),
+        (["--ask-for-approval", SECRET, "Hi."], "invalid_request", "--ask-for-approval must be one of"),
+        (
+            ["--ask-for-approval", "untrusted", "Hi."],
+            "invalid_request",
+            "--ask-for-approval must be 'never' or absent unless --interactive is given",
+        ),
+        (["--tool-payloads", SECRET, "Hi."], "invalid_request", "--tool-payloads must be one of"),
+        (["--model", " ", "Hi."], "invalid_request", "--model must be"),
+        (["--model=-x", "Hi."], "invalid_request", "--model must be"),
+        (["--resume=--last", "Hi."], "invalid_request", "--resume must be"),
+        (["--resume", "last", "--fork", "x", "Hi."], "invalid_request", "--resume and --fork contradict each other"),
+        (["--add-dir", SECRET, "Hi."], "invalid_request", "--add-dir: number 1 must be"),
+        (["--image", "list.json", "--image", SECRET, "Hi."], "invalid_request", "--image: number 2 must be"),
+        (["--working-dir", SECRET, "Hi."], "invalid_request", "--working-dir must be an existing directory"),
+        (["--working-dir", "\udcff", "Hi."], "invalid_request", "--working-dir must be"),
+        (["--timeout", "-1", "Hi."], "invalid_request", "--timeout must be"),
+        (["--timeout", "nan", "Hi."], "invalid_request", "--timeout must be"),
+        (["--timeout", "inf", "Hi."], "invalid_request", "--timeout must be"),
         (["--idle-timeout", "-1", "Hi."], "invalid_request", "--idle-timeout must be"),
         (["--containment", SECRET, "Hi."], "invalid_request", "--containment must be one of cgroup, pid_namespace,"),
         (["--tool-timeout=-1", "Hi."], "invalid_request", "--tool-timeout must be"),
-        (["--env", f"={SECRET}", "Hi."], "invalid_request", "env: every name must be"),
-        (["--env", "A=\udcff", "Hi."], "invalid_request", "env: every value must be"),
+        (["--env", f"={SECRET}", "Hi."], "invalid_request", "--env: every name must be"),
+        (["--env", "A=\udcff", "Hi."], "invalid_request", "--env: every value must be"),
         (["--mask", "", "Hi."], "invalid_request", "--mask must be"),
         (["--codex", "", "Hi."], "invalid_request", "--codex must be"),
         (["--codex-home", "", "Hi."], "invalid_request", "--codex-home must be"),
         (["--extension", "un.known=1", "Hi."], "unsupported_capability", "'un.known'"),
+        (["--extension", "backend.codex.images=1", "Hi."], "invalid_request", "backend.codex.images must be a list"),
+        (
+            ["--config", f"sandbox_mode={SECRET}", "Hi."],
+            "invalid_request",
+            "--config: sandbox_mode cannot be passed; use --sandbox",
+        ),
+        (
+            ["-c", f"notify=['{SECRET}']", "Hi."],
+            "invalid_request",
+            "--config: notify cannot be passed; set it in the config",
+        ),
+        (["-c", f"{SECRET}=1", "Hi."], "invalid_request", "--config: number 1 cannot be passed"),
+        (["-c", "'projects'={}", "Hi."], "invalid_request", "--config: the key of number 1 must be bare names"),
         (["--extension", "agent_api.exec.add_dirs.v1=1", "--add-dir", ".", "Hi."], "usage", ""),
-        (["--output-schema", "broken.json", "Hi."], "invalid_request", "backend.codex.output_schema must be JSON"),
-        (["--output-schema", "list.json", "Hi."], "invalid_request", "backend.codex.output_schema must be"),
-        (["--output-schema", "not_utf8.json", "Hi."], "invalid_request", "backend.codex.output_schema must be JSON"),
+        (["--output-schema", "broken.json", "Hi."], "invalid_request", "--output-schema must be JSON"),
+        (["--output-schema", "list.json", "Hi."], "invalid_request", "--output-schema must be"),
+        (["--output-schema", "not_utf8.json", "Hi."], "invalid_request", "--output-schema must be JSON"),
         (["--request", "broken.json"], "invalid_request", "the request must be JSON"),
         (["--request", "deep.json"], "invalid_request", "the request must be JSON"),
         (["--request", "list.json"], "invalid_request", "the request must be an object"),
@@ -259,9 +306,10 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
         (["--request", "env.json"], "invalid_request", "env: every value must be"),
         (["--request", "env_null.json", "--env", "A=1"], "invalid_request", "env must be"),
         (["--request", "extensions.json", "--model", "m"], "invalid_request", "extensions must be"),
+        (["--request", "prompt.json", "--sandbox", SECRET], "invalid_request", "--sandbox must be one of"),
         (["--request", "dirs.json", "--add-dir", "."], "invalid_request", "agent_api.exec.add_dirs.v1 must be"),
         (["--request", "images.json", "--image", "list.json"], "invalid_request", "backend.codex.images must be"),
-        (["--request", "twice.json", "--resume", "last"], "invalid_request", "contradict each other"),
+        (["--request", "twice.json", "--resume", "last"], "invalid_request", "--resume and agent_api.session.fork.v1"),
     ],
 )
 def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[str], kind: str, named: str) -> None:

@@ -25,9 +25,10 @@ PAYLOADS = "backend.codex.tool_payloads"
 SCHEMA = "backend.codex.output_schema"
 IMAGES = "backend.codex.images"
 TOOLS = "backend.codex.tools"
+SETTINGS = "backend.codex.settings"
 KEYS = (
     *(NON_INTERACTIVE, APPROVAL_POLICY, SANDBOX_MODE, TRUST, MODEL, ADD_DIRS, RESUME, FORK, PAYLOADS, SCHEMA, IMAGES),
-    TOOLS,
+    *(TOOLS, SETTINGS),
 )
 
 SECRET = "hunter2"

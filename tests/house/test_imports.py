@@ -80,7 +80,9 @@ def test_a_run_loads_a_parser_of_arguments_and_nothing_of_the_other_commands(tmp
     agent.chmod(0o755)
     modules = loaded(command("run", "--codex", str(agent), "x"), REQUIRED)
     assert modules - ours(modules) <= {"argparse", "gettext", "locale", "_locale"}
-    added = {f"{PACKAGE}.cli.{name}" for name in ("run", "options", "backend_options", "inputs")}
+    added = {
+        f"{PACKAGE}.cli.{name}" for name in ("run", "options", "backend_options", "option_names", "inputs", "prompts")
+    }
     assert without_core(ours(modules)) == run | COMMAND | added
 
 

@@ -22,12 +22,15 @@ class StateError(Exception):
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """Have a file, which is made when it is missing, for ourselves, and its descriptor. Raises `StateError`.
+    """Have a file for ourselves, and its descriptor; it and its directories are made (C18).
+
+    Raises `StateError`.
 
     SQLite's own locks are of another kind, which end when any descriptor of the file is closed: this one stays open for
     longer than the database.
     """
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except (OSError, ValueError):
         raise StateError("the state's file cannot be made or written to; give another one") from None

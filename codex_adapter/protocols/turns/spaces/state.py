@@ -43,7 +43,7 @@ class State:
         """Be the only writer; waits up to so many seconds. Raises `SpaceError`."""
         self.refuse_links()
         try:
-            self.root.parent.mkdir(parents=True, exist_ok=True)
+            self.root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for directory in (self.root, self.store, self.locks):
                 make_private(directory)
         except OSError as error:

@@ -19,7 +19,7 @@ from codex_adapter.protocols.turns.harnesses.codex.failures import failure
 from codex_adapter.protocols.turns.harnesses.codex.home import Home, is_session
 from codex_adapter.protocols.turns.harnesses.codex.installed import Installation, Installed
 from codex_adapter.protocols.turns.harnesses.codex.materials import foreign_skills, materials, told_digest
-from codex_adapter.protocols.turns.harnesses.codex.own_home import OwnHome, read_own_home
+from codex_adapter.protocols.turns.harnesses.codex.own_home import SETTINGS_OF_A_TURN, OwnHome, read_own_home
 from codex_adapter.protocols.turns.harnesses.codex.releases import REPLACES_INSTRUCTIONS, check_release, lacking
 from codex_adapter.protocols.turns.spaces import Environment
 from codex_adapter.protocols.turns.spaces.reach import Reach
@@ -116,6 +116,10 @@ class CodexHarness:
         environment = turn.environment
         if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
             raise TurnError("the path of aspHome must have printable characters only, and none of $ ` \" '")
+        if not SETTINGS_OF_A_TURN.issuperset(key.partition(".")[0] for key in self._config.settings):
+            raise TurnError(
+                "among config.settings is one that a turn does not take; leave it out, or put it in a space"
+            )
         attachments = sort_attachments(turn.attachments)
         check_release(installed, turn, attachments)
         _check_session(turn, home, installed)

@@ -13,7 +13,7 @@ from codex_adapter.protocols.turns.harness import TurnError
 from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
 from codex_adapter.protocols.turns.spaces.reach import Reach
 
-__all__ = ["OwnHome", "read_own_home"]
+__all__ = ["SETTINGS_OF_A_TURN", "OwnHome", "read_own_home"]
 
 _OPENAI: Final = "openai"
 _LARGEST: Final = 4 * 1024 * 1024
@@ -35,6 +35,22 @@ _TAKEN: Final = frozenset(
     }
 )
 """The keys of `config.toml` that a turn takes over, besides model and model provider."""
+
+SETTINGS_OF_A_TURN: Final = frozenset(
+    {
+        *("model_reasoning_effort", "plan_mode_reasoning_effort", "model_reasoning_summary", "model_verbosity"),
+        *("model_supports_reasoning_summaries", "model_context_window", "model_max_output_tokens"),
+        *(
+            "model_auto_compact_token_limit",
+            "tool_output_token_limit",
+            "hide_agent_reasoning",
+            "show_raw_agent_reasoning",
+        ),
+        *("personality", "service_tier", "developer_instructions", "compact_prompt"),
+        *("analytics", "feedback", "disable_response_storage"),
+    }
+)
+"""The keys of `CodexConfig.settings` that a turn takes: how its model answers (U9)."""
 
 
 class OwnHome(NamedTuple):

@@ -1,0 +1,50 @@
+"""Read what an agent is to do: an argument with what is piped to it, or all of standard input (C1, C15)."""
+
+from __future__ import annotations
+
+import os
+
+from codex_adapter import BackendError, InvalidRequestError
+from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.inputs import append_piped_input, read_input
+
+__all__ = ["read_prompt", "require_prompt"]
+
+
+async def read_prompt(given: str | None, what: str = "prompt", *, context: bool = True) -> str:
+    """Return the text of an argument, or all of standard input where it is `-` or None.
+
+    With `context`, what is piped to standard input is appended to an argument. Raises `UsageError` where a person at a
+    terminal gives no text, `InvalidRequestError` for what is not a text, and `BackendError` for a shortage.
+    """
+    if given is None and os.isatty(0):
+        raise UsageError(f"a {what} is missing; give it as an argument, or pipe it to standard input")
+    if given is not None and given != "-":
+        try:
+            return await append_piped_input(given) if context else given
+        except OSError:
+            advice = "The system has too little left to read standard input. Raise its limits, or try again later."
+            raise BackendError("io", advice=advice) from None
+    try:
+        return (await read_input("-")).decode()
+    except OSError:
+        raise InvalidRequestError(f"the {what} cannot be read: standard input gives an error") from None
+    except UnicodeDecodeError as error:
+        raise InvalidRequestError(f"{what} must be UTF-8, which it is not at byte {error.start}") from None
+
+
+async def require_prompt(given: str | None, what: str = "prompt", *, context: bool = True) -> str:
+    """Return as `read_prompt` a text with more than white space. Raises `UsageError` for all that is wrong with it."""
+    try:
+        text = await read_prompt(given, what, context=context)
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the {what} must be UTF-8") from None
+    except InvalidRequestError as error:
+        text = str(error)
+        raise UsageError(f"the {text}" if text.startswith(what) else text) from None
+    except BackendError as error:
+        raise UsageError((error.advice or str(error)).rstrip(".")) from None
+    if not text.strip() or "\0" in text:
+        raise UsageError(f"the {what} must be a text that is not empty, without NUL; say what the agent is to do")
+    return text

@@ -1,0 +1,80 @@
+"""Directories that commands make for their own records, and those that must exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.testing import ReadPrompt, WriteFile
+
+from ..protocols.turns.spaces.spaces_stage import make_space
+from .command import Cli, write_confinement
+
+pytestmark = pytest.mark.rule("C18")
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (("serve", "--journal", "a/b/runs"), "a/b/runs"),
+        (("operations", "--workspace", "w", "--state", "a/b/state.db"), "a/b"),
+        (("mailbox", "start", "--workspace", "w", "--mailbox", "a/b/box", "--no-wait", "Do it."), "a/b/box"),
+        (("turn", "--space", "space:path:house", "--asp-home", "a/asp", "--cwd", "w", "Do it."), "a/asp"),
+    ],
+)
+@pytest.mark.fault(
+    "environment", "the directory for a command's own records does not exist", "it is made, for its owner alone"
+)
+def test_a_directory_for_our_own_records_is_made(cli: Cli, words: tuple[str, ...], made: str) -> None:
+    cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt())
+    make_space(cli.directory / "house", "house")
+    (cli.directory / "w").mkdir()
+    write_confinement(cli.directory / ".codex")
+    cli.run(*words)
+    assert mode(cli.directory / made) == 0o700
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("serve", "--journal=~/runs"),
+        ("operations", "--workspace", ".", "--state=~/state.db"),
+        ("mailbox", "start", "--workspace", ".", "--mailbox=~/box", "Do it."),
+        ("turn", "--space", "space:path:house", "--asp-home=~/asp", "Do it."),
+        ("login", "--codex-home=~/codex"),
+    ],
+)
+@pytest.mark.rule("E5")
+def test_no_directory_is_made_by_the_name_of_a_tilde(cli: Cli, words: tuple[str, ...]) -> None:
+    done = cli.run(*words)
+    assert (done.status, done.stdout) == (2, b"")
+    assert "begins with ~, which no shell has replaced; write it in full, or ./~" in done.complaint
+    assert not any(path.name.startswith("~") for path in cli.directory.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("run", "--working-dir", "gone", "Hi."), "--working-dir must be an existing directory"),
+        (("run", "--codex-home", "gone", "Hi."), "CODEX_HOME is no existing directory"),
+        (("operations", "--workspace", "gone"), "--workspace: there is no such directory"),
+        (("operations", "--audit", "--state", "gone/state.db"), "--state: "),
+        (("mailbox", "resume", "--mailbox", "gone"), "there is no mailbox"),
+        (("mailbox", "status", "--mailbox", "gone"), "there is no mailbox"),
+        (("turn", "--space", "space:path:house", "--cwd", "gone", "Hi."), "--cwd: there is no such directory"),
+        (("turn", "--space", "space:path:house", "--codex-home", "gone", "Hi."), "--codex-home, or CODEX_HOME"),
+        (("run", "--last-message", "gone/answer", "Hi."), "--last-message"),
+    ],
+)
+def test_any_other_directory_that_does_not_exist_is_an_error(cli: Cli, words: tuple[str, ...], complaint: str) -> None:
+    cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt(), WriteFile("started"))
+    make_space(cli.directory / "house", "house")
+    done = cli.run(*words)
+    assert done.status != 0
+    assert complaint in done.complaint
+    assert not (cli.directory / "gone").exists()
