@@ -66,7 +66,7 @@ def troubles_section(run: RunTimeline, number: int) -> Markup:
             "li",
             element("a", _LEVELS[note.level], href=f"#r{number}-s{note.seq}"),
             " ",
-            element("span", note.text, dir="auto", class_="words"),
+            _words(note),
             class_=f"note {note.level}",
         )
         for note in troubles
@@ -101,9 +101,9 @@ class _Story:
             case Text(thought=thought, whole=whole):
                 kind, shown = ("thought", _thought(whole)) if thought else ("said", _prose(whole))
                 return self._item(entry.seq, entry.time, kind, shown) if whole.strip() else None
-            case Note(level=level, text=told):
-                words = [element("b", _LEVELS[level]), " ", element("span", told, dir="auto", class_="words")]
-                return self._item(entry.seq, entry.time, f"note {level}", joined(words))
+            case Note(level=level):
+                shown = joined([element("b", _LEVELS[level]), " ", _words(entry)])
+                return self._item(entry.seq, entry.time, f"note {level}", shown)
             case Gap(missing=missing):
                 told = f"{amount(missing, 'record')} missing here"
                 return element("li", element("p", told, class_="what"), class_="gap")
@@ -123,6 +123,12 @@ class _Story:
 
 def _prose(text: str) -> Markup:
     return element("div", text.strip("\n"), class_="prose", dir="auto")
+
+
+def _words(note: Note) -> Markup:
+    """The last text of a note, and how often it was told."""
+    words = element("span", note.last or note.text, dir="auto", class_="words")
+    return words if note.times == 1 else joined([words, _facts([amount(note.times, "time")])])
 
 
 def _thought(text: str) -> Markup:

@@ -92,7 +92,11 @@ class LiveView:
         shown = [
             Text(f"… {label}", style="cyan", no_wrap=True, overflow="ellipsis") for label in running[-_MOST_RUNNING:]
         ]
-        return Group(*([self._plan()] if self._narrator.plan else []), *shown)
+        repeated = [
+            Text(f"! {count}", style="yellow", no_wrap=True, overflow="ellipsis")
+            for count in self._narrator.repeated[-_MOST_RUNNING:]
+        ]
+        return Group(*([self._plan()] if self._narrator.plan else []), *shown, *repeated)
 
     def _plan(self) -> Text:
         return Text("\n".join(f"  {step}" for step in self._narrator.plan), style="magenta")
