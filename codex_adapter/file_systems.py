@@ -27,6 +27,7 @@ __all__ = [
     "advice_on",
     "inquire",
     "longest_work",
+    "mount_points",
     "no_inquiry",
     "unanswered",
     "work_through",
@@ -107,7 +108,8 @@ class _Mounts:
         self._points: list[str] = []
         self._crowded: set[str] = set()
         if len(waiting) >= _ON_ONE_MOUNT:
-            self._points = _mount_points()
+            with suppress(OSError):
+                self._points = [point.rstrip("/") + "/" for point in mount_points()]
             counts = Counter(map(self._of, waiting))
             self._crowded = {mount for mount, count in counts.items() if count >= _ON_ONE_MOUNT}
 
@@ -121,12 +123,10 @@ class _Mounts:
         return max((point for point in self._points if within.startswith(point)), key=len, default="/")
 
 
-def _mount_points() -> list[str]:
-    """Return where file systems are mounted, each with a slash at its end."""
-    with suppress(OSError), Path("/proc/self/mountinfo").open(encoding="utf-8", errors="surrogateescape") as file:
-        points = [line.split(" ")[4] for line in file]
-        return [_unescaped(point).rstrip("/") + "/" for point in points]
-    return []
+def mount_points(process: int | str = "self") -> list[str]:
+    """Return where file systems are mounted for a process, by its id. Raises OSError where that cannot be told."""
+    with Path(f"/proc/{process}/mountinfo").open(encoding="utf-8", errors="surrogateescape") as file:
+        return [_unescaped(line.split(" ")[4]) for line in file]
 
 
 def _unescaped(point: str) -> str:

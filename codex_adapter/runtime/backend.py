@@ -38,6 +38,7 @@ from codex_adapter.runtime.handle import RunHandle, carried
 from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
 from codex_adapter.runtime.login import login_secrets
 from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.mount_targets import mount_targets_removed
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import Run
@@ -181,6 +182,7 @@ class CodexBackend:
         login = await login_secrets(launch)
         mark = new_mark()
         schema = await files.enter_async_context(schema_file(launch.options, mark))
+        await files.enter_async_context(mount_targets_removed(launch.options, launch.env, launch.cwd))
         expectation = _expectation(launch)
         if self._containment is None:
             # Only now: the configuration has been checked.

@@ -93,6 +93,22 @@ async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, stage: Sta
     assert isinstance(outcome.error, RunCancelled)
 
 
+@pytest.mark.rule("K8")
+@pytest.mark.parametrize("how", ["cancel", "kill", "signal"])
+async def test_an_ended_run_leaves_the_workspace_as_it_was(how: str, stage: Stage) -> None:
+    stage.fifo()
+    (stage.workspace / ".aws").mkdir()
+    with stage.model(script(Shell("echo up > fifo; sleep 605"), "never")):
+        async with stage.running(stage.sandboxed("workspace-write")) as run:
+            await stage.told(stage.workspace / "fifo")
+            if how == "signal":
+                stage.signal("INT")
+            else:
+                getattr(run, how)()
+            await stage.outcome(run)
+    assert {path.name for path in stage.workspace.iterdir()} == {".aws", "fifo"}
+
+
 async def test_an_mcp_server_that_is_deaf_is_gone_when_the_run_is_killed(stage: Stage) -> None:
     with stage.model(script(McpCall("srv", "slow", {"seconds": 600}), "never"), config=stage.mcp_server("srv")):
         async with stage.running() as run:
