@@ -10,7 +10,7 @@ from typing import Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.rules_block import StateBlock
-from markdown_it.rules_block.table import table
+from markdown_it.rules_block.table import escapedSplit, table
 from markdown_it.token import Token
 
 from codex_adapter.cli.narration import printable
@@ -66,17 +66,24 @@ def _target(address: str) -> str:
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table unless the text has too many cells: its tables are then text from there on."""
+    """Parse a table that loses no cell, unless the text has too many: its tables are then text from there on."""
     if state.env["cells"] > _MOST_CELLS or not table(state, start, end, True):
         return False
     if silent:
         return True
-    columns = state.getLines(start + 1, start + 2, 0, False).count("|") + 1
     last = start
     while last < end and not state.isEmpty(last):
         last += 1
+    columns = _columns(state, start + 1)
     state.env["cells"] += columns * (last - start)
-    return state.env["cells"] <= _MOST_CELLS and table(state, start, end, False)
+    if state.env["cells"] > _MOST_CELLS or any(_columns(state, line) > columns for line in range(start + 2, last)):
+        return False  # what a row has more than the head would not be shown
+    return table(state, start, end, False)
+
+
+def _columns(state: StateBlock, line: int) -> int:
+    cells = escapedSplit(state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip())
+    return len(cells) - (cells[0] == "") - (len(cells) > 1 and cells[-1] == "")
 
 
 def _is_shallow(tokens: list[Token]) -> bool:
