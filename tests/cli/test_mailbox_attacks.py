@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_read_is_remarked_by_a_single_round_too(desk: D
     hidden.chmod(0)
     done = desk.run("once")
     assert (done.status, done.stderr) == (75, "")
-    [remark] = [record["text"] for record in done.records if record["type"] == "remark"]
+    [*_, remark] = [record["text"] for record in done.records if record["type"] == "remark"]
     assert remark == "\ufffd.txt cannot be read; change its permissions, or save it anew"
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_answer_is_remarked_by_a_single_round_too(desk: Desk) -> None
     os.utime(other, (0, 0))
     done = desk.run("once")
     assert (done.status, done.stderr) == (75, "")
-    [remark] = [record["text"] for record in done.records if record["type"] == "remark"]
+    [*_, remark] = [record["text"] for record in done.records if record["type"] == "remark"]
     assert remark == "answer.md is no answer: those are files, not links, with names in .txt"
     assert other.exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .releases import Release, installed
+from .releases import Release, installed, sandbox_works
 from .stage import Stage
 
 NONE = pytest.param(None, marks=pytest.mark.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES"))
@@ -29,3 +29,12 @@ def stage(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(tempfile, "tempdir", str(ours))
     yield Stage(release, tmp_path)
     assert list(ours.iterdir()) == []
+
+
+@pytest.fixture
+def agent_sandbox(release: Release, request: pytest.FixtureRequest) -> None:
+    """A test whose agent must be able to run commands in the CLI's own sandbox; one of another mode needs none."""
+    spec = getattr(request.node, "callspec", None)
+    mode = spec.params.get("mode") if spec is not None else None
+    if mode != "danger-full-access" and not sandbox_works(release.binary):
+        pytest.skip("the Codex CLI cannot start its own sandbox on this machine, so commands of its agents fail")

@@ -7,8 +7,11 @@ import importlib.util
 import json
 import os
 import platform
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +21,7 @@ from typing_extensions import override
 from codex_adapter.core.release_facts import facts_of
 from codex_adapter.core.releases import Version
 
-__all__ = ["Release", "installed"]
+__all__ = ["Release", "installed", "sandbox_works"]
 
 
 class Release(NamedTuple):
@@ -67,6 +70,28 @@ class Release(NamedTuple):
 def installed() -> list[Release]:
     """Every release that is there, the wheel's first."""
     return [*_wheel(), *_from_npm()]
+
+
+@cache
+def sandbox_works(binary: Path) -> bool:
+    """Return whether this CLI can run a command in its own sandbox on this machine."""
+    with tempfile.TemporaryDirectory() as place:
+        home, temporary = Path(place, "home"), Path(place, "tmp")
+        for directory in (home, temporary):
+            directory.mkdir()
+        env = {**os.environ, "CODEX_HOME": str(home), "TMPDIR": str(temporary)}
+        return any(
+            subprocess.run(
+                [str(binary), *words, "--", "/bin/sh", "-c", "exit 7"],
+                env=env,
+                cwd=place,
+                check=False,
+                capture_output=True,
+                timeout=30,
+            ).returncode
+            == 7
+            for words in (["sandbox"], ["sandbox", "linux"])
+        )
 
 
 def _wheel() -> Iterator[Release]:

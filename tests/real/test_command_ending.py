@@ -31,6 +31,7 @@ def _run(stage: Stage, *options: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("name", "status"), [("INT", 130), pytest.param("TERM", 143, marks=pytest.mark.smoke), ("HUP", 129)]
 )
+@pytest.mark.usefixtures("agent_sandbox")
 def test_a_signal_cancels_the_run_and_its_completion_is_written(
     name: str, status: int, mode: str, stage: Stage
 ) -> None:

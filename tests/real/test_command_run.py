@@ -24,6 +24,7 @@ SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalPropert
 
 @pytest.mark.smoke
 @pytest.mark.rule("W1", "W2", "W3", "E1")
+@pytest.mark.usefixtures("agent_sandbox")
 def test_a_run_gives_its_events_and_its_completion_as_records(stage: Stage) -> None:
     command = Shell("echo x > done; exit 3")
     with stage.model(script(command, answer("Done.", delay=stage.release.pause))):

@@ -36,6 +36,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.smoke
 @pytest.mark.rule("K3", "F4", "F6")
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_a_run_is_cancelled_in_the_middle_of_a_command(mode: str, stage: Stage) -> None:
     fifo = stage.fifo()
     with stage.model(script(Shell(BUSY), "never")):

@@ -59,6 +59,7 @@ async def test_a_model_that_fails_fails_the_turn(trouble: str, stage: Stage) -> 
 
 
 @pytest.mark.smoke
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_work_that_was_done_before_the_failure_is_told(stage: Stage) -> None:
     refusal = msgspec.structs.replace(_refusal(400, "bad request now"), delay=stage.release.pause)
     scenario = script(answer("working", Shell("echo x > done")), fallback=refusal)

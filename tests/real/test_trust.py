@@ -114,6 +114,7 @@ PLACES = [plain, below_a_repository, worktree, link, home]
 @pytest.mark.fault(
     "environment", "the project in the working directory is hostile", "its servers, hooks and settings are not used"
 )
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_a_project_that_nobody_trusts_runs_nothing_and_sets_nothing(
     stage: Stage, project: Project, place: Callable[[Project], Path]
 ) -> None:
@@ -213,6 +214,7 @@ def worktree_with_a_filter(project: Project) -> Path:
     "the project in the working directory has a git filter",
     "no git command of the CLI finds the project",
 )
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_a_filter_of_git_runs_only_where_a_command_asks_for_it(
     stage: Stage, project: Project, place: Callable[[Project], Path], mode: str
 ) -> None:

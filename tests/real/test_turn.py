@@ -26,6 +26,7 @@ COMMAND = "tool_call command_execution running"
 
 @pytest.mark.smoke
 @pytest.mark.rule("D2", "M3", "M4", "M5", "M6")
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_thoughts_commands_a_patch_and_an_answer_come_in_order(stage: Stage) -> None:
     pause = stage.release.pause
     scenario = script(

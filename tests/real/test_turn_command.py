@@ -45,6 +45,7 @@ def checked(done: Told) -> dict[str, Any]:
 
 
 @pytest.mark.smoke
+@pytest.mark.usefixtures("agent_sandbox")
 def test_a_conversation_goes_on_from_one_command_to_the_next(stage: Stage) -> None:
     stage.release.needs(0, 77, what="skills")
     pause = stage.release.pause

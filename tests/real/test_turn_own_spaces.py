@@ -57,6 +57,7 @@ def commands(stage: Stage) -> dict[str, str]:
 @pytest.mark.smoke
 @pytest.mark.parametrize("change", ["hook", "permissions", "space"])
 @pytest.mark.parametrize("resumed", [True, False])
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_power_that_an_agent_gives_itself_is_refused(stage: Stage, change: str, resumed: bool) -> None:
     if change == "hook":
         stage.release.needs(0, 125, what="hooks")

@@ -159,6 +159,7 @@ def has_everything(release: Release) -> None:
 
 @pytest.mark.smoke
 @pytest.mark.rule("U10")
+@pytest.mark.usefixtures("agent_sandbox")
 async def test_an_environment_is_used_and_gone_from_the_next_turn(stage: Stage, conversation: Conversation) -> None:
     replaces_instructions(stage.release)
     read = Shell("cat $CODEX_HOME/skills/greeting/SKILL.md")

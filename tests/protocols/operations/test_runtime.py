@@ -192,6 +192,8 @@ def test_a_failure_of_the_machine_halts_the_batch(bench: Workbench) -> None:
     ]
     lines = [json.dumps({"protocolVersion": "1.0", "operations": operations}) for operations in messages]
     done = subprocess.run(words, input="\n".join(lines), capture_output=True, text=True, timeout=SOON, check=False)
+    if done.stderr.startswith(("unshare:", "mount:")):
+        pytest.skip("this machine lets the tests mount nothing")
     assert (done.returncode, done.stderr) == (0, "")
     halted, went_on = map(json.loads, done.stdout.splitlines())
     message, error = halted["events"]
