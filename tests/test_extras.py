@@ -15,7 +15,9 @@ pytestmark = pytest.mark.rule("P9")
 def test_the_packages_of_an_extra_are_named_those_of_its_own_extras_too() -> None:
     words = shlex.split(how_to_install("mailbox").removeprefix("Install them: "))
     assert words[:2] == ["pip", "install"]
-    assert [word.partition(">")[0] for word in words[2:]] == ["inotify-simple", "pyperclip", "rich"]
+    assert [word.partition(">")[0] for word in words[2:]] == [
+        *("inotify-simple", "markdown-it-py", "pyperclip", "rich")
+    ]
 
 
 def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

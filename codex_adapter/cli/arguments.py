@@ -131,7 +131,7 @@ def whole_number(text: str) -> int:
 
 
 def place(text: str) -> str:
-    """Return a path where something may be made, which would otherwise be in a directory called `~` (C18)."""
+    """Return a path where something may be made, which would otherwise be in a directory called `~` (C22)."""
     if text.startswith("~"):
         raise argparse.ArgumentTypeError("begins with ~, which no shell has replaced; write it in full, or ./~")
     return text

@@ -79,6 +79,9 @@ class Note:
     time: float | None
     level: Level
     text: str
+    times: int = 1
+    """How often it was told; `last` is its text the last time where it was repeated."""
+    last: str = ""
 
 
 @dataclass(slots=True)

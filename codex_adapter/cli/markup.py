@@ -10,7 +10,7 @@ from codex_adapter.cli.narration import printable
 
 __all__ = ["Content", "Markup", "element", "joined", "text"]
 
-_VOID: Final = frozenset({"meta", "br"})
+_VOID: Final = frozenset({"meta", "br", "hr"})
 
 
 class Markup(str):

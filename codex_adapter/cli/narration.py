@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
+from codex_adapter.cli.folding import Folding
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
 __all__ = ["Line", "Narrator", "Tone", "bare_command", "call_label", "first_line", "last_lines", "printable"]
@@ -66,6 +67,7 @@ class Narrator:
         self._began = clock()
         self._texts: dict[str | None, list[str]] = {}
         self._tools: dict[str | None, _Open] = {}
+        self._folding = Folding()
         self.plan: list[str] = []
 
     @property
@@ -73,8 +75,16 @@ class Narrator:
         """The tool calls that are open, with their seconds so far."""
         return [_with(tool.label, self._since(tool.since, digits=0)) for tool in self._tools.values()]
 
+    @property
+    def repeated(self) -> list[str]:
+        """How often each of the last warnings and notices was repeated since it was shown."""
+        return self._folding.pending
+
     def tell(self, event: Event) -> list[Line]:
-        """The lines for one event; none for what is of no interest to a person."""
+        """The lines for one event; none for what is of no interest to a person, or repeats a warning."""
+        return self._folding.fold(self._tell(event))
+
+    def _tell(self, event: Event) -> list[Line]:
         match event.data:
             case TextPart() as part:
                 return self._text(part, event.text or "")
@@ -96,7 +106,8 @@ class Narrator:
 
     def end(self, outcome: Completion | AdapterError | None) -> list[Line]:
         """The last lines of the run; None where it is not known how it ended, or whether it has."""
-        lines = [Line("answer", printable(text)) for text in map("".join, self._texts.values()) if text]
+        texts = [Line("answer", printable(text)) for text in map("".join, self._texts.values()) if text]
+        lines = [*self._folding.fold(texts), *self._folding.end()]
         took = self._since(self._began)
         if outcome is None:
             lines += [Line("started", f"not ended: {label}") for label in self.running]

@@ -63,7 +63,8 @@ class OperationsNarrator:
         run, self._run = self._run, Narrator()
         ending = decode_record(msgspec.json.encode({"type": "completion", "seq": 0, **completion}))
         if isinstance(ending, CompletedRecord):
-            return [line for line in run.end(ending.completion) if not ending.completion.ok or line.tone == "notice"]
+            lines = run.end(ending.completion)
+            return [line for line in lines if not ending.completion.ok or line.tone in ("notice", "warning")]
         assert isinstance(ending, FailedRecord)  # noqa: S101 - a completion is one of the two
         error = ending.error
         return run.end(BackendError("other", error.message, hint=error.hint, advice=error.advice))

@@ -7,7 +7,7 @@ from typing import Final
 
 from codex_adapter.cli.markup import Content, Markup, element
 from codex_adapter.cli.page_document import document
-from codex_adapter.cli.page_story import story_section, troubles_section
+from codex_adapter.cli.page_story import MessageMarkup, story_section, troubles_section
 from codex_adapter.cli.page_timeline import timeline_section
 from codex_adapter.cli.timeline import RunTimeline
 from codex_adapter.cli.wording import amount, date_of, duration, tokens, verdict
@@ -27,12 +27,22 @@ _COUNTS: Final = {
 
 def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
     """The page, as a file; `remarks` are sentences on what could not be read."""
-    articles = [_article(run, number, len(runs)) for number, run in enumerate(runs, 1)]
+    markdown = _message_markup()
+    articles = [_article(run, number, len(runs), markdown) for number, run in enumerate(runs, 1)]
     title = verdict(runs[0].ending).headline if len(runs) == 1 else amount(len(runs), "run")
     return document(title, articles, remarks)
 
 
-def _article(run: RunTimeline, number: int, of: int) -> Markup:
+def _message_markup() -> MessageMarkup:
+    """Return what turns messages into markup, where the packages for it are installed."""
+    try:
+        from codex_adapter.cli.page_markdown import MarkdownPage  # noqa: PLC0415 - its parser is optional
+    except ImportError:
+        return lambda _: None
+    return MarkdownPage()
+
+
+def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) -> Markup:
     told = verdict(run.ending)
     when = [] if run.span.began is None else [date_of(run.span.began)]
     which = [f"Run {number} of {of}"] if of > 1 else ["Codex run"]
@@ -44,7 +54,8 @@ def _article(run: RunTimeline, number: int, of: int) -> Markup:
         element("dl", *_facts(run)),
     )
     sections = (timeline_section(run, number) if run.turns else Markup(), _plan(run), troubles_section(run, number))
-    return element("article", header, *sections, story_section(run, number), _tokens(run), aria_labelledby=f"r{number}")
+    story = story_section(run, number, markdown)
+    return element("article", header, *sections, story, _tokens(run, number), aria_labelledby=f"r{number}")
 
 
 def _facts(run: RunTimeline) -> Iterator[Markup]:
@@ -101,7 +112,7 @@ def _plan(run: RunTimeline) -> Markup:
     return element("section", element("h2", "Plan"), told, bar, element("ol", *steps, role="list"), class_="plan")
 
 
-def _tokens(run: RunTimeline) -> Markup:
+def _tokens(run: RunTimeline, number: int) -> Markup:
     rows = [(f"Turn {place}", turn.usage) for place, turn in enumerate(run.turns, 1) if turn.usage]
     if isinstance(run.ending, CompletedRecord) and run.ending.completion.run_usage:
         rows.append(("This run alone", run.ending.completion.run_usage))
@@ -119,8 +130,15 @@ def _tokens(run: RunTimeline) -> Markup:
         for label, usage in rows
     ]
     told = "As the CLI counts them: since its release 0.80 for the whole session up to the end of the turn."
-    table = element("table", element("caption", told), element("thead", head), element("tbody", *body))
-    return element("section", element("h2", "Tokens"), element("div", table, class_="wide"), class_="tokens")
+    table = element("table", element("thead", head), element("tbody", *body))
+    title = f"r{number}-tokens"
+    return element(
+        "section",
+        element("h2", "Tokens", id=title),
+        element("p", told, class_="scale"),
+        element("div", table, class_="wide", role="region", tabindex="0", aria_labelledby=title),
+        class_="tokens",
+    )
 
 
 def _column(name: str) -> Markup:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -15,7 +15,10 @@ from codex_adapter.cli.timeline import RunTimeline
 from codex_adapter.cli.wording import amount, duration, offset, size, tokens
 from codex_adapter.events import PayloadText, ToolBytes, ToolInput, ToolOutput
 
-__all__ = ["story_section", "troubles_section"]
+__all__ = ["MessageMarkup", "story_section", "troubles_section"]
+
+MessageMarkup: TypeAlias = Callable[[str], Markup | None]
+"""Turns a message of the agent into markup; None for one that is to be shown as it is."""
 
 _LEVELS: Final = {"error": "Error", "warning": "Warning", "notice": "Note"}
 _FIELDS: Final = {
@@ -38,9 +41,9 @@ _MOST_OPENED: Final = 6
 """Up to so many failed tool calls are shown with what they put out; more would bury the rest."""
 
 
-def story_section(run: RunTimeline, number: int) -> Markup:
+def story_section(run: RunTimeline, number: int, markdown: MessageMarkup) -> Markup:
     """The section with all turns, and with what came outside of them."""
-    story = _Story(run, number)
+    story = _Story(run, number, markdown)
     pieces: list[tuple[int, int, Turn | Entry]] = [(place_of(entry), 0, entry) for entry in run.before]
     pieces += [(turn.span.first, place, turn) for place, turn in enumerate(run.turns, 1)]
     blocks: list[Markup] = []
@@ -57,7 +60,6 @@ def story_section(run: RunTimeline, number: int) -> Markup:
 
 def troubles_section(run: RunTimeline, number: int) -> Markup:
     """The section that gathers errors and warnings, each with a link to its place; nothing where there are none."""
-    story = _Story(run, number)
     troubles = [entry for entry in run.entries if isinstance(entry, Note) and entry.level != "notice"]
     if not troubles:
         return Markup()
@@ -66,18 +68,19 @@ def troubles_section(run: RunTimeline, number: int) -> Markup:
             "li",
             element("a", _LEVELS[note.level], href=f"#r{number}-s{note.seq}"),
             " ",
-            element("span", note.text, dir="auto", class_="words"),
+            _words(note),
             class_=f"note {note.level}",
         )
         for note in troubles
     ]
-    return element("section", element("h2", "Errors and warnings"), story.listed(items), class_="troubles")
+    return element("section", element("h2", "Errors and warnings"), _listed(items), class_="troubles")
 
 
 class _Story:
-    def __init__(self, run: RunTimeline, number: int) -> None:
+    def __init__(self, run: RunTimeline, number: int, markdown: MessageMarkup) -> None:
         self._run = run
         self._number = number
+        self._markdown = markdown
         self._open_failed = sum(call.outcome == "failed" for call in run.calls) <= _MOST_OPENED
 
     def turn(self, turn: Turn, place: int) -> Markup:
@@ -88,10 +91,7 @@ class _Story:
 
     def entries(self, entries: Sequence[Entry]) -> list[Markup]:
         shown = [shown for entry in entries if (shown := self._entry(entry))]
-        return [self.listed(shown)] if shown else []
-
-    def listed(self, items: Sequence[Markup]) -> Markup:
-        return element("ol", *items, role="list")
+        return [_listed(shown)] if shown else []
 
     def _entry(self, entry: Entry) -> Markup | None:
         match entry:
@@ -99,14 +99,21 @@ class _Story:
                 shown = _call(entry, opened=self._open_failed and outcome == "failed")
                 return self._item(span.first, span.began, f"call {outcome}", shown)
             case Text(thought=thought, whole=whole):
-                kind, shown = ("thought", _thought(whole)) if thought else ("said", _prose(whole))
+                prose = self._prose(whole)
+                kind, shown = ("thought", _thought(whole, prose)) if thought else ("said", prose)
                 return self._item(entry.seq, entry.time, kind, shown) if whole.strip() else None
-            case Note(level=level, text=told):
-                words = [element("b", _LEVELS[level]), " ", element("span", told, dir="auto", class_="words")]
-                return self._item(entry.seq, entry.time, f"note {level}", joined(words))
+            case Note(level=level):
+                shown = joined([element("b", _LEVELS[level]), " ", _words(entry)])
+                return self._item(entry.seq, entry.time, f"note {level}", shown)
             case Gap(missing=missing):
                 told = f"{amount(missing, 'record')} missing here"
                 return element("li", element("p", told, class_="what"), class_="gap")
+
+    def _prose(self, text: str) -> Markup:
+        markup = self._markdown(text)
+        if markup is not None:
+            return element("div", markup, class_="prose markdown", dir="auto")
+        return element("div", text.strip("\n"), class_="prose", dir="auto")
 
     def _item(self, seq: int, time: float | None, kind: str, shown: Markup) -> Markup:
         began = self._run.span.began
@@ -121,14 +128,20 @@ class _Story:
         )
 
 
-def _prose(text: str) -> Markup:
-    return element("div", text.strip("\n"), class_="prose", dir="auto")
+def _listed(items: Sequence[Markup]) -> Markup:
+    return element("ol", *items, role="list")
 
 
-def _thought(text: str) -> Markup:
+def _words(note: Note) -> Markup:
+    """The last text of a note, and how often it was told."""
+    words = element("span", note.last or note.text, dir="auto", class_="words")
+    return words if note.times == 1 else joined([words, _facts([amount(note.times, "time")])])
+
+
+def _thought(text: str, prose: Markup) -> Markup:
     beginning = text.strip().partition("\n")[0].replace("**", "")[:_BEGINNING]
     summary = element("summary", "Thought ", element("span", beginning, class_="beginning", dir="auto"))
-    return element("details", summary, _prose(text))
+    return element("details", summary, prose)
 
 
 def _call(call: Call, *, opened: bool) -> Markup:

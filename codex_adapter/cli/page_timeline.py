@@ -63,10 +63,11 @@ def timeline_section(run: RunTimeline, number: int) -> Markup:
         element("th", "Took", class_="took", scope="col"),
         element("th", "Outcome", class_="ended", scope="col"),
     )
-    table = element("table", element("caption", told), element("thead", head), *_bodies(run, scale, number))
+    table = element("table", element("thead", head), *_bodies(run, scale, number))
     return element(
         "section",
         element("h2", "Timeline", id=f"r{number}-timeline"),
+        element("p", told, class_="scale"),
         element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=f"r{number}-timeline"),
         class_="timeline",
     )

@@ -28,6 +28,8 @@ _STYLES: Final[dict[Tone, tuple[str, str]]] = {
 """The sign before each line and its style; tool calls that have started, and the plan, stand in the live part."""
 _STATIC_STYLES: Final[dict[Tone, tuple[str, str]]] = {"started": ("… ", "cyan"), "plan": ("  ", "magenta")}
 """The same where nothing is live."""
+_MARKDOWN: Final[frozenset[Tone]] = frozenset({"answer", "thought"})
+"""What the agent writes as Markdown."""
 _MOST_RUNNING: Final = 5
 
 
@@ -47,8 +49,8 @@ class StyledLines:
         console = Console(file=paper, force_terminal=True, markup=False, emoji=False, highlight=False)
         fit(console, self._fd)
         for line in lines:
-            sign, style = {**_STYLES, **_STATIC_STYLES}[line.tone]
-            console.print(Text(sign + line.text, style=style), soft_wrap=self._unbroken)
+            shown = _shown(line, *{**_STYLES, **_STATIC_STYLES}[line.tone])
+            console.print(shown, soft_wrap=self._unbroken and isinstance(shown, Text))
         return paper.getvalue().encode()
 
 
@@ -85,14 +87,26 @@ class LiveView:
     def _print(self, line: Line) -> None:
         sign, style = _STYLES.get(line.tone, ("", None))
         if style is not None:
-            self._paper.print(Text(sign + line.text, style=style))
+            self._paper.print(_shown(line, sign, style))
 
     def _now(self) -> RenderableType:
         running = self._narrator.running
         shown = [
             Text(f"… {label}", style="cyan", no_wrap=True, overflow="ellipsis") for label in running[-_MOST_RUNNING:]
         ]
-        return Group(*([self._plan()] if self._narrator.plan else []), *shown)
+        repeated = [
+            Text(f"! {count}", style="yellow", no_wrap=True, overflow="ellipsis")
+            for count in self._narrator.repeated[-_MOST_RUNNING:]
+        ]
+        return Group(*([self._plan()] if self._narrator.plan else []), *shown, *repeated)
 
     def _plan(self) -> Text:
         return Text("\n".join(f"  {step}" for step in self._narrator.plan), style="magenta")
+
+
+def _shown(line: Line, sign: str, style: str) -> RenderableType:
+    if line.tone not in _MARKDOWN:
+        return Text(sign + line.text, style=style)
+    from codex_adapter.cli.pretty_markdown import message  # noqa: PLC0415 - slow to load, and some runs have no message
+
+    return message(line.text, style)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from codex_adapter.cli.happenings import Call, Entry, Gap, Level, Note, Outcome, Span, Text, Turn, place_of
 from codex_adapter.cli.moments import Moment
+from codex_adapter.cli.repeats import Repeats
 from codex_adapter.events import (
     Dropped,
     ErrorSource,
@@ -40,6 +41,7 @@ class RunTimeline:
         self._in_team = False
         self._calls: dict[str, Call] = {}
         self._texts: dict[str | None, Text] = {}
+        self._repeats: Repeats[Note] = Repeats()
 
     @property
     def entries(self) -> list[Entry]:
@@ -66,7 +68,7 @@ class RunTimeline:
         self.span.last = record.seq
         self.span.ended = time if time is not None else self.span.ended
         if moment.missing:
-            self._entries().append(Gap(record.seq, time, moment.missing))
+            self._append(Gap(record.seq, time, moment.missing))
         if isinstance(record, Event):
             self._event(record, time)
         else:
@@ -74,6 +76,11 @@ class RunTimeline:
 
     def _entries(self) -> list[Entry]:
         return self.before if self._turn is None else self._turn.entries
+
+    def _append(self, entry: Entry, turn: Turn | None = None) -> None:
+        """Add what is no repeated note, after which a warning is news again."""
+        self._repeats.interrupt()
+        (self._entries() if turn is None else turn.entries).append(entry)
 
     def _event(self, event: Event, time: float | None) -> None:
         match event.data:
@@ -130,7 +137,7 @@ class RunTimeline:
         known = self._texts.get(part.item_id)
         if known is None:
             known = self._texts[part.item_id] = Text(seq, time, part.item_type == "reasoning")
-            (self._turn or self._open(seq, time)).entries.append(known)
+            self._append(known, self._turn or self._open(seq, time))
         if part.phase != "delta" and part.part == 1:
             known.pieces.clear()
         known.pieces.append(text)
@@ -143,7 +150,7 @@ class RunTimeline:
         call = None if tool.backend_item_id is None else self._calls.get(tool.backend_item_id)
         if call is None or call.outcome in ("completed", "failed"):
             call = Call(facet, facet, Span(seq, time), started=not ends)
-            (self._turn or self._open(seq, time)).entries.append(call)
+            self._append(call, self._turn or self._open(seq, time))
             if tool.backend_item_id is not None:
                 self._calls[tool.backend_item_id] = call
         self._in_team = self._in_team or tool.kind == "collab_tool_call"
@@ -153,7 +160,16 @@ class RunTimeline:
             call.outcome = _outcome(facet)
 
     def _note(self, level: Level, text: str, seq: int, time: float | None) -> None:
-        self._entries().append(Note(seq, time, level, text))
+        if level == "error":
+            self._append(Note(seq, time, level, text))
+            return
+        known = self._repeats.find(text)
+        if known is None:
+            note = Note(seq, time, level, text)
+            self._entries().append(note)
+            self._repeats.add(text, note)
+        else:
+            known.times, known.last = known.times + 1, text
 
     def _end(self, record: CompletedRecord | FailedRecord, time: float | None) -> None:
         self.ending = record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from codex_adapter.cli.folding import Folding
 from codex_adapter.cli.narration import Line, bare_command, first_line, last_lines, printable
 from codex_adapter.protocols.turns.wire import (
     AgentEvent,
@@ -25,10 +26,14 @@ class TurnWords:
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}
         self._growing = ""
+        self._folding = Folding()
 
     def tell(self, event: AgentEvent) -> list[Line]:
         """The lines for one event; none for what a person knows, or has no use for."""
-        return list(self._tell(event))
+        lines = list(self._tell(event))
+        if not isinstance(event, CompleteEvent):
+            return self._folding.fold(lines)
+        return [*self._folding.fold(lines[:-1]), *self._folding.end(), *lines[-1:]]
 
     def _tell(self, event: AgentEvent) -> Iterator[Line]:
         match event:

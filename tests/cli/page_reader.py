@@ -9,7 +9,7 @@ from typing_extensions import override
 
 __all__ = ["PageReader", "read_page"]
 
-_VOID: Final = frozenset({"meta", "br"})
+_VOID: Final = frozenset({"meta", "br", "hr"})
 
 
 class PageReader(HTMLParser):
@@ -29,6 +29,8 @@ class PageReader(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in _VOID:
             self.open.append(tag)
+        elif tag == "br":
+            self.texts.append("\n")
 
     @override
     def handle_endtag(self, tag: str) -> None:

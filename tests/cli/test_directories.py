@@ -11,7 +11,7 @@ from codex_adapter.testing import ReadPrompt, WriteFile
 from ..protocols.turns.spaces.spaces_stage import make_space
 from .command import Cli, write_confinement
 
-pytestmark = pytest.mark.rule("C18")
+pytestmark = pytest.mark.rule("C22")
 
 
 def mode(path: Path) -> int:

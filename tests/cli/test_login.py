@@ -28,7 +28,7 @@ def test_it_becomes_the_login_of_the_cli_with_its_arguments_streams_and_status(c
     assert done.stdout == f"login --with-api-key x home={home}\nkey\n".encode()
 
 
-@pytest.mark.rule("C18")
+@pytest.mark.rule("C22")
 def test_a_new_home_is_made_for_its_owner_alone(cli: Cli, codex: Path) -> None:
     cli.env["CODEX_HOME"] = "by/variable"
     assert cli.run("login", "--codex", str(codex)).status == 7

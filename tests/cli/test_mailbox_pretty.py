@@ -121,7 +121,7 @@ def test_each_outbox_is_copied_to_the_clipboard(desk: Desk) -> None:
         (
             without("pyperclip"),
             "outboxes are not copied to the clipboard: packages are missing. "
-            "Install them: pip install 'inotify-simple>=2.0' 'pyperclip>=1.9' 'rich>=13.7'",
+            "Install them: pip install 'inotify-simple>=2.0' 'markdown-it-py>=3.0' 'pyperclip>=1.9' 'rich>=13.7'",
         ),
     ],
 )

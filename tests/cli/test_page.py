@@ -39,14 +39,14 @@ pytestmark = pytest.mark.rule("C10")
 NAME = re.compile(r"[a-z0-9-]+")
 ELEMENTS = set(
     NAME.findall("""
-    html head meta title style body main article header section footer h1 h2 h3 p dl div dt dd ol li span b a code
-    details summary table caption thead tbody tr th td svg rect line text
+    html head meta title style body main article header section footer h1 h2 h3 h4 h5 h6 p dl div dt dd ol ul li span b
+    a code details summary table thead tbody tr th td svg rect line text blockquote pre em strong s br hr
     """)
 )
 ATTRIBUTES = set(
     NAME.findall("""
     lang charset http-equiv content name id class href dir role tabindex scope open aria-label aria-labelledby
-    aria-hidden x x1 x2 y y1 y2 width height
+    aria-hidden x x1 x2 y y1 y2 width height rel start
     """)
 )
 HOSTILE = (
@@ -89,7 +89,10 @@ def assert_harmless(reader: PageReader) -> None:
     assert {name for _, attributes in reader.elements for name in attributes} <= ATTRIBUTES
     ids = [value for value in reader.values("id") if value]
     assert len(ids) == len(set(ids))
-    assert {f"#{id_}" for id_ in ids} >= set(reader.values("href"))
+    addresses = [told for _, told in reader.elements if not (told.get("href") or "#").startswith("#")]
+    assert all(re.match(r"https?://[!-~]+\Z", told["href"] or "", re.IGNORECASE) for told in addresses)
+    assert {told["rel"] for told in addresses} <= {"noreferrer nofollow"}
+    assert {f"#{id_}" for id_ in ids} >= set(reader.values("href")) - {told["href"] for told in addresses}
     assert set(ids) >= set(reader.values("aria-labelledby"))
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", reader.text)
 

@@ -53,7 +53,7 @@ LAYERS = {
     "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
     "cli": Layer(
         RUNTIME | {PUBLIC, "extras", "recording", "records", "testing", "workspace", "protocols", "cli"},
-        DATA | {"trio", "rich", "pyperclip"},
+        DATA | {"trio", "rich", "markdown_it", "pyperclip"},
     ),
 }
 NOTHING = Layer(frozenset(), frozenset())

@@ -22,7 +22,7 @@ class StateError(Exception):
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """Have a file for ourselves, and its descriptor; it and its directories are made (C18).
+    """Have a file for ourselves, and its descriptor; it and its directories are made (C22).
 
     Raises `StateError`.
 
