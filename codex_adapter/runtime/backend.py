@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import re
@@ -16,14 +15,12 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter.core.command import merge_environment
-from codex_adapter.core.credentials import secret_values
 from codex_adapter.core.extensions import CAPABILITIES
 from codex_adapter.core.masking import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.core.releases import Version
-from codex_adapter.core.settings import SETTINGS_KEY, setting_texts
 from codex_adapter.core.validation import check_type, effective_idle_timeout, effective_timeout
-from codex_adapter.core.values import is_seconds, printable
+from codex_adapter.core.values import is_seconds
 from codex_adapter.errors import (
     InvalidAgentKindError,
     InvalidRequestError,
@@ -39,12 +36,12 @@ from codex_adapter.runtime.containment import Containment
 from codex_adapter.runtime.event_loop import require_trio
 from codex_adapter.runtime.handle import RunHandle, RunSetup, carried
 from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
-from codex_adapter.runtime.login import login_secrets
 from codex_adapter.runtime.marks import new_mark
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import Run
+from codex_adapter.runtime.run_secrets import run_secrets
 from codex_adapter.runtime.schema_file import schema_file
 from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.runtime.session_file import usage_before
@@ -54,7 +51,6 @@ __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open
 _TELLING: Final = 1.0
 """Seconds: a shorter time limit passes on a healthy file system as well."""
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_log = logging.getLogger("codex_adapter")
 
 
 def open_run(request: RunRequest, *, config: CodexConfig | None = None) -> AbstractAsyncContextManager[RunHandle]:
@@ -167,11 +163,7 @@ class CodexBackend:
         """As `Backend.check`: all of the request, and the binary (Q1 to Q7, S6); its release is not asked for."""
         require_trio()
         launch = await check_launch(request, self._config)
-        secrets = (
-            *_secrets(launch, self._config, log=False),
-            *_settings_secrets(launch, request, self._config),
-            *await login_secrets(launch),
-        )
+        secrets = await run_secrets(launch, request, self._config, log=False)
         # Made when it is first used: without a journal it never is.
         masker = cache(lambda: Masker(secrets))
         return _setup(launch, lambda text, limit: masker().mask_and_cut(text, limit))
@@ -201,7 +193,7 @@ class CodexBackend:
         begun = trio.current_time()
         launch = await prepare_launch(request, config, versions=self._versions, ask_release=self._ask_release)
         before = await usage_before(launch)
-        login = await login_secrets(launch)
+        secrets = await run_secrets(launch, request, config)
         mark = new_mark()
         schema = await files.enter_async_context(schema_file(launch.options, mark))
         await files.enter_async_context(mount_targets_removed(launch.options, launch.env, launch.cwd))
@@ -214,7 +206,7 @@ class CodexBackend:
         )
         pipeline = Pipeline(
             full_payloads=launch.options.tool_payloads == "full",
-            secrets=(*_secrets(launch, config), *_settings_secrets(launch, request, config), *login),
+            secrets=secrets,
             max_line_bytes=config.max_line_bytes,
             usage_before=before,
         )
@@ -236,27 +228,6 @@ class CodexBackend:
 def _setup(launch: Launch, mask: Callable[[str, int], str]) -> RunSetup:
     release = None if launch.version is None else str(launch.version)
     return RunSetup(launch.cwd, launch.options.model, release, mask)
-
-
-def _secrets(launch: Launch, config: CodexConfig, *, log: bool = True) -> tuple[str, ...]:
-    """The values to mask; what is refused as one is told by its variable's name, unless nobody asked for it (X6)."""
-    found = secret_values(launch.env, config.mask, directory=launch.cwd)
-    for name, why, named in found.refused if log else ():
-        level = logging.WARNING if named else logging.DEBUG
-        _log.log(level, "the value of %s is not masked: %s", printable(name), why)
-    of_others = secret_values(config.mask_env, directory=launch.cwd)
-    return tuple(dict.fromkeys((*found.values, *of_others.values)))
-
-
-def _settings_secrets(launch: Launch, request: RunRequest, config: CodexConfig) -> tuple[str, ...]:
-    """The credentials among the settings that the run was passed (X5)."""
-    found: list[str] = []
-    for settings in (config.settings, request.extensions.get(SETTINGS_KEY, {})):
-        for name, text in setting_texts(settings):
-            # a header has the scheme in front of its token
-            for value in (text, text.rpartition(" ")[2]):
-                found += secret_values({name: value}, directory=launch.cwd).values
-    return tuple(found)
 
 
 def _expectation(launch: Launch) -> SessionExpectation | None:
