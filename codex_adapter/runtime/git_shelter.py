@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from codex_adapter.core.releases import Version
 from codex_adapter.core.values import toml_string
 
 __all__ = ["shelter_git"]
@@ -16,21 +17,23 @@ __all__ = ["shelter_git"]
 _NAME: Final = "GIT_DIR"
 _OF_THE_MACHINE: Final = "/etc/codex"
 _NO_SNAPSHOT: Final = "features.shell_snapshot=false"
-"""From 0.107 to 0.155 at least, the CLI's snapshot of a shell brings excluded variables back."""
+_FIXED: Final = Version(0, 158, 0)
+"""Before it, the CLI's snapshot of a shell brings excluded variables back."""
 
 
-def shelter_git(env: dict[str, str], codex_home: str) -> tuple[str, ...]:
+def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -> tuple[str, ...]:
     """Have git find no repository in `env`, and return the settings that keep this from commands in the sandbox.
 
-    A `GIT_DIR` of the run reaches commands as it is. Without one they are given none, besides the variables that the
-    user excludes: one list replaces the other. Blocks on files.
+    A `GIT_DIR` of the run reaches commands as it is. Without one they get none, and none of the variables that the user
+    excludes: one list replaces the other. `release` is the CLI's, where it is known. Blocks on files.
     """
     own = env.get(_NAME)
     env[_NAME] = os.devnull
     if own is not None:
         return (f"shell_environment_policy.set.{_NAME}={toml_string(own)}",)
     excluded = ",".join(map(toml_string, (*_excluded(codex_home), _NAME)))
-    return (f"shell_environment_policy.exclude=[{excluded}]", _NO_SNAPSHOT)
+    settings = (f"shell_environment_policy.exclude=[{excluded}]",)
+    return settings if release is not None and release[:3] >= _FIXED[:3] else (*settings, _NO_SNAPSHOT)
 
 
 def _excluded(codex_home: str) -> list[str]:

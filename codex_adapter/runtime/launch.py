@@ -22,6 +22,7 @@ from codex_adapter.request import CodexConfig, RunRequest
 from codex_adapter.runtime.binary import Binary, Versions, find_binary
 from codex_adapter.runtime.configured_servers import configured_servers
 from codex_adapter.runtime.git_shelter import shelter_git
+from codex_adapter.runtime.packages import packaged_release
 
 __all__ = ["Launch", "check_launch", "prepare_launch"]
 
@@ -151,7 +152,8 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
     if not options.trust_project:
         codex_home = home or os.path.join(cwd, env.get("HOME", ""), ".codex")  # noqa: PTH118 - as above
         inquiry.at("CODEX_HOME directory", codex_home)
-        options = msgspec.structs.replace(options, settings=(*options.settings, *shelter_git(env, codex_home)))
+        sheltered = shelter_git(env, codex_home, packaged_release(binary.path, inquiry.at))
+        options = msgspec.structs.replace(options, settings=(*options.settings, *sheltered))
     return Launch(
         binary=binary,
         options=options,

@@ -32,7 +32,8 @@ def passed(tmp_path: Path) -> list[str]:
     """The settings that the agent was passed, but for the adapter's own."""
     argv = read_facts(tmp_path / "facts").argv
     values = [argv[place + 1] for place, word in enumerate(argv) if word == "--config"]
-    return [value for value in values if not value.startswith(("projects=", "shell_environment_policy."))]
+    own = ("projects=", "shell_environment_policy.exclude=", "features.shell_snapshot=")
+    return [value for value in values if not value.startswith(own)]
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,38 @@ async def test_git_of_the_cli_finds_no_repository_and_git_of_its_commands_does(
 
 
 @pytest.mark.rule("S11")
+@pytest.mark.parametrize(
+    ("place", "package", "off"),
+    [
+        ("@openai/codex", '{"name": "@openai/codex", "version": "0.157.0"}', True),
+        ("@openai/codex", '{"name": "@openai/codex", "version": "0.158.0-linux-x64"}', False),
+        ("@openai/codex-linux-x64", '{"name": "@openai/codex", "version": "0.169.0-linux-x64"}', False),
+        ("app", '{"name": "app", "version": "1.0.0"}', True),
+        ("@openai/codex", '{"name": "@openai/codex"}', True),
+        ("@openai/codex", "[0.169.0]", True),
+        ("@openai/codex", "\udcff", True),
+    ],
+)
+async def test_a_snapshot_of_the_shell_is_off_but_for_packages_that_make_it_well(
+    tmp_path: Path, place: str, package: str, off: bool
+) -> None:
+    directory = tmp_path / "node_modules" / place
+    directory.mkdir(parents=True)
+    (directory / "package.json").write_bytes(os.fsencode(package))
+    launch = await prepared(Cli(directory, "0.169.0"))
+    assert ("features.shell_snapshot=false" in launch.argv()) == off
+
+
+@pytest.mark.rule("S11")
+@pytest.mark.parametrize(("release", "off"), [("0.157.1", True), ("0.163.0", False), ("nonsense", True)])
+async def test_the_release_of_a_wheel_is_in_the_name_beside_it(tmp_path: Path, release: str, off: bool) -> None:
+    (tmp_path / "codex_cli_bin").mkdir()
+    (tmp_path / f"openai_codex_cli_bin-{release}.dist-info").mkdir()
+    launch = await prepared(Cli(tmp_path / "codex_cli_bin", "0.169.0"))
+    assert ("features.shell_snapshot=false" in launch.argv()) == off
+
+
+@pytest.mark.rule("S11")
 async def test_git_of_a_project_that_is_trusted_is_left_as_it_is(cli: Cli) -> None:
     launch = await prepared(cli, extensions={TRUST: True})
     assert "GIT_DIR" not in launch.env
