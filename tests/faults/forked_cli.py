@@ -1,7 +1,8 @@
 """A program of its own: the command line in one fork for each number of bytes after which its stdout fails.
 
-`left FILE` replays the recording from a pipe, line by line, to a reader that takes so many bytes and leaves; `full
-FILE` to a disk that has room for so many. Each fork is one line of JSON: the bytes, the exit status, stderr, stdout.
+`left FILE STEP` replays the recording from a pipe, line by line, to a reader that takes so many bytes and leaves; `full
+FILE STEP` to a disk that has room for so many. Each fork is one line of JSON: the bytes, the exit status, stderr, and
+stdout.
 """
 
 from __future__ import annotations
@@ -79,17 +80,18 @@ def full(path: Path, count: int) -> Fork:
     return count, status, said, out.read_text()
 
 
-def forks(how: str, path: Path) -> Iterator[Fork]:
-    """One for each number of bytes; the first is whole."""
+def forks(how: str, path: Path, step: int) -> Iterator[Fork]:
+    """One for every number of bytes that is a multiple of `step` or about the end of a line; the first is whole."""
     whole = full(path, 10**6)
     yield whole
     lines = path.read_bytes().splitlines(keepends=True)
     ends = list(accumulate(map(len, whole[3].encode().splitlines(keepends=True))))[: len(lines)]
-    for count in range(len(whole[3].encode()) + 1):
+    last = len(whole[3].encode())
+    for count in sorted({*range(0, last, step), *(end + near for end in ends for near in (-1, 0, 1)), last - 1, last}):
         yield full(path, count) if how == "full" else left(lines, count, ends)
 
 
 if __name__ == "__main__":
-    for done in forks(sys.argv[1], Path(sys.argv[2])):
+    for done in forks(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])):
         # At once: a child would inherit what is still in the buffer.
         print(json.dumps(done), flush=True)
