@@ -143,5 +143,5 @@ def _status_of_failure(ended: Ended, stop: StopSignals) -> int:
     """That of the agent's run where it failed, as `run` has it (E1)."""
     if ended.outcome is None:
         return FAILURE_STATUS
-    explain(ended.outcome)
+    explain(ended.outcome, with_hint=True)
     return exit_status(ended.outcome, stop) or FAILURE_STATUS

@@ -1,6 +1,6 @@
 """Start the agent of one run in a small process, the guard, that lets nothing outlive the run (N2).
 
-    python -I -S guard.py LEVEL CGROUP FILE CONTROL ARGV...
+    python -I -S guard.py LEVEL CGROUP FILE LIMITS CONTROL ARGV...
 
 This file only starts the guard, because Python compiles anew what it is given to run. `guarding.py` does the work.
 """

@@ -18,6 +18,7 @@ __all__ = [
     "forbid_tracing",
     "keep_file",
     "let_go_of_the_agents_pipes",
+    "limit_open_files",
     "remove",
     "remove_later",
     "wake_on_child",
@@ -48,6 +49,15 @@ def become_the_agent(argv: list[str], cgroup: str, write_end: int) -> None:
         os.write(write_end, failure + struct.pack("=i", error.errno or 0))
     finally:
         os._exit(127)
+
+
+def limit_open_files(limits: str) -> None:
+    """Set the soft and the hard limit of open files, `SOFT:HARD`, for this process and all that it starts."""
+    import resource  # noqa: PLC0415 - few guards need it
+
+    soft, _, hard = limits.partition(":")
+    with contextlib.suppress(ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (int(soft), int(hard)))
 
 
 def enter_namespace(control: int, alive: int, remover: int, *, user: bool) -> None:

@@ -19,7 +19,7 @@ import trio
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.cgroup import Cgroup
-from codex_adapter.runtime.descriptors import give_back_limit
+from codex_adapter.runtime.descriptors import given_limit
 from codex_adapter.runtime.exits import open_pidfd, wait_for_exit
 from codex_adapter.runtime.killing import descendants, kill_until_none_is_found, log_left
 from codex_adapter.runtime.marks import kill_marked
@@ -51,6 +51,7 @@ async def start_guarded(
     Raises OSError when the agent cannot be executed, `LevelUnavailable` when the run cannot be held like this.
     """
     guard = [sys.executable, "-I", "-S", *_bytecode(), _GUARD, hold, cgroup.path if cgroup else "", file or ""]
+    guard.append(given_limit())
     try:
         guarded = _start_guard(guard, argv, env=env, cwd=cwd, pipes=pipes, mark=mark, cgroup=cgroup)
     except OSError as error:
@@ -110,7 +111,6 @@ def _start_guard(
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
-        give_back_limit(process.pid)
         undo.callback(process.wait)
         undo.callback(process.kill)
         guarded = Guarded(process, ours, mark, cgroup)

@@ -1,4 +1,4 @@
-"""Guard one run: LEVEL CGROUP FILE CONTROL ARGV..., the arguments of `guard.py` (N2).
+"""Guard one run: LEVEL CGROUP FILE LIMITS CONTROL ARGV..., the arguments of `guard.py` (N2).
 
 Standard library only, and as little of it as possible, since every run waits for it; the adapter never imports it.
 CONTROL is a socket to the adapter. It brings `S` with a byte, a signal for the agent; everything else ends the run:
@@ -9,7 +9,8 @@ with its process id, and `X` with its wait status once it has exited. Numbers ar
 LEVEL `guard`: orphans of the run become children of this process, which kills its descendants. `pid_namespace`: this
 process is number 1 of a namespace, which holds all of the run and ends with it. `user_namespace`: the same for a user
 who is not root. CGROUP, unless empty: the directory of a cgroup that holds the agent and all its descendants as well.
-FILE, unless empty: a file that goes with the run, and its directory with it.
+FILE, unless empty: a file that goes with the run, and its directory with it. LIMITS, unless empty: the soft and the
+hard limit of open files for the agent, with a colon between them.
 
 The states are starting, watching, and ending. Any error leads to ending. Ending always ends: with exit status 0 when
 nothing of the run is left, else, after `_PATIENCE` seconds in which nothing new could be killed, with 1.
@@ -31,6 +32,7 @@ from codex_adapter.runtime.guard_processes import (
     forbid_tracing,
     keep_file,
     let_go_of_the_agents_pipes,
+    limit_open_files,
     remove,
     remove_later,
     wake_on_child,
@@ -44,11 +46,13 @@ _PATIENCE = 3.0  # longer than that of the adapter, which looks at what this pro
 
 def main(arguments: list[str]) -> None:
     """Guard a run until it is over, then exit."""
-    level, cgroup, file, number, *argv = arguments
+    level, cgroup, file, limits, number, *argv = arguments
     run = _Run(int(number), cgroup)
     failure, alive, remover = b"N", -1, 0
     try:
         os.set_inheritable(run.control, False)
+        if limits:
+            limit_open_files(limits)
         # Signals for the agent or the adapter are not for the guard; only a child's exit must wake it.
         signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - {signal.SIGCHLD})
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

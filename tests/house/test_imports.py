@@ -107,7 +107,7 @@ def test_a_guard_loads_little(root: Path) -> None:
     guard = str(root / PACKAGE / "runtime" / "guard.py")
     program = f"""
 import sys
-sys.argv = ["guard.py", "guard", "", "", "not a number"]
+sys.argv = ["guard.py", "guard", "", "", "", "not a number"]
 try:
     exec(open({guard!r}).read(), {{"__name__": "__main__", "__file__": {guard!r}}})
 except ValueError:

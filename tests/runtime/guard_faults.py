@@ -140,7 +140,7 @@ def _be_guard(hold: str, script: str, control: socket.socket, output: int, fault
         guarding._PATIENCE = PATIENCE
         if fault is not None:
             Fault(*fault).install()
-        guarding.main([hold, "", "", str(control.fileno()), "/bin/sh", "-c", script])
+        guarding.main([hold, "", "", "", str(control.fileno()), "/bin/sh", "-c", script])
     finally:
         os._exit(1)
 

@@ -100,12 +100,16 @@ def test_the_person_at_the_terminal_is_asked_in_place_of_standard_input(cli: Cli
     taking = (sys.executable, "-c", TAKE_THE_TERMINAL, str(terminal), *ADAPTER)
     command = [*words(cli, *saying(REMOVE)), "--turns", "1", "--approve", "ask"]
     with cli.start(*command, program=taking, pass_fds=[terminal]) as process:
-        os.close(terminal)
+        assert process.stdin is not None
+        process.stdin.write(b'{"approval":{"operationId":"rm-1","decision":"approved"}}\n')
+        process.stdin.close()
+        process.stdin = None
         seen = b""
         while not seen.endswith(ASKED.encode()):
             seen += os.read(master, 4096)
         os.write(master, b"n keep it\n")
-        done = cli.finish(process, b'{"approval":{"operationId":"rm-1","decision":"approved"}}\n')
+        done = cli.finish(process)
+    os.close(terminal)
     os.close(master)
     assert (done.status, ended(done)["reason"]) == (124, "turn_limit")
     came = [record["message"]["events"][-1] for record in done.records if record["type"] == "events"][-1]

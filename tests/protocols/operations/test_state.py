@@ -193,7 +193,8 @@ def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, 
 
 @pytest.mark.rule("O9")
 def test_a_state_where_no_file_can_be_is_refused(bench: Workbench, tmp_path: Path) -> None:
-    for place in (tmp_path / "missing" / "s.db", tmp_path):
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file" / "s.db", tmp_path):
         with pytest.raises(StateError, match="cannot be made"), open_runtime(bench.root, bench.policy, state=place):
             pass
 

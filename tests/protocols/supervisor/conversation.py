@@ -43,6 +43,8 @@ class Conversation:
         """What the daemon must exit with; None for anything."""
         self.whole = True
         """Whether all that the daemon owes must be in the log at its end."""
+        self.told_to_a_person = ""
+        """What must be on standard error."""
         self._stdin: int | None = stdin
         self._stdout: int | None = stdout
         self._stderr = stderr
@@ -154,7 +156,7 @@ class Conversation:
             self.receive_until(lambda: self._stdout is None)
         status = self.process.wait(SOON)
         assert status in (self.status, *([status] if self.status is None else []))
-        assert self.stderr == ""
+        assert self.stderr == self.told_to_a_person
         assert bytes(self._rest) == b"" or not self.whole, "the last line is torn"
         assert broken_rules(self.log, whole=self.whole) == []
         assert broken_run_rules(self.log, whole=self.whole, gone=self._gone) == []
