@@ -173,7 +173,7 @@ def test_a_run_shows_its_commands_if_nothing_else_was_said(cli: Cli, words: tupl
 def test_a_refusal_is_told(cli: Cli) -> None:
     done = cli.run("run", "--format", "pretty", "--timeout", "-1", "Hi.")
     assert done.status == 2
-    assert done.stdout.startswith(b"! failed: timeout must be")
+    assert done.stdout.startswith(b"! failed: --timeout must be")
 
 
 def test_the_end_tells_how_the_turn_ended() -> None:

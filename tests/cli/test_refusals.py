@@ -299,7 +299,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
         (["--request", "broken.json"], "invalid_request", "the request must be JSON"),
         (["--request", "deep.json"], "invalid_request", "the request must be JSON"),
         (["--request", "list.json"], "invalid_request", "the request must be an object"),
-        (["--request", "stranger.json"], "invalid_request", "with none but the fields env, extensions, prompt"),
+        (["--request", "stranger.json"], "invalid_request", "with none but the fields env, extensions, labels"),
         (["--request", "no_prompt.json"], "invalid_request", "prompt must be"),
         (["--request", "surrogate.json"], "invalid_request", ""),
         (["--request", "timeout.json"], "invalid_request", "timeout must be"),

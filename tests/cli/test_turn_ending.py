@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Step, WriteFile
 from codex_adapter.testing.thread_lines import (
     THREAD_ID,
@@ -50,14 +51,20 @@ def turn(cli: Cli) -> list[str]:
 
 @pytest.mark.rule("K1", "K2", "E1")
 @pytest.mark.parametrize(
-    ("steps", "limit"),
-    [((), "--timeout"), ((), "--idle-timeout"), ((PrintJson(command_started("item_0", "sleep 9")),), "--tool-timeout")],
+    ("steps", "limit", "hint"),
+    [
+        ((), "--timeout", "time_limit"),
+        ((), "--idle-timeout", "idle_limit"),
+        ((PrintJson(command_started("item_0", "sleep 9")),), "--tool-timeout", "tool_limit"),
+    ],
 )
 @pytest.mark.fault("timing", "an agent that hangs in its turn", "killed; the turn is told as failed, exit status 124")
-def test_a_turn_that_takes_too_long_is_ended(cli: Cli, turn: list[str], steps: tuple[Step, ...], limit: str) -> None:
+def test_a_turn_that_takes_too_long_is_ended(
+    cli: Cli, turn: list[str], steps: tuple[Step, ...], limit: str, hint: Hint
+) -> None:
     cli.env["CODEX_BINARY"] = cli.agent(*BEGIN, *steps, Hang())
     done = cli.run(*turn, limit, "0.3", "Hi.")
-    assert (done.status, done.complaint) == (124, "the turn took longer than it may")
+    assert (done.status, done.complaint) == (124, ADVICE[hint])
     run = done.records[0]["externalRunId"]
     check_events(done.records, run, run)
     assert done.records[-1]["result"]["error"]["message"] == done.complaint

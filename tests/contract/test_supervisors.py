@@ -90,7 +90,7 @@ def run(cli: Cli, tmp_path: Path) -> Run:
 def test_the_example_for_a_shell_works(
     run: Run, tmp_path: Path, steps: tuple[Step, ...], last: str, status: int
 ) -> None:
-    text = example("sh", "codex-adapter run")
+    text = example("sh", "jq -re")
     assert run(("/bin/sh", "-c", text), *steps, status=status) == f"Look first.\nFixed: “ü”.\n{last}\n"
     assert read_facts(tmp_path / "facts").cwd == str(tmp_path / "src" / "app")
 
@@ -106,7 +106,7 @@ def test_the_example_of_a_daemon_works(run: Run, cli: Cli, tmp_path: Path) -> No
     assert (done.status, done.stderr) == (0, "")
     told = done.stdout.decode().splitlines()
     assert sorted(told[:2]) == ['["a","Fixed: “ü”."]', '["b","Fixed: “ü”."]']
-    assert "Fixed: “ü”." in (cli.directory / "a.html").read_text()
+    assert "Fixed: “ü”." in (cli.directory / "runs" / "a.html").read_text()
 
 
 @needs("node")
