@@ -21,7 +21,7 @@ import trio
 from codex_adapter import RunRequest
 from codex_adapter.runtime.backend import CodexBackend
 from codex_adapter.runtime.containment import Containment, Level
-from codex_adapter.testing import PrintJson
+from codex_adapter.testing import PrintJson, WaitFor
 from codex_adapter.testing.thread_lines import thread_started
 
 from ..faults.circumstances import STRANGER, needs, other_user
@@ -170,7 +170,7 @@ async def test_a_process_that_sigkill_does_not_end_is_logged(
 ) -> None:
     dead = place / "dead"
     with dead_file_system(dead) as requests, trio.fail_after(20):
-        settings = config(place, PrintJson(thread_started()))
+        settings = config(place, PrintJson(thread_started()), WaitFor(str(place / "asked")))
         binary = Path(settings.binary or "")
         original = binary.rename(place / "agent")
         binary.write_text(f'#!/bin/sh\n[ "$1" = --version ] || cat {dead}/x >/dev/null 2>&1 &\nexec {original} "$@"\n')
@@ -178,7 +178,9 @@ async def test_a_process_that_sigkill_does_not_end_is_logged(
         backend = CodexBackend(settings, containment=Containment(allowed=(level,)))
         async with backend.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
             await run.events.receive()
-            await trio.to_thread.run_sync(os.read, requests, 1 << 17)  # it waits for the answer now
+            # From its request on it waits for the answer.
+            await trio.to_thread.run_sync(os.read, requests, 1 << 17, abandon_on_cancel=True)
+            (place / "asked").touch()
             await run.events.aclose()
             await run.wait_completed()
         [left] = survivors.now()
