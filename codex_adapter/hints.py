@@ -54,13 +54,13 @@ ADVICE: Final[Mapping[Hint, str]] = {
     "policy_refused": "the service refused the prompt or the answer by its policy: word the task in another way",
     "answer_incomplete": "the model stopped before its answer was complete: ask for less at once",
     "request_rejected": "the service takes no such request: check model, reasoning effort and output schema",
-    "configuration_broken": "the configuration of the CLI is broken: check `config.toml`, and for a turn its spaces",
+    "configuration_broken": "the configuration of the CLI is broken: check `config.toml` and the values of `--config`",
     "flag_unknown": "this release of the CLI does not take the command line: run `codex-adapter doctor`",
     "mcp_server_failed": "an MCP server that the run needs did not start: try its command by itself",
     "not_a_git_repository": "the CLI runs only inside a git repository or a trusted directory: run it in one",
     "session_unknown": "there is no such session: begin a new one",
     "sandbox_unavailable": (
-        "the CLI cannot start its sandbox, so commands fail: allow user namespaces, or run `codex-adapter doctor`"
+        "the CLI cannot start its sandbox, so commands fail: `codex-adapter doctor` tries it and names the next step"
     ),
     "time_limit": "the run took longer than its `timeout`: raise the limit, or ask for less at once",
     "idle_limit": "the agent made no progress for as long as `idle_timeout`: try again, or raise the limit",

@@ -20,7 +20,15 @@ __all__ = [
     "complain_of_defect",
     "complain_of_output",
     "explain_wait",
+    "write_error",
 ]
+
+_PATIENCE: Final = 1.0
+"""Seconds that a line waits for the reader of standard error."""
+_PIECE: Final = 4096
+"""Bytes that a pipe which can be written to takes at once."""
+_lost: Final[list[bool]] = []
+"""Not empty once a line could not be written."""
 
 FAILURE_STATUS: Final = 125
 """The exit status of a command that failed by what is not the agent's (E1)."""
@@ -39,10 +47,37 @@ class HelpRequested(Exception):
 
 
 def complain(text: str) -> None:
-    """One line on standard error, where it can be written."""
-    # Not by way of `sys.stderr`: what it cannot write it keeps, and turns the exit status of the process into 120.
+    """Write one line to standard error, unless its reader takes nothing for a second (E4)."""
+    write_error(f"codex-adapter: {text}\n".encode(errors="backslashreplace"), seconds=_PATIENCE)
+
+
+def write_error(line: bytes, *, seconds: float) -> bool:
+    """Write a line to standard error, waiting at most `seconds` for its reader, and return whether all was written.
+
+    Once a line was not, the next ones wait no more.
+    """
+    import select  # noqa: PLC0415 - for what goes wrong only
+    import time  # noqa: PLC0415 - as above
+
+    fd, deadline = 2, time.monotonic() + (0.0 if _lost else seconds)
     with suppress(OSError):
-        os.write(2, f"codex-adapter: {text}\n".encode(errors="backslashreplace"))
+        # A terminal that is stopped has room for a part of a line: only a descriptor of our own may refuse the rest.
+        fd = os.open(os.ttyname(2), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        # Not by way of `sys.stderr`: what it cannot write it keeps, and turns the exit status of the process into 120.
+        poll = select.poll()
+        poll.register(fd, select.POLLOUT)
+        while line and poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
+            with suppress(BlockingIOError):
+                line = line[os.write(fd, line[:_PIECE]) :]
+    except OSError:
+        return False
+    finally:
+        if fd != 2:
+            os.close(fd)
+    if line and seconds:
+        _lost.append(True)
+    return not line
 
 
 def explain_wait(text: str) -> None:

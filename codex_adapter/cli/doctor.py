@@ -47,6 +47,10 @@ _EXAMPLES = """\
   codex-adapter doctor --orphans --kill
   codex-adapter doctor --probe --codex ./new/node_modules/.bin/codex
 """
+_TEMPORARY_HOME = (
+    "The CLI then cannot start its sandbox, so that every command of an agent fails, and commands could write to its "
+    "settings. Put CODEX_HOME elsewhere, or set TMPDIR to a directory that is not above it."
+)
 _LOGIN_VARIABLE = "CODEX_API_KEY"
 _UNUSED_VARIABLE = "OPENAI_API_KEY"
 _NO_LOGIN = 3
@@ -132,7 +136,14 @@ async def _examine(config: CodexConfig) -> _Report:
     binary = installed.binary
     agent_sandbox = None if binary is None or not levels else await agent_sandbox_works(binary.path, environ)
     findings += [_containment_finding(levels), *_pidfd_findings()]
-    findings += [*_agent_sandbox_findings(agent_sandbox), _sandbox_finding(sandbox)]
+    if agent_sandbox and _is_temporary(_home(environ), environ):
+        agent_sandbox = False
+        findings.append(
+            Finding("agent sandbox", "warning", "CODEX_HOME is in the temporary directory", _TEMPORARY_HOME)
+        )
+    else:
+        findings += _agent_sandbox_findings(agent_sandbox)
+    findings.append(_sandbox_finding(sandbox))
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
         ok=all(finding.state != "failed" for finding in findings),
@@ -161,6 +172,13 @@ def _login(environ: dict[str, str]) -> dict[str, bool]:
 
 def _home(environ: dict[str, str]) -> Path:
     return Path(environ.get("CODEX_HOME") or Path(environ.get("HOME", "/")) / ".codex")
+
+
+def _is_temporary(home: Path, environ: dict[str, str]) -> bool:
+    """Return whether the CLI takes its home for a temporary directory, below which it makes no programs (F12)."""
+    with suppress(OSError, ValueError):
+        return home.resolve().is_relative_to(Path(environ.get("TMPDIR") or "/tmp").resolve())  # noqa: S108 - as the CLI
+    return False
 
 
 def _home_finding(environ: dict[str, str]) -> Finding:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
-import select
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from typing_extensions import override
 
 from codex_adapter.cli.arguments import Once, one_of
+from codex_adapter.cli.complaints import write_error
 
 __all__ = ["add_log_option", "logging_to_stderr"]
 
@@ -57,22 +56,11 @@ class _Handler(logging.Handler):
         text = "".join(c if c.isprintable() else "?" for c in record.getMessage() + cause)
         missed = f" ({self._dropped} lines before it were dropped)" if self._dropped else ""
         line = f"codex-adapter: {time}Z {record.levelname.lower()}: {text}{missed}".encode(errors="backslashreplace")
-        if not _has_room():
+        if write_error(line[:_LONGEST].decode(errors="ignore").encode() + b"\n", seconds=0.0):
+            self._dropped = 0
+        else:
             self._dropped += 1
-            return
-        self._dropped = 0
-        with suppress(OSError):
-            os.write(2, line[:_LONGEST].decode(errors="ignore").encode() + b"\n")
 
     @override
     def handleError(self, record: logging.LogRecord) -> None:
         """Do nothing: a message that cannot be made must not end a run."""
-
-
-def _has_room() -> bool:
-    poll = select.poll()
-    poll.register(2, select.POLLOUT)
-    try:
-        return any(event & select.POLLOUT for _, event in poll.poll(0))
-    except OSError:
-        return False

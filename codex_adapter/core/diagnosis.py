@@ -90,7 +90,9 @@ _USAGE_STATUS: Final = 2
 
 # What releases since 0.120 write to stderr for a session they cannot find; the second is for forks of what is no UUID.
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
-_LONGEST_PHRASE: Final = max(map(len, _SESSION_MISSING))
+# The sandbox would execute these programs: without them no command starts, and no item tells of one (F12).
+_NO_SANDBOX: Final = b"Refusing to create helper binaries under temporary dir"
+_LONGEST_PHRASE: Final = max(map(len, (*_SESSION_MISSING, _NO_SANDBOX)))
 
 
 class Diagnosis:
@@ -144,24 +146,25 @@ class Diagnosis:
         Before a turn has begun the CLI tells why it gives up on stderr, and afterwards in the stream.
         """
         if turn == "completed":
-            return (self._lasting if status.code else None) or self.hint_of_sandbox
+            return (self._lasting if status.code else None) or self.hint_of_sandbox(stderr)
         if self.hint is None and turn is None and status.code == (_USAGE_STATUS if stderr == "flag_unknown" else 1):
             return stderr
-        return self.hint or self.hint_of_sandbox
+        return self.hint or self.hint_of_sandbox(stderr)
 
-    @property
-    def hint_of_sandbox(self) -> Hint | None:
+    def hint_of_sandbox(self, stderr: Hint | None) -> Hint | None:
         """The hint of a run none of whose commands the sandbox started; None for any other run (F12)."""
-        return "sandbox_unavailable" if self.sandbox is False else None
+        unknown = self.sandbox is None and stderr == "sandbox_unavailable"
+        return "sandbox_unavailable" if unknown or self.sandbox is False else None
 
 
 class StderrTail:
     """The end of the agent's stderr, bounded, and shown by nothing (S7, X1)."""
 
-    __slots__ = ("_end", "session_missing")
+    __slots__ = ("_end", "_sandbox_missing", "session_missing")
 
     def __init__(self) -> None:
         self._end = b""
+        self._sandbox_missing = False
         self.session_missing = False
         """Whether the agent has said anywhere that it lacks the session it was to go on with (S9)."""
 
@@ -169,12 +172,13 @@ class StderrTail:
         """The next bytes."""
         around = self._end[-_LONGEST_PHRASE:] + data
         self.session_missing |= any(phrase in around for phrase in _SESSION_MISSING)
+        self._sandbox_missing |= _NO_SANDBOX in around
         self._end = (self._end + data[-_TAIL:])[-_TAIL:]
 
     def take_hint(self) -> Hint | None:
         """What the bytes stand for, which are then forgotten (F9)."""
         end, self._end = self._end, b""
-        return hint_of_stderr(end)
+        return hint_of_stderr(end) or ("sandbox_unavailable" if self._sandbox_missing else None)
 
 
 def hint_of_error(message: str) -> Hint | None:

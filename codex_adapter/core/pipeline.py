@@ -101,7 +101,10 @@ class Pipeline:
         if counts and facts.final_text is not None:
             final_text = self.mask(facts.final_text, FINAL_TEXT_LIMIT)
         diagnosis = facts.diagnosis
-        hint = diagnosis.hint_of_sandbox if in_spite_of_status else diagnosis.explain(status, facts.turn, stderr_hint)
+        if in_spite_of_status:
+            hint = diagnosis.hint_of_sandbox(stderr_hint)
+        else:
+            hint = diagnosis.explain(status, facts.turn, stderr_hint)
         return Completion(
             status=status,
             final_text=final_text,

@@ -7,7 +7,7 @@ import stat
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
@@ -29,7 +29,7 @@ async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cw
 
     Only what was not there on entering, is empty, and is a mount point of no process goes.
     """
-    missing: list[str] = []
+    missing: list[_Root] = []
     if options.sandbox_mode == "workspace-write":
         roots = [cwd, *options.add_dirs, "/tmp", env.get("TMPDIR", "/tmp")]  # noqa: S108 - as the CLI has them
         with suppress(BackendError):
@@ -42,39 +42,62 @@ async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cw
                 await inquire(_remove, missing, seconds=_PATIENCE)
 
 
-def _missing(inquiry: Inquiry, roots: list[str]) -> list[str]:
-    """Return the paths of mount targets that are not there, without symbolic links in their directories."""
-    found: dict[str, None] = {}
+class _Root(NamedTuple):
+    """A directory that commands may write to: its path without links, which directory it is, and what it lacks."""
+
+    path: str
+    identity: tuple[int, int]
+    missing: list[str]
+
+
+def _missing(inquiry: Inquiry, roots: list[str]) -> list[_Root]:
+    found: dict[str, _Root] = {}
     for root in roots:
         inquiry.at("directory that the agent may write to", root)
-        real = os.path.realpath(root)
-        found.update((f"{real}/{name}", None) for name in _NAMES if not os.path.lexists(f"{real}/{name}"))
-    return list(found)
+        with suppress(OSError):
+            real = os.path.realpath(root)
+            facts = Path(real).stat()
+            names = [name for name in _NAMES if not os.path.lexists(f"{real}/{name}")]
+            found[real] = _Root(real, (facts.st_dev, facts.st_ino), names)
+    return [root for root in found.values() if root.missing]
 
 
-def _remove(inquiry: Inquiry, paths: list[str]) -> None:
-    left = []
-    for path in paths:
-        inquiry.at("directory that the agent may write to", path)
-        if _is_target(path):
-            left.append(path)
-    if left:
-        mounted = _mounted()
-        for path in left:
-            if path not in mounted and not inquiry.abandoned:
-                with suppress(OSError):
-                    (os.rmdir if os.path.isdir(path) else os.unlink)(path)  # noqa: PTH112 - a string, whatever it holds
+def _remove(inquiry: Inquiry, roots: list[_Root]) -> None:
+    mounted: set[str] | None = None
+    for root in roots:
+        inquiry.at("directory that the agent may write to", root.path)
+        with suppress(OSError):
+            # The agent may have put another directory, or a link to one, in its place.
+            fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                facts = os.fstat(fd)
+                left = [name for name in root.missing if _is_target(fd, name)]
+                if not left or (facts.st_dev, facts.st_ino) != root.identity:
+                    continue
+                mounted = _mounted() if mounted is None else mounted
+                for name in left:
+                    if f"{root.path}/{name}" not in mounted and not inquiry.abandoned:
+                        _remove_target(fd, name)
+            finally:
+                os.close(fd)
 
 
-def _is_target(path: str) -> bool:
-    """Return whether there is an empty directory or, as CLI 0.125 makes it, an empty file that is only to be read."""
+def _remove_target(directory: int, name: str) -> None:
+    with suppress(OSError):  # it is not empty
+        try:
+            os.rmdir(name, dir_fd=directory)
+        except NotADirectoryError:
+            if _is_target(directory, name):
+                os.unlink(name, dir_fd=directory)
+
+
+def _is_target(directory: int, name: str) -> bool:
+    """Return whether there is a directory or, as CLI 0.125 makes it, an empty file that is only to be read."""
     with suppress(OSError):
-        found = os.lstat(path)
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
             return found.st_size == 0 and not found.st_mode & 0o222
-        if stat.S_ISDIR(found.st_mode):
-            with os.scandir(path) as entries:
-                return next(entries, None) is None
+        return stat.S_ISDIR(found.st_mode)
     return False
 
 

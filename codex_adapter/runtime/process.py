@@ -57,6 +57,7 @@ async def spawn(
         prompt=launch.prompt,
         stop_timeout=stop_timeout,
         level=containment.level,
+        sandboxed=launch.options.sandbox_mode != "danger-full-access" and launch.options.tools != "none",
     )
 
 
@@ -86,7 +87,10 @@ def _spawn_error(error: OSError, cwd: str) -> BackendError:
 
 
 class ProcessSource:
-    """A spawned agent, held at `level`. It writes the prompt while it is read, and drains stderr unkept (S3, S7)."""
+    """A spawned agent, held at `level`. It writes the prompt while it is read, and drains stderr unkept (S3, S7).
+
+    `sandboxed` says whether the CLI is to run commands in its own sandbox (F12).
+    """
 
     def __init__(
         self,
@@ -96,8 +100,10 @@ class ProcessSource:
         prompt: bytes,
         stop_timeout: float,
         level: Level | None,
+        sandboxed: bool,
     ) -> None:
         self.level = level
+        self._sandboxed = sandboxed
         self._contained = contained
         stdin, stdout, stderr = descriptors
         self._stdin = trio.lowlevel.FdStream(stdin)
@@ -173,7 +179,8 @@ class ProcessSource:
             # The last words of an agent that has exited may not have been waited for; a pipe holds no more of them.
             with contextlib.suppress(OSError):
                 self._stderr_tail.note(self._stderr.receive_now(READ_SIZE))
-            self._stderr_hint = self._stderr_tail.take_hint()
+            hint = self._stderr_tail.take_hint()
+            self._stderr_hint = hint if self._sandboxed or hint != "sandbox_unavailable" else None
             await trio.aclose_forcefully(self._stdin)
             self._stdout.close()
             self._stderr.close()

@@ -44,6 +44,7 @@ def sandboxed(cli: Cli, *, works: bool, words: str = "sandbox --") -> str:
 
 @pytest.mark.parametrize("words", ["sandbox --", "sandbox linux --"])
 def test_it_runs_a_command_in_the_sandbox_of_the_cli(cli: Cli, words: str) -> None:
+    cli.env["TMPDIR"] = f"{cli.directory}/tmp"
     status, report = examine(cli, "--codex", sandboxed(cli, works=True, words=words))
     assert (status, report["agent_sandbox"]) == (0, True)
     assert finding(report, "agent sandbox")["state"] == "ok"
@@ -194,7 +195,17 @@ def test_it_tells_whether_there_is_a_sandbox_for_commands(cli: Cli) -> None:
     assert "bubblewrap" in finding(report, "sandbox")["advice"]
 
 
+def test_a_home_in_the_temporary_directory_is_no_place_for_a_sandbox(cli: Cli) -> None:
+    cli.env |= {"TMPDIR": str(cli.directory), "CODEX_HOME": f"{cli.directory}/home"}
+    (cli.directory / "home").mkdir(exist_ok=True)
+    status, report = examine(cli, "--codex", sandboxed(cli, works=True))
+    assert (status, report["agent_sandbox"]) == (0, False)
+    [finding] = [finding for finding in report["findings"] if finding["subject"] == "agent sandbox"]
+    assert finding["found"] == "CODEX_HOME is in the temporary directory"
+
+
 def test_the_text_says_the_same(cli: Cli) -> None:
+    cli.env["TMPDIR"] = f"{cli.directory}/tmp"
     done = cli.run("doctor", "--codex", sandboxed(cli, works=True))
     assert done.status == 0
     assert done.stdout.endswith(b"\nA run could be started.\n")

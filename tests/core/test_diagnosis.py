@@ -333,6 +333,34 @@ def test_a_missing_session_is_heard_wherever_it_is_said_and_however_it_is_cut(ph
         assert tail.session_missing
 
 
+NO_HELPERS = b'WARNING: proceeding, even though we could not create PATH aliases: Refusing to create helper binaries \
+under temporary dir "/tmp" (codex_home: AbsolutePathBuf("/tmp/home"))\n'
+
+
+@pytest.mark.rule("F12")
+def test_a_home_in_the_temporary_directory_is_heard_however_much_is_said_after_it() -> None:
+    for cut in range(0, len(NO_HELPERS), 7):
+        tail = StderrTail()
+        tail.note(b"noise\n" + NO_HELPERS[:cut])
+        tail.note(NO_HELPERS[cut:])
+        tail.note(b"noise\n" * 10_000)
+        assert tail.take_hint() == "sandbox_unavailable"
+    tail.note(NO_HELPERS + b"Error: Model provider `x` not found\n")
+    assert tail.take_hint() == "configuration_broken"
+
+
+@pytest.mark.rule("F12")
+@pytest.mark.parametrize(("started", "hint"), [(None, "sandbox_unavailable"), (True, None)])
+def test_that_no_helpers_were_made_counts_where_no_command_is_known_to_have_started(
+    started: bool | None, hint: Hint | None
+) -> None:
+    diagnosis = Diagnosis()
+    diagnosis.sandbox = started
+    assert diagnosis.explain(ExitStatus(code=0), "completed", "sandbox_unavailable") == hint
+    assert diagnosis.hint_of_sandbox("sandbox_unavailable") == hint
+    assert diagnosis.hint_of_sandbox(None) is None
+
+
 @pytest.mark.rule("B3")
 def test_neither_time_nor_memory_grows_with_what_is_said() -> None:
     texts = [

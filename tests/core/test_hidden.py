@@ -64,7 +64,7 @@ def test_neither_a_prompt_nor_a_value_of_a_variable_is_shown(value: msgspec.Stru
 @pytest.mark.rule("X1")
 def test_what_is_not_secret_is_shown() -> None:
     assert repr(RunRequest(prompt="x", working_dir="/w", timeout=9.0, env=ENV)) == (
-        "RunRequest(prompt=..., working_dir='/w', timeout=9.0, env={'A_NAME': ...}, extensions={})"
+        "RunRequest(prompt=..., working_dir='/w', timeout=9.0, env={'A_NAME': ...}, extensions={}, labels={})"
     )
     shown = repr(CodexConfig(codex_home="/home/me/.codex", idle_timeout=30.0, env=ENV))
     assert "codex_home='/home/me/.codex'" in shown

@@ -322,3 +322,12 @@ def test_tool_payloads_of_the_configuration_are_for_requests_that_do_not_say() -
     assert check(config, extensions={"backend.codex.tool_payloads": "metadata"}).tool_payloads == "metadata"
     assert check().tool_payloads == "metadata"
     assert refused(CodexConfig(tool_payloads=SECRET)) == "config.tool_payloads"
+
+
+@pytest.mark.rule("Q4", "Q7")
+def test_settings_of_a_request_are_held_to_what_an_agent_without_tools_may_have() -> None:
+    without = {"backend.codex.tools": "none"}
+    answers = {"backend.codex.settings": {"model_verbosity": "low"}}
+    assert check(extensions={**without, **answers}).settings == ('model_verbosity="low"',)
+    with pytest.raises(InvalidRequestError, match="web_search cannot be passed; an agent without tools"):
+        check(extensions={**without, "backend.codex.settings": {"web_search": "live"}})

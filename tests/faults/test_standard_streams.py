@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import select
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import msgspec
@@ -157,3 +160,29 @@ def test_standard_input_that_is_none(cli: Cli, words: tuple[str, ...], redirecti
     assert (cli.directory / "started").exists() is (words[0] == "run" and status == 0)
     if done.stdout:
         assert done.completion["outcome"] == ("completed" if done.status == 0 else "failed")
+
+
+@pytest.mark.fault(
+    "consumer",
+    "Nobody reads standard error, and its pipe or terminal is full",
+    "A command that fails ends all the same",
+)
+@pytest.mark.rule("E4", "E5")
+@pytest.mark.parametrize("kind", ["pipe", "terminal"])
+@pytest.mark.parametrize(
+    "words", [("view", "/nowhere"), ("run", "--timeout", "-1", "Hi."), ("serve", "--keep-days", "0")]
+)
+def test_a_standard_error_that_is_full_holds_up_no_failure(cli: Cli, kind: str, words: tuple[str, ...]) -> None:
+    reader, writer = os.pipe() if kind == "pipe" else pty.openpty()
+    if kind == "terminal":
+        termios.tcflow(writer, termios.TCOOFF)
+    else:
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while os.write(writer, bytes(4096)):
+                pass
+        os.set_blocking(writer, True)
+    with cli.start(*words, stderr=writer, stdin=subprocess.DEVNULL) as process:
+        assert process.wait(SOON) in (2, 125)
+    os.close(reader)
+    os.close(writer)

@@ -111,3 +111,19 @@ def test_a_sandbox_that_cannot_start_is_told_in_mid_run_and_at_the_end(stage: St
     hinted = {"schema": "codex_adapter.hint.v1", "hint": "sandbox_unavailable", "advice": advice}
     assert notices == ([] if works else [hinted])
     assert done.stderr.decode() == ("" if works else f"codex-adapter: {advice}\n")
+
+
+@pytest.mark.smoke
+@pytest.mark.rule("F12", "C4")
+async def test_a_home_in_the_temporary_directory_is_no_success(stage: Stage) -> None:
+    stage.release.needs(0, 125, what="helper programs of the sandbox in CODEX_HOME")
+    scenario = script(Shell("echo hello"), answer("Done.", delay=stage.release.pause))
+    wide = {"backend.codex.exec.sandbox_mode": "danger-full-access"}
+    with stage.model(scenario):
+        outcome = await stage.run(stage.request(env={"TMPDIR": str(stage.root)}))
+    with stage.model(scenario):
+        outside = await stage.run(stage.request(env={"TMPDIR": str(stage.root)}, extensions=wide))
+    assert outcome.completion is not None
+    assert outside.completion is not None
+    assert (outcome.completion.turn, outcome.completion.ok) == ("completed", False)
+    assert (outcome.completion.hint, outside.completion.hint) == ("sandbox_unavailable", None)

@@ -96,10 +96,39 @@ async def test_what_another_sandbox_has_mounted_over_stays(workspace: Path, env:
     ended = mount_targets_removed(ExecOptions(), env, str(workspace))
     await ended.__aenter__()
     make(workspace, ".git", ".aws")
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(words, stdin=-1, stdout=-1, text=True) as other:  # noqa: ASYNC220 - it is waited for below
         assert other.stdout is not None
         if other.stdout.readline() != "up\n":
             pytest.skip("this machine lets the tests mount nothing")
         await ended.__aexit__(None, None, None)
         assert names(workspace) == [".git"]
         assert other.communicate("\n")[0] == "protected\n"
+
+
+@pytest.mark.fault(
+    "workspace",
+    "the agent puts a link to another directory in the place of its working directory",
+    "nothing is removed there",
+)
+@pytest.mark.parametrize("kind", ["link of the directory", "link above it", "another directory"])
+async def test_what_has_taken_the_place_of_the_directory_is_left_alone(
+    workspace: Path, env: Mapping[str, str], tmp_path: Path, kind: str
+) -> None:
+    nested = workspace / "nested"
+    victim = tmp_path / "victim" / "nested"
+    make(victim.parent.parent, "victim")
+    for directory in (nested, victim):
+        directory.mkdir()
+    make(victim, *NAMES)
+    async with mount_targets_removed(ExecOptions(), env, str(nested)):
+        if kind == "link above it":
+            workspace.rename(tmp_path / "away")
+            workspace.symlink_to(victim.parent)
+        else:
+            nested.rename(tmp_path / "away")
+            if kind == "another directory":
+                victim.rename(nested)
+                victim = nested
+            else:
+                nested.symlink_to(victim)
+    assert names(victim) == NAMES

@@ -11,11 +11,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 __all__ = ["remove_older"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\.jsonl")
-_BEGINNING: Final = b'{"time":"'
-"""With which every line of a journal begins, and few other files do."""
+_LONGEST: Final = 1024 * 1024
+"""Bytes of a first line: what asks for a run has fewer."""
+
+
+class _FirstLine(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
+    """What the first line of a journal has, as far as it tells one from other files."""
+
+    time: str
+    run_id: str
 
 
 def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
@@ -39,7 +48,7 @@ def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
 def _remove(path: str) -> bool:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if os.pread(fd, len(_BEGINNING), 0) != _BEGINNING:
+        if not _is_of(Path(path).stem, os.pread(fd, _LONGEST, 0).partition(b"\n")[0]):
             return False
         # A writer holds the lock from before its first byte on.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -47,3 +56,11 @@ def _remove(path: str) -> bool:
     finally:
         os.close(fd)
     return True
+
+
+def _is_of(run_id: str, line: bytes) -> bool:
+    """Return whether a line is the first one of the journal of this run."""
+    try:
+        return msgspec.json.decode(line, type=_FirstLine).run_id == run_id
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False

@@ -29,6 +29,15 @@ def age(path: Path, days: float) -> Path:
     return path
 
 
+async def kept(journal: Journal, directory: Path, run_id: str, *records: bytes, days: float) -> Path:
+    """Write a journal that a daemon has begun, and that was last written to so many days ago."""
+    await keep(journal, run_id, *records)
+    path = directory / f"{run_id}.jsonl"
+    first = b'{"time":"2026-01-01T00:00:00.000Z","type":"run","run_id":"%s","agent_kind":"codex"}\n' % run_id.encode()
+    path.write_bytes(first + path.read_bytes())
+    return age(path, days)
+
+
 def names(directory: Path) -> list[str]:
     """Return what is in a directory."""
     return sorted(path.name for path in directory.iterdir())
@@ -37,10 +46,8 @@ def names(directory: Path) -> list[str]:
 async def test_what_is_older_is_removed_finished_or_not(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     for run_id, days in (("old", 4.0), ("new", 2.0), ("now", 0.0)):
-        await keep(journal, run_id, event(0), completion(1))
-        age(tmp_path / f"{run_id}.jsonl", days)
-    await keep(journal, "killed", event(0))
-    age(tmp_path / "killed.jsonl", 4)
+        await kept(journal, tmp_path, run_id, event(0), completion(1), days=days)
+    await kept(journal, tmp_path, "killed", event(0), days=4)
     assert remove_older(tmp_path, time.time() - 3 * DAY, set()) == 2
     assert names(tmp_path) == ["new.jsonl", "now.jsonl"]
     await keep(journal, "old", event(0))  # the id is free again
@@ -70,6 +77,10 @@ async def test_files_that_are_no_journals_stay(tmp_path: Path) -> None:
     place.mkdir()
     (place / "notes.txt").write_bytes(outside.read_bytes())
     (place / "mine.jsonl").write_text('{"my":"data"}\n')
+    (place / "log.jsonl").write_text('{"time":"2026-01-01T00:00:00Z","level":"INFO","msg":"of another program"}\n')
+    (place / "other.jsonl").write_text(
+        '{"time":"2026-01-01T00:00:00.000Z","type":"run","run_id":"its name was another"}\n'
+    )
     (place / "link.jsonl").symlink_to(outside)
     (place / "directory.jsonl").mkdir()
     os.mkfifo(place / "pipe.jsonl")
@@ -89,8 +100,7 @@ async def test_it_is_done_again_and_again(tmp_path: Path, monkeypatch: pytest.Mo
     async with trio.open_nursery() as nursery:
         nursery.start_soon(journal.remove_old)
         for run_id in ("a", "b"):
-            await keep(journal, run_id, event(0), completion(1))
-            path = age(tmp_path / f"{run_id}.jsonl", 2)
+            path = await kept(journal, tmp_path, run_id, event(0), completion(1), days=2)
             with trio.fail_after(5):
                 while path.exists():
                     await trio.to_thread.run_sync(os.sched_yield)
