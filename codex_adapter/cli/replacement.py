@@ -37,11 +37,15 @@ def replace_file(path: str, content: bytes) -> Path:
 
 
 def is_replaceable(path: str) -> bool:
-    """Return whether a path names a regular file, a character device, or nothing that is there."""
+    """Return whether a path names a regular file, a character device, or nothing in a directory that may be written."""
     try:
         mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        with suppress(OSError, RuntimeError):
+            return os.access(Path(path).resolve().parent, os.W_OK | os.X_OK)
+        return False
     except (OSError, ValueError):
-        return True  # what is wrong with it is reported when it is written
+        return False
     return stat.S_ISREG(mode) or stat.S_ISCHR(mode)
 
 

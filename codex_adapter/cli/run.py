@@ -92,7 +92,9 @@ async def _refuse_what_cannot_hold(last_message: str) -> None:
         return is_replaceable(last_message)
 
     if not await inquire(look):
-        raise UsageError("--last-message must be a file, not a directory, a pipe or a socket; give the path of a file")
+        raise UsageError(
+            "--last-message must be a file, not a pipe, in a directory that exists; give the path of a file"
+        )
 
 
 async def _note_unread_instructions(working_dir: str | None) -> None:
