@@ -11,7 +11,17 @@ from codex_adapter.cli.journal_index import Index, JournalRow
 from codex_adapter.cli.narration import Line, Tone, printable
 from codex_adapter.cli.wording import amount, duration, tokens
 
-__all__ = ["index_lines", "labels_of", "remarks_on", "status_of", "text_of", "width_of", "words_of"]
+__all__ = [
+    "cut",
+    "cut_beginning",
+    "index_lines",
+    "labels_of",
+    "remarks_on",
+    "status_of",
+    "text_of",
+    "width_of",
+    "words_of",
+]
 
 _GAP: Final = "  "
 _SIGN: Final = 2
@@ -37,17 +47,17 @@ def index_lines(index: Index, width: int | None) -> list[Line]:
         _column("STATUS", map(status_of, rows)),
         _column("STARTED", map(_started, rows), 1),
         _column("LENGTH", ("" if row.seconds is None else duration(row.seconds) for row in rows), 2),
-        _column("MODEL", (_cut(words_of(row.model or ""), _LONGEST) for row in rows), 5),
-        _column("DIRECTORY", (_cut_beginning(row.working_dir or "", _LONGEST) for row in rows), 6),
-        _column("LABELS", (_cut(labels_of(row.labels), _LONGEST) for row in rows), 4),
+        _column("MODEL", (cut(words_of(row.model or ""), _LONGEST) for row in rows), 5),
+        _column("DIRECTORY", (cut_beginning(row.working_dir or "", _LONGEST) for row in rows), 6),
+        _column("LABELS", (cut(labels_of(row.labels), _LONGEST) for row in rows), 4),
         _column("TOKENS", ("" if not row.usage else tokens(row.usage) for row in rows), 3),
-        _column("FILE", (_cut(words_of(row.file), _LONGEST_NAME) for row in rows)),
+        _column("FILE", (cut(words_of(row.file), _LONGEST_NAME) for row in rows)),
     ]
     columns = [column for column in columns if any(column.cells)]
     if width is not None:
         columns = _fitting(columns, width)
     room = _LONGEST_TEXT if width is None else max(width - _SIGN - _needed(columns), 0)
-    texts = [_cut(text_of(row), room) for row in rows]
+    texts = [cut(text_of(row), room) for row in rows]
     head = _line([column.title for column in columns], columns, "TEXT" if room else "")
     body = [_line([column.cells[place] for column in columns], columns, text) for place, text in enumerate(texts)]
     tones: list[Tone] = ["notice", *map(_tone, rows)]
@@ -74,6 +84,17 @@ def labels_of(labels: Mapping[str, str]) -> str:
 def words_of(text: str) -> str:
     """Return a text on one line, in which nothing moves a terminal."""
     return " ".join(printable(text).split())
+
+
+def cut(text: str, most: int) -> str:
+    """Return at most so many characters of a text, with a sign where its end was cut off."""
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"[:most]
+
+
+def cut_beginning(text: str, most: int) -> str:
+    """Return at most so many characters of a text on one line, with a sign where its beginning was cut off."""
+    text = words_of(text)
+    return text if len(text) <= most else f"…{text[1 - most :]}"
 
 
 def remarks_on(index: Index) -> Iterator[str]:
@@ -117,12 +138,3 @@ def _needed(columns: Sequence[_Column]) -> int:
 def _line(cells: Sequence[str], columns: Sequence[_Column], text: str) -> str:
     padded = [cell.ljust(column.width) for cell, column in zip(cells, columns, strict=True)]
     return _GAP.join([*padded, text]).rstrip()
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"[:most]
-
-
-def _cut_beginning(text: str, most: int) -> str:
-    text = words_of(text)
-    return text if len(text) <= most else f"…{text[1 - most :]}"

@@ -6,6 +6,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -28,8 +29,17 @@ Status: TypeAlias = Literal["completed", "failed", "running", "unfinished", "emp
 
 _MOST: Final = 10_000
 _PIECE: Final = 16 * 1024
+_LONGEST_FIRST_LINE: Final = 256 * 1024
+"""Bytes; a run record with its prompt has fewer, even if JSON escapes each character (J19)."""
 _LONGEST_LINE: Final = 1024 * 1024
 _LONGEST_TEXT: Final = 200
+_LONGEST: Final = {"working_dir": 1024, "started": 40}
+"""The characters of these texts; of every other text `_LONGEST_TEXT`."""
+_MOST_LABELS: Final = 16
+_LONGEST_LABEL_NAME: Final = 64
+_LONGEST_LABEL: Final = 256
+_COUNTS: Final = 16
+_LARGEST_COUNT: Final = 2**63
 
 
 class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="journal"):
@@ -37,8 +47,8 @@ class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     `status` is `completed` or `failed` by the outcome of its completion; without one `running` while its writer lives,
     else `unfinished`; `empty` for a file without a byte, and `damaged` where neither end has a record. `started` and
-    `seconds` are by the times of its first and last line, `final_text` is the beginning of it. `damaged` says that a
-    line at either end is no record or torn.
+    `seconds` are by the times of its first and last line. `damaged` says that a line at either end is no record, or
+    torn. Texts are cut, and labels and counts limited, so that a row is bounded whatever its file has. (C21)
     """
 
     file: str
@@ -142,7 +152,7 @@ def _told(
     if isinstance(ending, CompletedRecord):
         completion = ending.completion
         fields |= {"ok": completion.ok, "hint": completion.hint, "usage": completion.run_usage or completion.usage}
-        fields["final_text"] = None if completion.final_text is None else completion.final_text[:_LONGEST_TEXT]
+        fields["final_text"] = completion.final_text
     elif isinstance(ending, FailedRecord):
         fields |= {"ok": False, "hint": ending.error.hint, "error": ending.error.message}
     if began is not None:
@@ -151,9 +161,27 @@ def _told(
         fields["seconds"] = round(max(ended - began, 0.0), 3)
     damaged = bool(size) and (torn or not all(whole))
     row = msgspec.convert(
-        {"type": "journal", **fields, "file": _shown(name), "status": status, "damaged": damaged}, JournalRow
+        {"type": "journal", **_bounded(fields), "file": _shown(name), "status": status, "damaged": damaged}, JournalRow
     )
     return began, row
+
+
+def _bounded(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of a row with each text cut to its limit, and with a limited number of labels and counts."""
+    bounded: dict[str, object] = {}
+    for name, value in fields.items():
+        match value:
+            case str():
+                bounded[name] = value[: _LONGEST.get(name, _LONGEST_TEXT)]
+            case dict() if name == "labels":
+                labels = islice(value.items(), _MOST_LABELS)
+                bounded[name] = {label[:_LONGEST_LABEL_NAME]: text[:_LONGEST_LABEL] for label, text in labels}
+            case dict():
+                counts = islice(value.items(), _COUNTS)
+                bounded[name] = {count[:_LONGEST_TEXT]: n for count, n in counts if abs(n) < _LARGEST_COUNT}
+            case _:
+                bounded[name] = value
+    return bounded
 
 
 def _unreadable(name: str) -> JournalRow:
@@ -199,7 +227,7 @@ def _ends(fd: int, size: int) -> _Ends:
 
 
 def _first_line(fd: int) -> bytes | None:
-    for length in (_PIECE, _LONGEST_LINE):
+    for length in (_PIECE, _LONGEST_FIRST_LINE):
         line, newline, _ = os.pread(fd, length, 0).partition(b"\n")
         if newline:
             return line

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 import trio
@@ -22,6 +23,9 @@ __all__ = ["index_page_of", "is_directory", "show_index"]
 _UNREADABLE = "DIR: cannot be read; give the path of a directory of journals"
 _NO_JOURNAL = "DIR: there is no journal in it; give the directory of `serve --journal`"
 
+_AT_ONCE: Final = 100
+"""The rows that are encoded at a time."""
+
 
 async def is_directory(path: str) -> bool:
     """Return whether a path is that of a directory; a cancellation does not wait for an answer."""
@@ -32,7 +36,9 @@ async def show_index(directory: str, output: Output, *, for_program: bool) -> No
     """Write the runs of a directory, as records or as a table. Raise `UsageError` where it has none."""
     index, _, remarks = await _answered(_read, directory)
     if for_program:
-        await output.write(encode_lines(index.rows))
+        for start in range(0, len(index.rows), _AT_ONCE):
+            if not await output.write(encode_lines(index.rows[start : start + _AT_ONCE])):
+                break
     else:
         lines = index_lines(index, width_of(output.fd) if output.is_terminal else None)
         await output.write(line_printer(output, unbroken=True)(lines))

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from codex_adapter.cli.journal_index import Index, JournalRow
 from codex_adapter.cli.page import page
+from codex_adapter.cli.page_index import index_page
 from codex_adapter.testing.thread_lines import (
     agent_message,
     command_completed,
@@ -60,7 +62,7 @@ WIDE: list[Line] = [
 ]
 """A run in which everything is wide."""
 MEASURE = """<script>
-const facts = {inner: innerWidth, page: document.documentElement.scrollWidth, boxes: [], spilled: []};
+const facts = {inner: innerWidth, page: document.documentElement.scrollWidth, boxes: [], spilled: [], broken: []};
 const scrolls = e => ["auto", "scroll", "hidden", "clip"].includes(getComputedStyle(e).overflowX);
 for (const box of document.querySelectorAll(".wide")) {
   const before = document.querySelector("h1").getBoundingClientRect().left;
@@ -72,6 +74,11 @@ for (const e of document.querySelectorAll("main *")) {
   let inside = false;
   for (let up = e; up; up = up.parentElement) inside ||= scrolls(up);
   if (!inside && e.getBoundingClientRect().right > innerWidth + 0.5) facts.spilled.push(e.tagName);
+}
+for (const cell of document.querySelectorAll(".index th, .index td:not(.words)")) {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  if (range.getBoundingClientRect().height > 30) facts.broken.push(cell.textContent);
 }
 parent.document.title = JSON.stringify(facts);
 </script>"""
@@ -150,6 +157,28 @@ def test_what_is_wide_scrolls_by_itself_and_the_text_does_not(tmp_path: Path, wi
     ]
     assert [box["moved"] > 0 for box in facts["boxes"]] == [wide for _, wide in boxes]
     assert {box["text"] for box in facts["boxes"]} == {0}
+
+
+@pytest.mark.rule("C21")
+@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("text", ["Done.", "many words " * 18, "W" * 200], ids=["short", "words", "one word"])
+def test_an_index_keeps_short_facts_on_a_line_and_scrolls_by_itself(tmp_path: Path, width: int, text: str) -> None:
+    row = JournalRow(
+        file=f"{'0199a213-' * 5}.jsonl",
+        status="completed",
+        ok=True,
+        started="2026-11-22T07:07:02.123Z",
+        seconds=0.5,
+        working_dir="/home/me/" + "a/" * 300,
+        labels={"task": text, "team": "a"},
+        usage={"input_tokens": 1_000_000, "output_tokens": 20_000},
+        final_text=text,
+    )
+    facts = measured(index_page(Index([row, JournalRow(file="a.jsonl", status="empty")], 0), [], str), tmp_path, width)
+    assert facts["page"] <= facts["inner"] == width
+    assert (facts["spilled"], facts["broken"]) == ([], [])
+    (box,) = facts["boxes"]
+    assert (box["content"] > box["width"], box["moved"] > 0, box["text"]) == (True, True, 0)
 
 
 @pytest.mark.rule("C18")
