@@ -22,13 +22,15 @@ class Moment(NamedTuple):
     """A record in its place.
 
     `time` is when it was written, in seconds since 1970, None where the line does not say; `opens` when a run begins
-    with it; `missing` is how many records of its run are not there between the one before and it (W1).
+    with it; `missing` is how many records of its run are not there between the one before and it (W1). `asked` is what
+    the run that begins was asked for, None where the file does not say (J19).
     """
 
     record: Record
     time: float | None
     opens: bool
     missing: int
+    asked: RunRecord | None
 
 
 class _Stamp(msgspec.Struct):
@@ -42,7 +44,7 @@ class MomentReader:
     """Reads the bytes of one file as they come (C10).
 
     `records` counts them, `strange` the lines that are none; `torn` tells of a last one that is not whole. `asked` is
-    what the run that is read was asked for, None where the file does not say (J19).
+    what a run was asked for of which no record was read yet, None where there is no such run (J19).
     """
 
     def __init__(self) -> None:
@@ -63,11 +65,6 @@ class MomentReader:
         yield from self._moments(self._framer.receive_eof())
         self.torn = self.strange > strange
         self.strange = strange
-
-    def take_asked(self) -> RunRecord | None:
-        """Return what the run that begins was asked for, and forget it (J19)."""
-        asked, self.asked = self.asked, None
-        return asked
 
     def _moments(self, lines: list[Line]) -> Iterator[Moment]:
         for line in lines:
@@ -94,7 +91,10 @@ class MomentReader:
         missing = record.seq - (0 if opens or self._next_seq is None else self._next_seq)
         # After its completion a run has nothing more: whatever comes begins another.
         self._next_seq = record.seq + 1 if isinstance(record, Event) else None
-        return Moment(record, time, opens, missing)
+        asked = None
+        if opens:
+            asked, self.asked = self.asked, None
+        return Moment(record, time, opens, missing, asked)
 
 
 def time_of(line: bytes) -> float | None:

@@ -11,7 +11,7 @@ from codex_adapter.cli.page_story import MessageMarkup, story_section, troubles_
 from codex_adapter.cli.page_timeline import timeline_section
 from codex_adapter.cli.timeline import RunTimeline
 from codex_adapter.cli.wording import amount, date_of, duration, tokens, verdict
-from codex_adapter.records import CompletedRecord
+from codex_adapter.records import CompletedRecord, RunRecord
 
 __all__ = ["page"]
 
@@ -52,6 +52,7 @@ def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) ->
         element("h1", told.headline, id=f"r{number}", class_=told.outcome),
         *(element("p", sentence, class_="lead", dir="auto") for sentence in told.sentences),
         element("dl", *_facts(run)),
+        *_asked(run.asked),
     )
     sections = (timeline_section(run, number) if run.turns else Markup(), _plan(run), troubles_section(run, number))
     story = story_section(run, number, markdown)
@@ -73,6 +74,29 @@ def _facts(run: RunTimeline) -> Iterator[Markup]:
         yield _fact("Turns", f"{len(run.turns):,}")
     if run.session_id is not None:
         yield _fact("Session", element("code", run.session_id))
+
+
+def _asked(asked: RunRecord | None) -> Iterator[Markup]:
+    """Yield the list of what a run was asked for, where the file says it (J19)."""
+    if asked is None:
+        return
+    facts = {
+        "Run": asked.run_id,
+        "Directory": asked.working_dir,
+        "Model": asked.model,
+        "CLI": asked.release,
+        "Containment": asked.containment,
+    }
+    shown = [_fact(name, element("code", value, dir="ltr")) for name, value in facts.items() if value]
+    if asked.labels:
+        labels = [element("li", element("code", f"{name}={asked.labels[name]}")) for name in sorted(asked.labels)]
+        shown.append(_fact("Labels", element("ul", *labels, role="list")))
+    if asked.prompt:
+        prompt = element(
+            "code", asked.prompt, class_="block", tabindex="0", role="region", aria_label="Prompt", dir="auto"
+        )
+        shown.append(element("div", element("dt", "Prompt"), element("dd", prompt), class_="prompt"))
+    yield element("dl", *shown, class_="asked")
 
 
 def _fact(name: str, value: Content, more: str | None = None) -> Markup:

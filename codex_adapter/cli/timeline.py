@@ -19,7 +19,7 @@ from codex_adapter.events import (
     ToolCall,
     UnknownLine,
 )
-from codex_adapter.records import CompletedRecord, FailedRecord
+from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
 
 __all__ = ["RunTimeline", "timelines"]
 
@@ -27,10 +27,12 @@ __all__ = ["RunTimeline", "timelines"]
 class RunTimeline:
     """Takes the moments of one run, and has what they tell so far.
 
-    `before` are the entries that came before the first turn and between turns; `span` is the whole run.
+    `before` are the entries that came before the first turn and between turns; `span` is the whole run. `asked` is what
+    it was asked for, None where the file does not say (J19).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, asked: RunRecord | None = None) -> None:
+        self.asked = asked
         self.turns: list[Turn] = []
         self.before: list[Entry] = []
         self.plan: tuple[PlanItem, ...] = ()
@@ -192,6 +194,6 @@ def timelines(moments: Iterable[Moment]) -> list[RunTimeline]:
     runs: list[RunTimeline] = []
     for moment in moments:
         if moment.opens:
-            runs.append(RunTimeline())
+            runs.append(RunTimeline(moment.asked))
         runs[-1].add(moment)
     return runs

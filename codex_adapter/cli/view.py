@@ -24,7 +24,7 @@ from codex_adapter.cli.view_index import index_page_of, is_directory, show_index
 from codex_adapter.cli.views import line_printer
 from codex_adapter.cli.wording import amount, date_of
 from codex_adapter.file_systems import work_through
-from codex_adapter.records import CompletedRecord, FailedRecord
+from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
 
 __all__ = ["COMMAND"]
 
@@ -116,8 +116,10 @@ async def _write_page(file: str, out: str, output: Output) -> None:
 
     await _read(file, reader, take)
     remarks = _remarks(reader)
+    # A run that was asked for and has no record yet.
+    silent = [] if reader.asked is None else [RunTimeline(reader.asked)]
     content = await trio.to_thread.run_sync(
-        lambda: page(timelines(moments) or [RunTimeline()], remarks), abandon_on_cancel=True
+        lambda: page([*timelines(moments), *silent], remarks), abandon_on_cancel=True
     )
     await _put(content, out, remarks, output)
 
@@ -184,23 +186,12 @@ class _Teller:
 
     def end(self) -> list[Line]:
         """The lines where the records end; none when the run had its completion."""
-        lines, asked = self._cut_off(), self._asked()
+        lines, asked = self._cut_off(), _asked(self._reader.asked)
         # A run that was asked for and has told nothing.
         return [*lines, *asked, *(Narrator(lambda: None).end(None) if asked else [])]
 
     def _cut_off(self) -> list[Line]:
         return [] if self._narrator is None else self._narrator.end(None)
-
-    def _asked(self) -> list[Line]:
-        """Return what the run was asked for, once (J19)."""
-        asked = self._reader.take_asked()
-        if asked is None:
-            return []
-        release = f"CLI {asked.release}" if asked.release else ""
-        labels = " ".join(f"{name}={value}" for name, value in sorted(asked.labels.items()))
-        facts = (asked.run_id, asked.working_dir, asked.model, release, asked.containment, labels)
-        lines = [Line("notice", ", ".join(printable(fact) for fact in facts if fact))]
-        return [*lines, *([Line("notice", f"asked: {printable(asked.prompt)}")] if asked.prompt else [])]
 
     def _tell(self, moment: Moment) -> list[Line]:
         lines: list[Line] = []
@@ -209,7 +200,7 @@ class _Teller:
             self._time = moment.time
             self._narrator = Narrator(lambda: self._time, offsets=True)
             lines += [] if self._time is None else [Line("notice", f"run of {date_of(self._time)}")]
-            lines += self._asked()
+            lines += _asked(moment.asked)
         self._time = self._time if moment.time is None else moment.time
         if moment.missing:
             lines.append(Line("warning", f"{amount(moment.missing, 'record')} missing here"))
@@ -218,6 +209,17 @@ class _Teller:
         lines += self._narrator.end(_outcome(moment.record))
         self._narrator = None
         return lines
+
+
+def _asked(asked: RunRecord | None) -> list[Line]:
+    """Return the lines of what a run was asked for (J19)."""
+    if asked is None:
+        return []
+    release = f"CLI {asked.release}" if asked.release else ""
+    labels = " ".join(f"{name}={value}" for name, value in sorted(asked.labels.items()))
+    facts = (asked.run_id, asked.working_dir, asked.model, release, asked.containment, labels)
+    lines = [Line("notice", ", ".join(printable(fact) for fact in facts if fact))]
+    return [*lines, *([Line("notice", f"asked: {printable(asked.prompt)}")] if asked.prompt else [])]
 
 
 def _outcome(record: CompletedRecord | FailedRecord) -> Completion | AdapterError:
