@@ -10,6 +10,7 @@ from typing import Final
 
 __all__ = ["DISTINCTIVE", "PREFIXED"]
 
+# A group is not possessive: up to Python 3.11.4 one that fails within goes on from there.
 # How tokens begin, and what follows: `%a` is a letter or digit, `%t` besides `_` and `-`, `%h` a hexadecimal digit.
 PREFIXED: Final[dict[str, str]] = {
     # models
@@ -23,7 +24,7 @@ PREFIXED: Final[dict[str, str]] = {
     "nvapi-": "%t{40,}+",
     "fw_": "%a{22,}+",
     "AIza": "%t{30,}+",
-    "rt_": "%a{20,}+(?:[._-]%a++)*+",
+    "rt_": "%a{20,}+(?:[._-]%a++)*",
     # code and packages
     "ghp_": "%a{20,}+",
     "gho_": "%a{20,}+",
@@ -32,7 +33,7 @@ PREFIXED: Final[dict[str, str]] = {
     "ghr_": "%a{20,}+",
     "github_pat_": "[A-Za-z0-9_]{20,}+",
     **{
-        f"{kind}-": "%t{16,}+(?:\\.%t++)*+"
+        f"{kind}-": "%t{16,}+(?:\\.%t++)*"
         for kind in ("glpat", "glrt", "gldt", "glcbt", "glptt", "glft", "glimt", "glagent", "gloas", "glsoat", "glffct")
     },
     "GR1348941": "%t{20,}+",

@@ -10,14 +10,15 @@ from codex_adapter.protocols.operations.shell.text import UnclearError, Word
 
 __all__ = ["sed", "sqlite"]
 
-_BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|\[(?![:=.])|[^]\[\n])*+\]"
-_REGULAR = rf"/(?:\\.|{_BRACKETS}|[^\\/\n\[])*+/[IM]*"
+# A group of several pieces is not possessive here: up to Python 3.11.4 one that fails in mid-group goes on behind it.
+_BRACKETS = r"\[\^?+\]?+(?:\[:\w+:\]|\[(?![:=.])|[^]\[\n])*+\]"
+_REGULAR = rf"/(?:\\.|{_BRACKETS}|[^\\/\n\[])*/[IM]*"
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|{_REGULAR})"
 _SUBSTITUTION = (
-    rf"s(?P<sign>[^\w\s\\\[\]])(?:\\.|{_BRACKETS}|(?!(?P=sign))[^\\\n\[])*+(?P=sign)"
-    r"(?:\\[\s\S]|(?!(?P=sign))[^\\\n])*+(?P=sign)[gpiIm\d]*"
+    rf"s(?P<sign>[^\w\s\\\[\]])(?:\\.|{_BRACKETS}|(?!(?P=sign))[^\\\n\[])*(?P=sign)"
+    r"(?:\\[\s\S]|(?!(?P=sign))[^\\\n])*(?P=sign)[gpiIm\d]*"
 )
-_TRANSLATION = r"y(?P<mark>[^\w\s\\])(?:\\.|(?!(?P=mark))[^\\\n])*+(?P=mark)(?:\\.|(?!(?P=mark))[^\\\n])*+(?P=mark)"
+_TRANSLATION = r"y(?P<mark>[^\w\s\\])(?:\\.|(?!(?P=mark))[^\\\n])*(?P=mark)(?:\\.|(?!(?P=mark))[^\\\n])*(?P=mark)"
 _TEXT = r"[aic](?:\\[\s\S]|[^\\\n])*+"
 _COMMAND = re.compile(
     rf"[\s;{{}}]*(?:#[^\n]*|(?:{_ADDRESS}(?:,(?:{_ADDRESS}|[+~]\d+))?)?\s*!?\s*"
