@@ -22,9 +22,9 @@ async def read_prompt(given: str | None, what: str = "prompt", *, context: bool 
     if given is not None and given != "-":
         try:
             return await append_piped_input(given) if context else given
-        except OSError:
+        except OSError as error:
             advice = "The system has too little left to read standard input. Raise its limits, or try again later."
-            raise BackendError("io", advice=advice) from None
+            raise BackendError("io", advice=advice) from error
     try:
         return (await read_input("-")).decode()
     except OSError:
@@ -34,7 +34,7 @@ async def read_prompt(given: str | None, what: str = "prompt", *, context: bool 
 
 
 async def require_prompt(given: str | None, what: str = "prompt", *, context: bool = True) -> str:
-    """Return as `read_prompt` a text with more than white space. Raises `UsageError` for all that is wrong with it."""
+    """Return as `read_prompt` a text with more than white space. Raises `UsageError`, and OSError for a shortage."""
     try:
         text = await read_prompt(given, what, context=context)
         text.encode()
@@ -44,7 +44,7 @@ async def require_prompt(given: str | None, what: str = "prompt", *, context: bo
         text = str(error)
         raise UsageError(f"the {text}" if text.startswith(what) else text) from None
     except BackendError as error:
-        raise UsageError((error.advice or str(error)).rstrip(".")) from None
+        raise (error.__cause__ or error) from None
     if not text.strip() or "\0" in text:
         raise UsageError(f"the {what} must be a text that is not empty, without NUL; say what the agent is to do")
     return text
