@@ -162,14 +162,17 @@ def test_a_storm_until_the_command_is_gone_never_tears_a_line(cli: Cli, turn: in
 def test_a_signal_while_the_run_is_being_ended_ends_it_at_once(cli: Cli, number: int, status: int) -> None:
     told = shell_that_tells_signals(cli.directory / "codex")
     with cli.start("run", "--codex", told, "Hi.") as process:
-        until((cli.directory / "begun").exists)
+        # Before its first event is shown the run may not be open yet.
+        assert process.stdout is not None
+        first = process.stdout.readline()
         process.send_signal(number)
         until((cli.directory / "told INT").exists)
         begun = time.monotonic()
         process.send_signal(number)
         done = cli.finish(process)
     assert time.monotonic() - begun < 1.5, "the next step would come after 1.6 s"
-    assert (done.status, done.stderr, done.completion) == (status, "", CANCELLED)
+    completion = done._replace(stdout=first + done.stdout).completion
+    assert (done.status, done.stderr, completion) == (status, "", CANCELLED)
     assert not (cli.directory / "told TERM").exists()
 
 
@@ -179,7 +182,8 @@ def shell_that_tells_signals(path: Path) -> str:
     It waits in a read: a shell that starts programs in a loop loses a signal that comes while it forks.
     """
     traps = "\n".join(f"trap ': >\"told {name}\"' {name}" for name in ("INT", "TERM", "HUP"))
-    path.write_text(f"#!/bin/sh\n{traps}\nmkfifo never\nexec 3<>never\n: >begun\nwhile :; do read line <&3; done\n")
+    begun = """echo '{"type":"thread.started","thread_id":"t"}'"""
+    path.write_text(f"#!/bin/sh\n{traps}\nmkfifo never\nexec 3<>never\n{begun}\nwhile :; do read line <&3; done\n")
     path.chmod(0o755)
     return str(path)
 
