@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,6 @@ import trio
 
 from codex_adapter import BackendError
 from codex_adapter.runtime.containment import Containment
-from codex_adapter.runtime.marks import new_mark
 
 __all__ = ["agent_sandbox_works"]
 
@@ -42,15 +40,7 @@ async def agent_sandbox_works(binary: str, environ: Mapping[str, str]) -> bool |
 
 
 async def _status(argv: list[str], env: Mapping[str, str], place: str) -> int | None:
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        contained = await Containment().start(argv, env=env, cwd=place, pipes=(nothing,) * 3, mark=new_mark())
-        try:
-            with trio.move_on_after(_PATIENCE):
-                return (await contained.wait()).code
-        finally:
-            with trio.CancelScope(shield=True):
-                await contained.aclose()
-    finally:
-        os.close(nothing)
+    async with Containment().silent(argv, env=env, cwd=place) as contained:
+        with trio.move_on_after(_PATIENCE):
+            return (await contained.wait()).code
     return None

@@ -11,7 +11,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final, Literal, Protocol, TypeAlias, cast, get_args
 
 import trio
@@ -118,20 +119,24 @@ class Containment:
 
     async def try_out(self, env: Mapping[str, str]) -> Level:
         """The level at which an agent would be held now, learnt by starting a small program. Raises as `start`."""
+        async with self.silent(["/bin/sh", "-c", ":"], env=env, cwd="/") as contained:
+            level = cast("Level", self.level)
+            await contained.wait()
+        return level
+
+    @asynccontextmanager
+    async def silent(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str) -> AsyncIterator[Contained]:
+        """Start a program that reads nothing and whose output is dropped; leave nothing of it. Raises as `start`."""
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
-            contained = await self.start(
-                ["/bin/sh", "-c", ":"], env=env, cwd="/", pipes=(nothing,) * 3, mark=new_mark()
-            )
-            level = cast("Level", self.level)
+            contained = await self.start(argv, env=env, cwd=cwd, pipes=(nothing,) * 3, mark=new_mark())
             try:
-                await contained.wait()
+                yield contained
             finally:
                 with trio.CancelScope(shield=True):
                     await contained.aclose()
         finally:
             os.close(nothing)
-        return level
 
     def _use(self, way: tuple[Level, str]) -> None:
         level, hold = way
