@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import msgspec
 from codex_adapter.cli.moments import time_of
 from codex_adapter.events import Event
 from codex_adapter.hints import Hint
+from codex_adapter.protocols.supervisor.journal_pages import has_writer
 from codex_adapter.records import (
     CompletedRecord,
     FailedRecord,
@@ -120,7 +120,7 @@ def _row(directory: str, found: _Found) -> tuple[float | None, JournalRow]:
         ending = _completion(ends.last)
         running = False
         if ending is None and size:
-            running = _has_writer(fd)
+            running = has_writer(fd)
             # It may have written its completion and gone in between.
             ends = _ends(fd, os.fstat(fd).st_size)
             ending = _completion(ends.last)
@@ -246,12 +246,3 @@ def _last_line(fd: int, size: int) -> tuple[bytes | None, bool]:
         if not start or length >= _LONGEST_LINE:
             return None, bool(rest)
         length *= 8
-
-
-def _has_writer(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    fcntl.flock(fd, fcntl.LOCK_UN)
-    return False

@@ -17,14 +17,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from io import BufferedRandom, BytesIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import trio
 
 from codex_adapter import BackendError
-from codex_adapter.protocols.supervisor.journal_pages import Page, cut_torn_line, read_page, size_of
+from codex_adapter.protocols.supervisor.journal_pages import Page, cut_torn_line, has_writer, read_page, size_of
 from codex_adapter.protocols.supervisor.journal_retention import remove_older
 
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
@@ -210,7 +210,7 @@ class Journal:
     def _read(self, path: Path, from_seq: int) -> Page:
         with open(path, "r+b", opener=_open_no_link) as file:
             begun = size_of(file) > 0
-            live = path in self._live or _has_writer(file)
+            live = path in self._live or has_writer(file.fileno())
             if begun and not live:
                 cut_torn_line(file)
             return read_page(file, from_seq, live=live)
@@ -262,16 +262,6 @@ def _open_locked(path: Path) -> int:
         os.close(fd)
         raise
     return fd
-
-
-def _has_writer(file: BufferedRandom) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    # At once: who is about to write its first record waits for us.
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return False
 
 
 def _sync_directory(directory: Path) -> None:
