@@ -9,8 +9,10 @@ from codex_adapter.core.extensions import ExecOptions, SessionSelector
 from codex_adapter.core.values import toml_string
 from codex_adapter.request import CodexConfig
 
-__all__ = ["MOST_TRUST_BYTES", "build_argv", "merge_environment", "trust_setting"]
+__all__ = ["MACHINE_SETTINGS", "MOST_TRUST_BYTES", "build_argv", "home_of_cli", "merge_environment", "trust_setting"]
 
+MACHINE_SETTINGS: Final = "/etc/codex"
+"""The directory of the settings that the CLI reads for every user of the machine."""
 MOST_TRUST_BYTES: Final = 100_000
 """The most that `trust_setting` may have; the system takes 131,072 bytes in one argument."""
 
@@ -69,6 +71,11 @@ def merge_environment(parent: Mapping[str, str], config: CodexConfig, request_en
     merged.update(config.env)
     merged.update(request_env)
     return merged
+
+
+def home_of_cli(env: Mapping[str, str]) -> str | None:
+    """Return the directory that the CLI keeps its files in, from the run's directory; None where `env` has none."""
+    return env.get("CODEX_HOME") or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
 
 
 def _selector(session: SessionSelector) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.core.command import MACHINE_SETTINGS, home_of_cli
 from codex_adapter.errors import BackendError
 
 __all__ = ["configured_servers"]
 
-_OF_THE_MACHINE: Final = "/etc/codex"
 _FILES: Final = ("config.toml", "managed_config.toml")
 
 
@@ -19,9 +19,9 @@ def configured_servers(env: Mapping[str, str]) -> tuple[str, ...]:
 
     Raises `BackendError` where the configuration cannot be read: the CLI would refuse it too.
     """
-    home = env.get("CODEX_HOME") or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
+    home = home_of_cli(env)
     names: dict[str, None] = {}
-    for directory in (_OF_THE_MACHINE, home):
+    for directory in (MACHINE_SETTINGS, home):
         for file in _FILES if directory else ():
             names |= dict.fromkeys(_servers(Path(directory or "", file)))
     return tuple(names)

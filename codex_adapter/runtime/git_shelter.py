@@ -9,13 +9,13 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from codex_adapter.core.command import MACHINE_SETTINGS
 from codex_adapter.core.releases import Version
 from codex_adapter.core.values import toml_string
 
 __all__ = ["shelter_git"]
 
 _NAME: Final = "GIT_DIR"
-_OF_THE_MACHINE: Final = "/etc/codex"
 _NO_SNAPSHOT: Final = "features.shell_snapshot=false"
 _FIXED: Final = Version(0, 158, 0)
 """Before it, the CLI's snapshot of a shell brings excluded variables back."""
@@ -39,7 +39,7 @@ def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -
 def _excluded(codex_home: str) -> list[str]:
     """List what the user's settings keep from commands; where they cannot be read, the CLI does not start."""
     excluded: list[str] = []
-    for directory in (_OF_THE_MACHINE, codex_home):
+    for directory in (MACHINE_SETTINGS, codex_home):
         policy = _read(Path(directory, "config.toml")).get("shell_environment_policy")
         names = policy.get("exclude") if isinstance(policy, dict) else None
         if isinstance(names, list):

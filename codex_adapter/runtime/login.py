@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 import trio
 
+from codex_adapter.core.command import home_of_cli
 from codex_adapter.core.credentials import secret_values
 from codex_adapter.runtime.dotenv import assignments
 from codex_adapter.runtime.launch import Launch
@@ -29,7 +30,7 @@ _NOT_SECRET: Final = frozenset({"auth_mode", "last_refresh"})
 
 async def login_secrets(launch: Launch) -> tuple[str, ...]:
     """Return the tokens of `auth.json` and the credentials of `.env` in the run's CODEX_HOME; empty without any."""
-    home = launch.env.get("CODEX_HOME") or (f"{launch.env['HOME']}/.codex" if launch.env.get("HOME") else None)
+    home = home_of_cli(launch.env)
     if home is None:
         return ()
     try:

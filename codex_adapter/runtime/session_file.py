@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from codex_adapter.core.command import home_of_cli
 from codex_adapter.core.release_facts import facts_of
 from codex_adapter.core.releases import parse_version
 from codex_adapter.errors import BackendError
@@ -78,10 +79,7 @@ async def usage_before(launch: Launch) -> Usage | None:
 
 
 def _sessions(launch: Launch) -> Path | None:
-    home = launch.env.get("CODEX_HOME")
-    if not home:
-        user = launch.env.get("HOME")
-        home = f"{user}/.codex" if user else None
+    home = home_of_cli(launch.env)
     return None if home is None else Path(launch.cwd, home, "sessions")
 
 

@@ -32,7 +32,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The configuration of the whole machine."""
     directory = tmp_path / "etc"
     directory.mkdir()
-    monkeypatch.setattr(module, "_OF_THE_MACHINE", str(directory))
+    monkeypatch.setattr(module, "MACHINE_SETTINGS", str(directory))
     return directory
 
 
