@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.command import build_argv, merge_environment, trust_setting
+from codex_adapter.core.command import build_argv, home_of_cli, merge_environment, trust_setting
 from codex_adapter.core.extensions import ExecOptions, SessionSelector, read_extensions
 from codex_adapter.errors import AdapterError
 from codex_adapter.request import CodexConfig
@@ -152,6 +152,21 @@ def test_the_configured_home_gives_way_to_both_environments() -> None:
     assert merge_environment({}, config, {})["CODEX_HOME"] == "/config"
     assert merge_environment({}, config, {"CODEX_HOME": "/request"})["CODEX_HOME"] == "/request"
     assert merge_environment({"CODEX_HOME": "/parent"}, CodexConfig(), {})["CODEX_HOME"] == "/parent"
+
+
+@pytest.mark.rule("S5")
+@pytest.mark.parametrize(
+    ("env", "home"),
+    [
+        ({"CODEX_HOME": "/codex", "HOME": "/home/a"}, "/codex"),
+        ({"CODEX_HOME": "", "HOME": "/home/a"}, "/home/a/.codex"),
+        ({"HOME": "/home/a"}, "/home/a/.codex"),
+        ({"HOME": ""}, None),
+        ({}, None),
+    ],
+)
+def test_the_home_of_the_cli_is_its_own_variable_or_below_the_users(env: dict[str, str], home: str | None) -> None:
+    assert home_of_cli(env) == home
 
 
 @pytest.mark.rule("S5")
