@@ -1,171 +1,179 @@
-"""What an answer asks for (I1 to I5)."""
+"""Answers that lie in the inbox: which of them are whole, in the order of their last change (I13)."""
 
 from __future__ import annotations
 
-import codecs
-import re
-from collections.abc import Iterable
-from itertools import accumulate, islice, takewhile
-from typing import Final, TypeAlias
+import fcntl
+import os
+import signal
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing, Scan
-from codex_adapter.protocols.mailbox.bodies import unescaped, without_fence
-from codex_adapter.protocols.mailbox.doubts import Doubt, Part, doubts
-from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
-from codex_adapter.protocols.mailbox.tags import WHITE_SPACE, MalformedError, closing_tag, read_attributes
-from codex_adapter.protocols.mailbox.wire import (
-    ANSWER,
-    MOST_ANSWER_BYTES,
-    MOST_COMMANDS,
-    Asked,
-    CreateFile,
-    DeleteFile,
-    Done,
-    EditFile,
-    Malformed,
-    Message,
-    ReadFile,
-    RunCommand,
-)
+from codex_adapter.protocols.mailbox.inbox import unclosed
+from codex_adapter.protocols.mailbox.places import MailboxError
+from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
 
-__all__ = ["read_answer", "unclosed"]
+__all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
 
-_Found: TypeAlias = Block | LooseClosing
-_ENCODINGS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_SIGNS: Final = re.compile(r"[\W_]+")
-_PROTOCOL: Final = _SIGNS.sub("", INSTRUCTIONS).casefold()
-_OUTBOX: Final = (f"protocol{_PROTOCOL}", f"{_PROTOCOL}context")
-"""The section in small letters and digits, with the heading before or behind it."""
-_WORD: Final = "start_line"
-"""A word of the section, by which most answers are told apart from it at once."""
-_NOTHING: Final = "no command was found; each begins with its tag, in capitals, on a line of its own"
+_SETTLED: Final = 1.0
+_GIVEN_UP: Final = 10.0
+"""Seconds after which what is unclosed will not be closed any more."""
+_MOST_OTHERS: Final = 10
+_PROBE: Final = ".codex-adapter-"
+"""How the names of files begin by which we find out what the file system can tell."""
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class _RefusedError(ValueError):
-    """Nothing of the answer is carried out; the text says why."""
+class Seen(NamedTuple):
+    """What the inbox has."""
 
-    def __init__(self, why: str, line: int = 1) -> None:
-        super().__init__(why)
-        self.line: Final = line
+    whole: tuple[Path, ...]
+    """The answers that can be taken up, the oldest first: none behind one that is not whole yet."""
+    partial: str | None
+    """The name of the first one that is not whole yet."""
+    unreadable: tuple[str, ...]
+    """The names of what would be answers if they could be read."""
+    again: float | None
+    """In how many seconds one may be whole that is not yet; None where there is none."""
+    others: tuple[str, ...] = ()
+    """The names of what rests there and is no answer, the first few."""
+    held: bool = False
+    """Whether the one that is not whole has not changed for long, and somebody has it open for writing."""
 
 
-def read_answer(data: bytes) -> tuple[Asked, ...]:
-    """The commands and errors of an answer, in their order, at least one; takes linear time (I1 to I5)."""
+class _State(NamedTuple):
+    size: int
+    changed: int
+    since: float
+    unclosed: bool
+
+
+class _Found(NamedTuple):
+    path: Path
+    status: os.stat_result
+
+
+class Inbox:
+    """The directory in which answers arrive; it remembers what it saw, to tell what has come to rest."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._known: dict[str, _State] = {}
+        self._leases = _leases_work(directory)
+
+    def look(self) -> Seen:
+        """What there is now. Raises `MailboxError` where that cannot be told."""
+        found, unreadable, others = _found(self._directory)
+        self._known = {entry.path.name: self._state(entry) for entry in found}
+        whole: list[Path] = []
+        for path, status in found:
+            rest = self._rest(path, status)
+            wait = (_GIVEN_UP if self._known[path.name].unclosed else _SETTLED) - rest
+            if wait > 0:
+                return Seen(tuple(whole), path.name, unreadable, wait, others)
+            if self._leases and _is_open_for_writing(path):
+                held = rest > _GIVEN_UP
+                return Seen(tuple(whole), path.name, unreadable, _SETTLED, others, held)
+            whole.append(path)
+        return Seen(tuple(whole), None, unreadable, None, others)
+
+    def _state(self, entry: _Found) -> _State:
+        path, status = entry
+        known = self._known.get(path.name)
+        if known is not None and (known.size, known.changed) == (status.st_size, status.st_mtime_ns):
+            return known
+        return _State(status.st_size, status.st_mtime_ns, time.monotonic(), _is_unclosed(path))
+
+    def _rest(self, path: Path, status: os.stat_result) -> float:
+        """For how many seconds it has not changed, by either clock: that of another machine may be wrong."""
+        return max(time.time() - status.st_mtime, time.monotonic() - self._known[path.name].since)
+
+
+def waiting_names(directory: Path) -> tuple[str, ...]:
+    """The names of what lies in an inbox to be taken up, whole or not, the oldest first. Raises `MailboxError`."""
+    found, _, _ = _found(directory)
+    return tuple(entry.path.name for entry in found)
+
+
+def read_answer_file(path: Path) -> bytes:
+    """The bytes of an answer, one more than are allowed where it is too large. Raises `MailboxError`."""
     try:
-        scan = Scan(_without_outbox(_text(data)))
-        found = _bounded(scan.parts())
-    except _RefusedError as refused:
-        return (_malformed(ANSWER, refused.line, str(refused)),)
-    parts = [Part(part, _asked(part)) for part in found]
-    in_doubt = doubts(parts, scan.mentions)
-    asked = [
-        part.asked for part in parts if not any(doubt.first <= part.asked.line <= doubt.last for doubt in in_doubt)
-    ]
-    asked += map(_doubted, in_doubt)
-    return tuple(sorted(asked, key=lambda it: it.line)) or (_malformed(ANSWER, 1, _NOTHING),)
+        fd = os.open(path, _READ)
+        with os.fdopen(fd, "rb") as file:
+            return file.read(MOST_ANSWER_BYTES + 1)
+    except OSError as error:
+        raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); look at it") from None
 
 
-def unclosed(data: bytes) -> bool:
-    """Whether the text ends within a block, or within a character: perhaps the rest is still to come (I13)."""
+def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, ...]]:
+    found: list[_Found] = []
+    unreadable: list[str] = []
+    others: list[str] = []
     try:
-        return any(isinstance(part, Block) and not part.closed for part in Scan(_text(data)).parts())
-    except _RefusedError:
-        return len(data) <= MOST_ANSWER_BYTES
+        names = os.listdir(directory)  # noqa: PTH208 - only the names
+    except OSError as error:
+        raise MailboxError(f"its inbox cannot be read ({os.strerror(error.errno or 0)})") from None
+    for name in names:
+        path = directory / name
+        if name.startswith("."):
+            continue
+        with suppress(OSError):
+            status = path.lstat()
+            if not (stat.S_ISREG(status.st_mode) and name.lower().endswith(".txt")):
+                # What changes may be on its way, and get its name in the end.
+                if time.time() - status.st_mtime > _GIVEN_UP:
+                    others.append(name)
+            elif os.access(path, os.R_OK):
+                found.append(_Found(path, status))
+            else:
+                unreadable.append(name)
+    found.sort(key=lambda entry: (entry.status.st_mtime_ns, entry.path.name))
+    return found, tuple(sorted(unreadable)), tuple(sorted(others)[:_MOST_OTHERS])
 
 
-def _text(data: bytes) -> str:
-    """Lines end with LF in it. Raises `_RefusedError`."""
-    if len(data) > MOST_ANSWER_BYTES:
-        raise _RefusedError(f"the answer has more than {MOST_ANSWER_BYTES} bytes; send it in several answers")
-    mark = next((mark for mark in _ENCODINGS if data.startswith(mark)), b"")
-    encoding = _ENCODINGS.get(mark, "utf-8")
-    content = data[len(mark) :]
+def _is_unclosed(path: Path) -> bool:
+    """Whether more of it may come; an empty file is one that nobody has written to yet."""
     try:
-        return content.decode(encoding).replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].decode(encoding, "ignore").count("\n") + 1
-        why = "the answer is no text in UTF-8, nor in UTF-16 with a byte order mark; save it as UTF-8 and send it again"
-        raise _RefusedError(why, line) from None
+        data = read_answer_file(path)
+    except MailboxError:
+        return True
+    return not data or (len(data) <= MOST_ANSWER_BYTES and unclosed(data))
 
 
-def _without_outbox(text: str) -> str:
-    """The text. Raises `_RefusedError` where somebody saved the question with it, whose examples would be commands."""
-    if _WORD not in text:
-        return text
-    letters = _SIGNS.sub("", text).casefold()
-    place = min((place for place in map(letters.find, _OUTBOX) if place >= 0), default=-1)
-    if place < 0:
-        return text
-    letters_to = accumulate(len(_SIGNS.sub("", line).casefold()) for line in text.split("\n"))
-    line = 1 + sum(1 for _ in takewhile(lambda letters_so_far: letters_so_far <= place, letters_to))
-    why = "the answer has the text of an outbox in it, whose examples are no commands; save what the model said alone"
-    raise _RefusedError(why, line)
-
-
-def _bounded(parts: Iterable[_Found]) -> list[_Found]:
-    """All of them. Raises `_RefusedError` as soon as they are too many."""
-    found = list(islice(parts, MOST_COMMANDS + 1))
-    if len(found) > MOST_COMMANDS:
-        raise _RefusedError(f"the answer has more than {MOST_COMMANDS} commands; send fewer at once")
-    return found
-
-
-def _asked(part: _Found) -> Asked:
-    if isinstance(part, LooseClosing):
-        why = f"{closing_tag(part.name)} closes nothing; put [{part.name}] on a line of its own before it"
-        return _malformed(part.name, part.line, why)
+def _is_open_for_writing(path: Path) -> bool:
+    """Whether somebody has it open for writing: the system gives a lease on no such file."""
     try:
-        return _command(part)
-    except MalformedError as error:
-        lost = f". Nothing in lines {part.first} to {part.last} was carried out" if part.last > part.first else ""
-        return _malformed(part.name, part.first, f"{error}{lost}")
+        fd = os.open(path, _READ)
+    except OSError:
+        return True
+    try:
+        # Whoever opens it for writing just now has us told by a signal: of SIGIO we would die.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # somebody else's file: only its owner is given one
+    finally:
+        os.close(fd)
+    return False
 
 
-def _command(block: Block) -> Asked:
-    given = read_attributes(block.name, block.tag)
-    _check_extent(block)
-    line, path = block.first, given.get("path", "")
-    if block.name == ReadFile.name:
-        return ReadFile(line=line, path=path)
-    if block.name == DeleteFile.name:
-        return DeleteFile(line=line, path=path)
-    content = unescaped(block.name, block.body)
-    if block.name == CreateFile.name:
-        return CreateFile(line=line, path=path, content=content)
-    if block.name == EditFile.name:
-        start, end = int(given["start_line"]), int(given["end_line"])
-        return EditFile(line=line, path=path, start_line=start, end_line=end, content=content)
-    if block.name == RunCommand.name:
-        return RunCommand(line=line, command=_not_blank(without_fence(content)))
-    if block.name == Message.name:
-        return Message(line=line, text=_not_blank(content))
-    return Done(line=line, text=content.rstrip("\n"))
-
-
-def _check_extent(block: Block) -> None:
-    tag = closing_tag(block.name)
-    if block.again:
-        again = f"line {block.again} has another [{block.name}] before {tag}"
-        raise MalformedError(f"{again}; close each block, or put a backslash before such a tag in a body")
-    if not block.closed:
-        raise MalformedError(f"the closing tag is missing; put {tag} on a line of its own behind the body")
-
-
-def _not_blank(text: str) -> str:
-    if not text.strip(WHITE_SPACE):
-        raise MalformedError("the body is empty; put the text on lines between the tags")
-    return text.rstrip("\n")
-
-
-def _doubted(doubt: Doubt) -> Malformed:
-    tag = closing_tag(doubt.name)
-    why = (
-        f"{tag} in line {doubt.closing} closes nothing, so that it is not clear what belongs to which block. "
-        f"Nothing in lines {doubt.first} to {doubt.last} was carried out; put each tag on a line of its own with "
-        f"nothing else on it, and a backslash before [{doubt.name}] and {tag} where they are lines of a body of theirs"
-    )
-    return _malformed(doubt.name, doubt.first, why)
-
-
-def _malformed(name: str, line: int, why: str) -> Malformed:
-    return Malformed(name=name, line=line, error=f"line {line}: {why}")
+def _leases_work(directory: Path) -> bool:
+    """Whether this file system can tell who has its files open: some have no leases, some refuse all."""
+    try:
+        for left in directory.glob(f"{_PROBE}*"):  # of one who was killed
+            left.unlink()
+        fd, name = tempfile.mkstemp(dir=directory, prefix=_PROBE)
+        try:
+            held = _is_open_for_writing(Path(name))
+            os.close(fd)
+            return held and not _is_open_for_writing(Path(name))
+        finally:
+            Path(name).unlink()
+    except OSError:
+        return False

@@ -1,242 +1,165 @@
-"""Answers: their text, their blocks, and the bodies of these."""
+"""What lies in the inbox: in which order it is taken, and what is waited for."""
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from pathlib import Path
+
 import pytest
 
-from codex_adapter.protocols.mailbox.inbox import read_answer, unclosed
-from codex_adapter.protocols.mailbox.wire import (
-    ANSWER,
-    MOST_ANSWER_BYTES,
-    MOST_COMMANDS,
-    Asked,
-    CreateFile,
-    DeleteFile,
-    Done,
-    EditFile,
-    Malformed,
-    Message,
-    ReadFile,
-    RunCommand,
-)
+from codex_adapter.protocols.mailbox.arrivals import Inbox, Seen
+from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
+
+pytestmark = pytest.mark.rule("I13")
+
+WHOLE = "[MESSAGE]\nhi\n[/MESSAGE]\n"
 
 
-def read(text: str) -> list[Asked]:
-    return list(read_answer(text.encode()))
+def put(directory: Path, name: str, text: str = WHOLE, *, age: float = 60) -> Path:
+    """An answer that was last changed so many seconds ago."""
+    path = directory / name
+    path.write_text(text)
+    then = time.time() - age
+    os.utime(path, (then, then))
+    return path
 
 
-def refused(data: bytes) -> str:
-    (error,) = read_answer(data)
-    assert isinstance(error, Malformed)
-    assert error.name == ANSWER
-    assert error.error.startswith(f"line {error.line}: ")
-    return error.error
+def look(directory: Path) -> Seen:
+    """What an inbox sees at once."""
+    return Inbox(directory).look()
 
 
-@pytest.mark.rule("I1")
-def test_commands_are_read_in_their_order_and_all_else_is_left_aside() -> None:
-    answer = """\
-I begin with a file.
-
-[CREATE_FILE path="src/a.py"]
-def f():
-    return 1
-[/CREATE_FILE]
-1. Then some more, as `[DONE]` is not due:
-```
-  [EDIT_FILE path="b" start_line="1" end_line="2"]
-    x
-\t[/EDIT_FILE]
-```
-[DELETE_FILE path="c"]
-[READ_FILE path="d"]
-[RUN_COMMAND]
-make test
-[/RUN_COMMAND]
-[MESSAGE]
-Hello
- there
-[/MESSAGE]
-[DONE]
-[/DONE]
-the end"""
-    assert read(answer) == [
-        CreateFile(line=3, path="src/a.py", content="def f():\n    return 1\n"),
-        EditFile(line=9, path="b", start_line=1, end_line=2, content="    x\n"),
-        DeleteFile(line=13, path="c"),
-        ReadFile(line=14, path="d"),
-        RunCommand(line=15, command="make test"),
-        Message(line=18, text="Hello\n there"),
-        Done(line=22, text=""),
-    ]
+def names(seen: Seen) -> list[str]:
+    """Those that are whole."""
+    return [path.name for path in seen.whole]
 
 
-@pytest.mark.rule("I3")
-@pytest.mark.parametrize(
-    ("body", "content"),
-    [
-        ("", ""),
-        ("\n", "\n"),
-        ("a\n\n", "a\n\n"),
-        ("  a  \n\t\n", "  a  \n\t\n"),
-        ("a\r\nb\r\n", "a\nb\n"),
-        ("a\rb\n", "a\rb\n"),
-        ("a\r\r\n", "a\r\n"),
-        ("a\0\u2028b\x85\x0c\n", "a\0\u2028b\x85\x0c\n"),
-        ("```py\na\n```\n", "```py\na\n```\n"),
-        ("[DONE]\n[READ_FILE]\n[/MESSAGE]\n[EDIT_FILE\n", "[DONE]\n[READ_FILE]\n[/MESSAGE]\n[EDIT_FILE\n"),
-        (
-            "x [/CREATE_FILE]\n[/CREATE_FILE] x\n[/create_file]\n",
-            "x [/CREATE_FILE]\n[/CREATE_FILE] x\n[/create_file]\n",
-        ),
-        ("x [CREATE_FILE]\n[CREATE_FILES]\n", "x [CREATE_FILE]\n[CREATE_FILES]\n"),
-    ],
-)
-def test_a_body_is_taken_as_it_is(body: str, content: str) -> None:
-    answer = f'[CREATE_FILE path="a"]\n{body}[/CREATE_FILE]\n[DONE]\n[/DONE]'
-    assert read(answer)[0] == CreateFile(line=1, path="a", content=content)
-    assert isinstance(read(answer)[1], Done)
+def test_answers_are_taken_the_oldest_first_whatever_they_are_called(tmp_path: Path) -> None:
+    put(tmp_path, "b.txt", age=20)
+    put(tmp_path, "a.TXT", age=10)
+    put(tmp_path, "z \u00e9 (1).txt", age=30)
+    assert names(look(tmp_path)) == ["z \u00e9 (1).txt", "b.txt", "a.TXT"]
 
 
-@pytest.mark.rule("I3")
-@pytest.mark.parametrize(
-    ("line", "meant"),
-    [
-        (r"\[/CREATE_FILE]", "[/CREATE_FILE]"),
-        (r"\\[/CREATE_FILE]", r"\[/CREATE_FILE]"),
-        ("\t \\[/CREATE_FILE]\u3000", "\t [/CREATE_FILE]\u3000"),
-        (r"\[CREATE_FILE path='x", "[CREATE_FILE path='x"),
-        (r"\[CREATE_FILE", "[CREATE_FILE"),
-        (r"\\\[CREATE_FILE] x", r"\\[CREATE_FILE] x"),
-        (r"\[CREATE_FILE] x [/CREATE_FILE]", "[CREATE_FILE] x [/CREATE_FILE]"),
-        (r"\[/CREATE_FILE] x", r"\[/CREATE_FILE] x"),
-        (r"\[CREATE_FILES]", r"\[CREATE_FILES]"),
-        (r"\[/DONE]", r"\[/DONE]"),
-        (r"\[DONE]", r"\[DONE]"),
-        (r"x\[/CREATE_FILE]", r"x\[/CREATE_FILE]"),
-        (r"\ [/CREATE_FILE]", r"\ [/CREATE_FILE]"),
-        ("\\", "\\"),
-    ],
-)
-def test_one_backslash_makes_a_tag_of_its_own_command_a_line_of_the_body(line: str, meant: str) -> None:
-    answer = f'[CREATE_FILE path="a"]\n{line}\n{line}\n[/CREATE_FILE]'
-    assert read(answer) == [CreateFile(line=1, path="a", content=f"{meant}\n{meant}\n")]
+def test_what_is_no_text_file_is_left_where_it_is(tmp_path: Path) -> None:
+    for name in (".hidden.txt", "answer.md", "answer.txt.part", "._answer.txt", ".answer.txt.swp"):
+        put(tmp_path, name)
+    (tmp_path / "directory.txt").mkdir()
+    (tmp_path / "link.txt").symlink_to(put(tmp_path, "elsewhere"))
+    os.mkfifo(tmp_path / "fifo.txt")
+    assert look(tmp_path) == Seen((), None, (), None, others=("answer.md", "answer.txt.part", "elsewhere"))
 
 
-@pytest.mark.rule("I3")
-@pytest.mark.parametrize("name", ["RUN_COMMAND", "MESSAGE", "DONE"])
-@pytest.mark.parametrize(
-    ("body", "text"), [("a", "a"), ("a\n\n", "a"), ("\n a \n\n \n", "\n a \n\n "), ("a\\\n[/X]", "a\\\n[/X]")]
-)
-def test_texts_have_no_newline_at_their_end(name: str, body: str, text: str) -> None:
-    (command,) = read(f"[{name}]\n{body}\n[/{name}]")
-    assert isinstance(command, RunCommand | Message | Done)
-    assert (command.command if isinstance(command, RunCommand) else command.text) == text
+def test_one_that_has_just_changed_is_waited_for_a_second(tmp_path: Path) -> None:
+    put(tmp_path, "old.txt")
+    put(tmp_path, "new.txt", age=0.5)
+    seen = look(tmp_path)
+    assert (names(seen), seen.partial) == (["old.txt"], "new.txt")
+    assert seen.again is not None
+    assert 0 < seen.again <= 0.5
+    assert names(look(tmp_path)) == ["old.txt"]
 
 
-@pytest.mark.rule("I3")
-@pytest.mark.parametrize(
-    ("body", "command"),
-    [
-        ("```\nls\n```", "ls"),
-        ("```bash\nls\n\n  pwd\n```", "ls\n\n  pwd"),
-        ("\n \n  ```sh  \n  ls\n\n  ```\n\n", "  ls"),
-        ("````c++\nls\n```", "ls"),
-        ("cat <<'E'\n```\nx\n```\nE", "cat <<'E'\n```\nx\n```\nE"),
-        ("```\ncat <<'E'\n```\nx\n```\nE\n```", "cat <<'E'\n```\nx\n```\nE"),
-        ("echo `pwd`", "echo `pwd`"),
-        ("``\nls\n``", "``\nls\n``"),
-    ],
-)
-def test_a_code_fence_around_a_command_is_left_out(body: str, command: str) -> None:
-    assert read(f"[RUN_COMMAND]\n{body}\n[/RUN_COMMAND]") == [RunCommand(line=1, command=command)]
+@pytest.mark.fault("mailbox", "half of an answer in the inbox", "the rest of it is waited for")
+@pytest.mark.parametrize("text", ["", '[CREATE_FILE path="a"]\nhalf of', "[RUN_COMMAND]\nrm -r build"])
+def test_one_with_an_unclosed_block_is_waited_for_ten_seconds(tmp_path: Path, text: str) -> None:
+    put(tmp_path, "half.txt", text, age=5)
+    put(tmp_path, "next.txt", age=4)
+    seen = look(tmp_path)
+    assert (seen.whole, seen.partial) == ((), "half.txt")
+    assert seen.again is not None
+    assert 4 < seen.again <= 5
+    put(tmp_path, "half.txt", text, age=11)
+    assert names(look(tmp_path)) == ["half.txt", "next.txt"]
 
 
-@pytest.mark.rule("I3")
-@pytest.mark.parametrize(
-    "body",
-    ["```\nls", "ls\n```", "```", "```ls```", "```ls -l\npwd\n```", "```\nls\n```x", "```\nls```", "``` sh\nls\n```"],
-)
-def test_half_a_code_fence_around_a_command_is_an_error(body: str) -> None:
-    (error,) = read(f"[RUN_COMMAND]\n{body}\n[/RUN_COMMAND]")
-    assert isinstance(error, Malformed)
-    assert "code fence" in error.error
+def test_half_of_a_character_is_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "half.txt").write_bytes("[MESSAGE]\n\u00e9".encode()[:-1])
+    os.utime(tmp_path / "half.txt", (time.time() - 5,) * 2)
+    assert look(tmp_path).partial == "half.txt"
 
 
-@pytest.mark.rule("I3")
-@pytest.mark.parametrize("body", ["", "\n", " \t\n\u3000\r\n\u200b\n"])
-@pytest.mark.parametrize(("name", "fence"), [("RUN_COMMAND", ""), ("RUN_COMMAND", "```\n"), ("MESSAGE", "")])
-def test_a_command_or_message_of_nothing_is_an_error(name: str, fence: str, body: str) -> None:
-    (error,) = read(f"[{name}]\n{fence}{body}{fence}[/{name}]\n")
-    assert isinstance(error, Malformed)
-    assert "the body is empty" in error.error
+@pytest.mark.fault("mailbox", "an answer that somebody has open for writing", "is waited for, however long it rests")
+def test_one_that_somebody_has_open_for_writing_is_waited_for(tmp_path: Path) -> None:
+    path = put(tmp_path, "open.txt")
+    with path.open("a"):
+        seen = look(tmp_path)
+        assert seen == Seen((), "open.txt", (), 1.0, held=True)
+    with path.open():
+        assert names(look(tmp_path)) == ["open.txt"]
 
 
-@pytest.mark.rule("I5")
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("last", ["", "\n"])
-def test_encodings_and_line_ends_make_no_difference(encoding: str, newline: str, last: str) -> None:
-    text = f"[DONE]\né 😀\n[/DONE]{last}".replace("\n", newline)
-    assert read_answer(text.encode(encoding)) == (Done(line=1, text="é 😀"),)
-    assert not unclosed(text.encode(encoding))
+def test_a_clock_that_goes_wrong_holds_up_nothing_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "tomorrow.txt", age=-86_400)
+    inbox = Inbox(tmp_path)
+    assert inbox.look().partial == "tomorrow.txt"
+    later = time.monotonic() + 1.5
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert names(inbox.look()) == ["tomorrow.txt"]
 
 
-@pytest.mark.rule("I5")
-def test_utf_16_may_have_its_bytes_in_either_order() -> None:
-    text = "\ufeff[DONE]\nഊ\n[/DONE]"
-    for encoding in ("utf-16-le", "utf-16-be"):
-        assert read_answer(text.encode(encoding)) == (Done(line=1, text="ഊ"),)
+def test_a_change_begins_the_wait_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "a.txt", age=-10)
+    inbox = Inbox(tmp_path)
+    assert inbox.look().partial == "a.txt"
+    later = time.monotonic() + 1.5
+    put(tmp_path, "a.txt", WHOLE + WHOLE, age=-20)
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert inbox.look().partial == "a.txt"
 
 
-@pytest.mark.rule("I5")
-@pytest.mark.parametrize(
-    ("behind", "line"),
-    [(b"\xff", 4), (b"\n\n\xc3", 6), (b"\xed\xa0\x80", 4), (b"\xc0\x80", 4), (b"\xf4\x90\x80\x80", 4)],
-)
-def test_what_is_no_utf_8_is_refused_as_a_whole(behind: bytes, line: int) -> None:
-    told = refused(b"[DONE]\nx\n[/DONE]\n" + behind)
-    assert told.startswith(f"line {line}: ")
-    assert "UTF-8" in told
-    assert unclosed(b"[DONE]\nx\n[/DONE]\n" + behind)
+def test_a_huge_one_is_whole_once_it_rests(tmp_path: Path) -> None:
+    put(tmp_path, "huge.txt", "[MESSAGE]\n" + "x" * MOST_ANSWER_BYTES, age=5)
+    assert names(look(tmp_path)) == ["huge.txt"]
 
 
-@pytest.mark.rule("I5")
-@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
-@pytest.mark.parametrize("behind", [b"\n", b"\xd8\xd8\n\0"])
-def test_what_is_no_utf_16_is_refused_as_a_whole(mark: bytes, behind: bytes) -> None:
-    text = "[DONE]\nx\n[/DONE]\n".encode("utf-16-le" if mark == b"\xff\xfe" else "utf-16-be")
-    assert refused(mark + text + behind).startswith("line 4: ")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_one_that_cannot_be_read_is_named_and_holds_up_no_other(tmp_path: Path) -> None:
+    put(tmp_path, "secret.txt").chmod(0)
+    put(tmp_path, "other.txt")
+    seen = look(tmp_path)
+    assert (names(seen), seen.unreadable) == (["other.txt"], ("secret.txt",))
 
 
-@pytest.mark.rule("I5")
-def test_an_answer_has_at_most_16_mib() -> None:
-    end = b"\n[DONE]\n[/DONE]\n"
-    most = b"x" * (MOST_ANSWER_BYTES - len(end)) + end
-    assert read_answer(most) == (Done(line=2, text=""),)
-    assert "send it in several answers" in refused(b"x" + most)
-    assert not unclosed(b"[DONE]" + most)
+@pytest.mark.fault("mailbox", "an answer is saved as `answer.md`", "it is left where it is, and remarked")
+def test_what_is_no_answer_is_named_once_it_rests(tmp_path: Path) -> None:
+    put(tmp_path, "answer.md")
+    put(tmp_path, "answer.txt.part", age=5)
+    put(tmp_path, ".hidden")
+    (tmp_path / "link.txt").symlink_to(put(tmp_path, "other.txt"))
+    os.utime(tmp_path / "link.txt", (0, 0), follow_symlinks=False)
+    seen = look(tmp_path)
+    assert (names(seen), seen.others) == (["other.txt"], ("answer.md", "link.txt"))
 
 
-@pytest.mark.rule("I5")
-@pytest.mark.parametrize("one", ['[READ_FILE path="a"]\n', "[READ_FILE]\n", "[DONE]\n[/DONE]\n", "[/DONE]\n"])
-def test_an_answer_has_at_most_a_thousand_commands_and_errors(one: str) -> None:
-    assert len(read(one * MOST_COMMANDS)) == MOST_COMMANDS
-    assert "send fewer" in refused((one * (MOST_COMMANDS + 1)).encode())
+def test_of_many_that_are_no_answers_the_first_are_named(tmp_path: Path) -> None:
+    for number in range(12):
+        put(tmp_path, f"{number:02}.md")
+    assert look(tmp_path).others == tuple(f"{number:02}.md" for number in range(10))
 
 
-@pytest.mark.rule("I5")
-@pytest.mark.parametrize(
-    "answer", ["", "\n", "Hello", "[read_file path='a']", '{"path": "a"}', "[/READ_FILE]", "x [DONE]"]
-)
-def test_an_answer_without_commands_is_an_error(answer: str) -> None:
-    assert "no command was found" in refused(answer.encode())
+def test_looking_leaves_nothing_behind(tmp_path: Path) -> None:
+    put(tmp_path, "a.txt")
+    look(tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.rule("I5")
-def test_every_beginning_of_an_answer_with_an_open_block_is_unclosed() -> None:
-    answer = '[READ_FILE path="a"]\n[CREATE_FILE path="b"]\n[DONE]\né[/CREATE_FILE]\n [/CREATE_FILE]\n'.encode()
-    begun = answer.index(b"[CREATE_FILE") + len("[CREATE_FILE")
-    ended = answer.rindex(b"[/CREATE_FILE]") + len("[/CREATE_FILE]")
-    for length in range(len(answer) + 1):
-        assert unclosed(answer[:length]) == (begun <= length < ended), length
+@pytest.mark.fault("mailbox", "an answer is opened while we ask who has it open", "no signal of the system ends us")
+def test_somebody_who_opens_it_while_we_look_does_not_end_us(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.txt")
+    stop = threading.Event()
+
+    def open_again_and_again() -> None:
+        while not stop.is_set():
+            path.open("a").close()
+
+    opener = threading.Thread(target=open_again_and_again)
+    opener.start()
+    try:
+        for _ in range(300):
+            look(tmp_path)
+    finally:
+        stop.set()
+        opener.join()
