@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.measuring import Measured, Work, cpu_seconds
-from codex_adapter.core import thread_events as te
+from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.events import Event, TextPart, Tool, ToolBytes, ToolCall, ToolPhase
 
 __all__ = ["bare_events"]

@@ -15,7 +15,7 @@ import trio
 from benchmarks.bare import bare_events
 from benchmarks.measuring import Face, Measured, Work, agent, cpu_seconds, run_measured
 from codex_adapter import CodexConfig, Event, Pipeline, RunHandle, RunRequest, open_run
-from codex_adapter.core.thread_events import DecodedEvent
+from codex_adapter.agents.codex.stream.lines import DecodedEvent
 from codex_adapter.records import encode_events
 
 __all__ = ["CEILINGS", "FACES", "IN_PROCESS"]

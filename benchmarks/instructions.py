@@ -27,9 +27,9 @@ import msgspec
 
 from benchmarks.streams import STREAMS, make
 from codex_adapter import Pipeline
+from codex_adapter.agents.codex.stream.line_parser import LineParser
+from codex_adapter.agents.codex.stream.lines import DecodedEvent
 from codex_adapter.core.framing import LineFramer
-from codex_adapter.core.parsing import LineParser
-from codex_adapter.core.thread_events import DecodedEvent
 from codex_adapter.records import encode_events
 
 _READ_SIZE: Final = 65_536

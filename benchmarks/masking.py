@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from benchmarks.streams import STREAMS, Stream, make
 from codex_adapter import Pipeline
-from codex_adapter.core.masking import Masker
+from codex_adapter.core.masking.masker import Masker
 from codex_adapter.records import encode_events
 
 _READ_SIZE: Final = 65_536

@@ -27,7 +27,7 @@ import trio
 
 from benchmarks.streams import make
 from codex_adapter import CodexBackend, CodexConfig, RunRequest
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
 
 __all__ = ["Sample", "growth", "main"]
 

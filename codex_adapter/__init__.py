@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from codex_adapter.agents.codex.backend import CodexBackend, Gateway, collect, open_replay, open_run
+    from codex_adapter.agents.codex.recording import NumberedLine, read_thread_events
     from codex_adapter.core.framing import LineFramer, OversizeLine
     from codex_adapter.core.pipeline import Pipeline
     from codex_adapter.errors import (
@@ -22,9 +24,7 @@ if TYPE_CHECKING:
         UnsupportedCapabilityError,
     )
     from codex_adapter.events import Completion, Event, ExitStatus
-    from codex_adapter.recording import NumberedLine, read_thread_events
     from codex_adapter.request import CodexConfig, RunRequest
-    from codex_adapter.runtime.backend import CodexBackend, Gateway, collect, open_replay, open_run
     from codex_adapter.runtime.handle import RunHandle, RunSetup
     from codex_adapter.runtime.stream import EventStream
 
@@ -63,9 +63,9 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         "core.framing": ("LineFramer", "OversizeLine"),
         "core.pipeline": ("Pipeline",),
         "events": ("Completion", "Event", "ExitStatus"),
-        "recording": ("NumberedLine", "read_thread_events"),
+        "agents.codex.recording": ("NumberedLine", "read_thread_events"),
         "request": ("CodexConfig", "RunRequest"),
-        "runtime.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
+        "agents.codex.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
         "runtime.handle": ("RunHandle", "RunSetup"),
         "runtime.stream": ("EventStream",),
     }

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 from typing_extensions import override
 
 from codex_adapter import AdapterError, Completion, RunHandle
-from codex_adapter.protocols.turns.spaces import Environment
-from codex_adapter.protocols.turns.wire import AgentSpacesError, ErrorCode
+from codex_adapter.spaces import Environment
+from codex_adapter.turn_errors import AgentSpacesError
 
-__all__ = ["Harness", "HarnessTurn", "TurnError"]
-
-
-class TurnError(Exception):
-    """A turn cannot be; the text is one sentence of ours, and so is all in `details` (U6)."""
-
-    def __init__(self, message: str, code: ErrorCode | None = None, details: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.told = AgentSpacesError(message=message, code=code, details=details)
+__all__ = ["Harness", "HarnessTurn"]
 
 
 class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):

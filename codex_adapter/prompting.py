@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from codex_adapter import AdapterError, BackendError, Completion, Event, RunCancelled, RunHandle, RunRequest
 from codex_adapter.events import ToolCall
-from codex_adapter.last_message import LastMessage
 from codex_adapter.records import in_pieces
+from codex_adapter.text import LastMessage
 from codex_adapter.workspace import WorkspaceError, empty_directory, outside_environment
 
 __all__ = ["Asked", "Asking", "OpenRun", "ToolUsed"]

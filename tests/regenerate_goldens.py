@@ -9,9 +9,9 @@ import json
 import sys
 from pathlib import Path
 
+from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.redaction import non_zero_exit_text
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 

@@ -29,7 +29,7 @@ from codex_adapter import (
     SpawnError,
     sync,
 )
-from codex_adapter.client import open_daemon
+from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Repeat, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 

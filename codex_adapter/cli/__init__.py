@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from codex_adapter.cli.complaints import (
+from codex_adapter.cli.errors import (
     FAILURE_STATUS,
     HelpRequested,
     UsageError,

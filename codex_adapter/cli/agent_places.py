@@ -6,9 +6,9 @@ import argparse
 import os
 
 from codex_adapter import SpawnError
-from codex_adapter.cli.backend_options import read_config
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.runtime.binary import find_binary
+from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.cli.agent_options import read_config
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.workspace import is_replaceable, outside_environment
 
 __all__ = ["agent_homes", "require_outside"]

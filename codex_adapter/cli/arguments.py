@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from typing_extensions import override
 
-from codex_adapter.cli.complaints import HelpRequested, UsageError
+from codex_adapter.cli.errors import HelpRequested, UsageError
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import trio
 
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.complaints import FAILURE_STATUS, complain_of_output
+from codex_adapter.cli.errors import FAILURE_STATUS, complain_of_output
 from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signals
 from codex_adapter.cli.logs import logging_to_stderr
 from codex_adapter.cli.output import Output, standard_output
@@ -51,27 +51,27 @@ def _nothing(_number: int) -> None:
 def _command(name: str) -> Command:
     match name:
         case "run":
-            from codex_adapter.cli.run import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.run.command import COMMAND  # noqa: PLC0415
         case "replay":
             from codex_adapter.cli.replay import COMMAND  # noqa: PLC0415
         case "view":
-            from codex_adapter.cli.view import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.view.command import COMMAND  # noqa: PLC0415
         case "serve":
-            from codex_adapter.cli.serve import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.serve.command import COMMAND  # noqa: PLC0415
         case "operations":
-            from codex_adapter.cli.operations import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.operations.command import COMMAND  # noqa: PLC0415
         case "mailbox":
-            from codex_adapter.cli.mailbox import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.mailbox.command import COMMAND  # noqa: PLC0415
         case "turn":
-            from codex_adapter.cli.turn import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.turn.command import COMMAND  # noqa: PLC0415
         case "space":
             from codex_adapter.cli.space import COMMAND  # noqa: PLC0415
         case "demo":
             from codex_adapter.cli.demo import COMMAND  # noqa: PLC0415
         case "doctor":
-            from codex_adapter.cli.doctor import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.doctor.command import COMMAND  # noqa: PLC0415
         case _:
-            from codex_adapter.cli.schema import COMMAND  # noqa: PLC0415
+            from codex_adapter.cli.schema.command import COMMAND  # noqa: PLC0415
     return COMMAND
 
 

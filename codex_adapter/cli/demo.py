@@ -14,16 +14,16 @@ from typing import Final
 import msgspec
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, SpawnError, open_run
+from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.cli.arguments import Command, Once, Parser
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.conduct import conduct
-from codex_adapter.cli.narration import printable
+from codex_adapter.cli.drive_run import conduct
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.views import View, text_view
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import View, text_view
-from codex_adapter.core.command import merge_environment
 from codex_adapter.events import ToolCall
-from codex_adapter.runtime.binary import find_binary
 from codex_adapter.testing import (
     ModelServer,
     Patch,

@@ -22,10 +22,10 @@ from codex_adapter import (
     SpawnError,
 )
 from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, complain_of_defect
+from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain, complain_of_defect
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import AnswerView, JsonLines, View
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import AnswerView, JsonLines, View
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.records import in_pieces
 

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.runtime.exhaustion import is_shortage
 
 __all__ = [
     "FAILURE_STATUS",

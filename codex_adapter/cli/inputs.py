@@ -14,8 +14,8 @@ import msgspec
 import trio
 
 from codex_adapter import InvalidRequestError
-from codex_adapter.cli.complaints import UsageError, complain
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.cli.errors import UsageError, complain
+from codex_adapter.runtime.exhaustion import is_shortage
 
 __all__ = ["MAX_INPUT_BYTES", "append_piped_input", "decode_json", "open_input", "read_input"]
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from codex_adapter import BackendError, CodexConfig, InvalidRequestError
+from codex_adapter.agents.codex.validation import check_config
 from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.core.validation import check_config
-from codex_adapter.runtime.containment import LEVELS, Containment
+from codex_adapter.cli.errors import UsageError
+from codex_adapter.runtime.containment.containment import LEVELS, Containment
 
 __all__ = ["FoundLevel", "command_containment", "find_levels"]
 

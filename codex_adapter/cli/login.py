@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from codex_adapter import CodexConfig, SpawnError
+from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.cli.arguments import Once, Parser, in_our_words, place
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.core.command import merge_environment
-from codex_adapter.runtime.binary import find_binary
+from codex_adapter.cli.errors import UsageError
 
 __all__ = ["log_in"]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from codex_adapter.cli.arguments import Once, one_of
-from codex_adapter.cli.complaints import write_error
+from codex_adapter.cli.errors import write_error
 
 __all__ = ["add_log_option", "logging_to_stderr"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from codex_adapter import BackendError, InvalidRequestError
-from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.inputs import append_piped_input, read_input
 
 __all__ = ["read_prompt", "require_prompt"]

@@ -8,11 +8,11 @@ from contextlib import AbstractAsyncContextManager
 
 from codex_adapter import RunHandle, open_replay
 from codex_adapter.cli.arguments import Command, Once, Parser, form_of_a_run, one_of, seconds
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.conduct import conduct
+from codex_adapter.cli.drive_run import conduct
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import AnswerView, JsonLines, choose_view
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import AnswerView, JsonLines, choose_view
 
 __all__ = ["COMMAND"]
 

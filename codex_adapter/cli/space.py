@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from codex_adapter import CodexConfig
 from codex_adapter.cli.arguments import Command, Parser, one_of
-from codex_adapter.cli.narration import Line, printable
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.narration import Line, printable
+from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.turn_client import open_client, said
-from codex_adapter.cli.turn_options import add_space_options, asp_home, check_texts, space_reference
-from codex_adapter.cli.views import is_for_a_program, line_printer
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.cli.turn.client import open_client, said
+from codex_adapter.cli.turn.options import add_space_options, asp_home, check_texts, space_reference
+from codex_adapter.protocols.turns.messages import (
     AgentSpacesError,
     DescribeRequest,
     DescribeResponse,
@@ -86,7 +86,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 async def _described(client: AgentSpacesClient, request: DescribeRequest) -> ResolveResponse | DescribeResponse:
     """What is in a space, or why it is not fine, as `resolve` says it."""
-    from codex_adapter.protocols.turns.harness import TurnError  # noqa: PLC0415 - the client has loaded it
+    from codex_adapter.turn_errors import TurnError  # noqa: PLC0415 - the client has loaded it
 
     try:
         return await client.describe(request)

@@ -11,14 +11,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codex_adapter.agents.codex.stream.decoder import Mapper
+from codex_adapter.agents.codex.stream.line_parser import LineParser
+from codex_adapter.agents.codex.stream.payloads import with_payloads
+from codex_adapter.agents.codex.stream.tools import ToolItem
 from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound
-from codex_adapter.core.facts import RunFacts
 from codex_adapter.core.framing import Line, LineFramer
-from codex_adapter.core.mapping import Mapper
-from codex_adapter.core.masking import Masker, mask_event
-from codex_adapter.core.parsing import LineParser
-from codex_adapter.core.payloads import with_payloads
-from codex_adapter.core.tools import ToolItem
+from codex_adapter.core.masking.masker import Masker, mask_event
+from codex_adapter.core.state import RunFacts
 from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
 from codex_adapter.hints import Hint
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from codex_adapter.core.context import usable_id
+from codex_adapter.agents.codex.stream.context import usable_id
 from codex_adapter.core.notices import status_event
 from codex_adapter.events import Event, Session, SessionHandle
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from codex_adapter.core.diagnosis import Diagnosis
+from codex_adapter.agents.codex.stream.diagnosis import Diagnosis
 from codex_adapter.events import Tool, TurnOutcome
 
 __all__ = ["MOST_OPEN_TOOLS", "RunFacts"]

@@ -20,11 +20,11 @@ from codex_adapter import (
     RunRequest,
     RunSetup,
 )
-from codex_adapter.protocols.supervisor.journal import JournalFile, cannot_be_kept
-from codex_adapter.protocols.supervisor.outbox import Outbox
-from codex_adapter.protocols.supervisor.run_record import run_record
-from codex_adapter.protocols.supervisor.slots import Slot
-from codex_adapter.protocols.supervisor.wire import LiveRun, RunCompleted, RunEvent, WaitsFor
+from codex_adapter.daemon.journal import JournalFile, cannot_be_kept
+from codex_adapter.daemon.messages import LiveRun, RunCompleted, RunEvent, WaitsFor
+from codex_adapter.daemon.run_record import run_record
+from codex_adapter.daemon.run_slots import Slot
+from codex_adapter.daemon.send_queue import Outbox
 from codex_adapter.records import encode_completion, encode_events, in_pieces, text_size
 
 __all__ = ["HostedRun"]

@@ -24,8 +24,8 @@ from typing import Any, Final, TypeVar
 import trio
 
 from codex_adapter import BackendError
-from codex_adapter.protocols.supervisor.journal_pages import Page, cut_torn_line, has_writer, read_page, size_of
-from codex_adapter.protocols.supervisor.journal_retention import remove_older
+from codex_adapter.daemon.journal_pages import Page, cut_torn_line, has_writer, read_page, size_of
+from codex_adapter.daemon.journal_retention import remove_older
 
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 

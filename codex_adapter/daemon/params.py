@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.protocols.supervisor.jsonrpc import INVALID_PARAMS, Fault
+from codex_adapter.daemon.jsonrpc import INVALID_PARAMS, Fault
 
 __all__ = ["read_params"]
 

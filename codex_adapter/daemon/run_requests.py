@@ -13,7 +13,7 @@ from codex_adapter import (
     SpawnError,
     UnsupportedCapabilityError,
 )
-from codex_adapter.protocols.supervisor.jsonrpc import RUN_REFUSED, Fault
+from codex_adapter.daemon.jsonrpc import RUN_REFUSED, Fault
 
 __all__ = ["read_request", "refused"]
 

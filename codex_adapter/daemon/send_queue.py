@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from codex_adapter.protocols.supervisor.wires import Wires
+from codex_adapter.daemon.transport import Wires
 from codex_adapter.records import encode_lines
 
 __all__ = ["Outbox"]

@@ -10,19 +10,11 @@ from typing import Final
 import trio
 
 from codex_adapter import Gateway, LineFramer, OversizeLine
-from codex_adapter.protocols.supervisor.daemon import Daemon, Settings
-from codex_adapter.protocols.supervisor.jsonrpc import (
-    INTERNAL_ERROR,
-    Answer,
-    Call,
-    Fault,
-    Message,
-    read_message,
-    too_long,
-)
-from codex_adapter.protocols.supervisor.outbox import Outbox
-from codex_adapter.protocols.supervisor.wire import StartResult
-from codex_adapter.protocols.supervisor.wires import Wires
+from codex_adapter.daemon.jsonrpc import INTERNAL_ERROR, Answer, Call, Fault, Message, read_message, too_long
+from codex_adapter.daemon.messages import StartResult
+from codex_adapter.daemon.send_queue import Outbox
+from codex_adapter.daemon.server import Daemon, Settings
+from codex_adapter.daemon.transport import Wires
 
 __all__ = ["MAX_MESSAGE_BYTES", "Settings", "serve"]
 

@@ -11,10 +11,10 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, Gateway, RunRequest
-from codex_adapter.protocols.supervisor import wire
-from codex_adapter.protocols.supervisor.hosted import HostedRun
-from codex_adapter.protocols.supervisor.journal import Journal
-from codex_adapter.protocols.supervisor.jsonrpc import (
+from codex_adapter.daemon import messages as wire
+from codex_adapter.daemon.hosted_run import HostedRun
+from codex_adapter.daemon.journal import Journal
+from codex_adapter.daemon.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -23,12 +23,12 @@ from codex_adapter.protocols.supervisor.jsonrpc import (
     Call,
     Fault,
 )
-from codex_adapter.protocols.supervisor.outbox import Outbox
-from codex_adapter.protocols.supervisor.params import read_params
-from codex_adapter.protocols.supervisor.requests import read_request, refused
-from codex_adapter.protocols.supervisor.services import Ending, Service, ServiceCalls
-from codex_adapter.protocols.supervisor.slots import Slots
-from codex_adapter.protocols.supervisor.wires import Wires
+from codex_adapter.daemon.params import read_params
+from codex_adapter.daemon.run_requests import read_request, refused
+from codex_adapter.daemon.run_slots import Slots
+from codex_adapter.daemon.send_queue import Outbox
+from codex_adapter.daemon.services import Ending, Service, ServiceCalls
+from codex_adapter.daemon.transport import Wires
 
 __all__ = ["Daemon", "Settings"]
 

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 import trio
 
-from codex_adapter.protocols.supervisor.jsonrpc import RUN_REFUSED, Fault
-from codex_adapter.protocols.supervisor.outbox import Outbox
-from codex_adapter.protocols.supervisor.slots import Slots
+from codex_adapter.daemon.jsonrpc import RUN_REFUSED, Fault
+from codex_adapter.daemon.run_slots import Slots
+from codex_adapter.daemon.send_queue import Outbox
 
 __all__ = ["Ending", "Notification", "Notify", "Service", "ServiceCalls"]
 

@@ -10,7 +10,7 @@ import enum
 import math
 from collections.abc import Collection
 
-from codex_adapter.core.facts import RunFacts
+from codex_adapter.core.state import RunFacts
 from codex_adapter.events import TurnOutcome
 
 __all__ = ["Limit", "Limits"]

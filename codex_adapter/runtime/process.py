@@ -11,14 +11,14 @@ from typing import Final
 
 import trio
 
-from codex_adapter.core.diagnosis import StderrTail
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.stream.diagnosis import StderrTail
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.hints import Hint
-from codex_adapter.runtime.containment import Contained, Containment, Level
-from codex_adapter.runtime.launch import Launch
+from codex_adapter.runtime.containment.containment import Contained, Containment, Level
+from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.runtime.pipe_reader import PipeReader
-from codex_adapter.runtime.shortage import is_shortage
 
 __all__ = ["ProcessSource", "spawn"]
 

@@ -10,7 +10,8 @@ from typing import Final
 import trio
 from typing_extensions import override
 
-from codex_adapter.core import redaction
+from codex_adapter.agents.codex.session import SessionExpectation
+from codex_adapter.core import error_texts
 from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
@@ -20,7 +21,6 @@ from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.clock import RunClock
 from codex_adapter.runtime.handle import OwnRun, RunSetup, given
 from codex_adapter.runtime.limits import Limit, Limits
-from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.runtime.source import Source
 from codex_adapter.runtime.stream import EventStream, open_hand_off
 
@@ -246,7 +246,7 @@ class Run(OwnRun):
             self._fail(BackendError("closed", hint=self._pipeline.hint))
         else:
             idle = self._config.idle_timeout or 0.0
-            text = redaction.idle_timeout_text(idle) if limit is Limit.IDLE else None
+            text = error_texts.idle_timeout_text(idle) if limit is Limit.IDLE else None
             self._fail(RunTimedOut("timeout", text, hint=self._pipeline.hint or _HINTS[limit]))
 
     async def _stop_on_request(self) -> None:
@@ -269,7 +269,7 @@ class Run(OwnRun):
             self._failure = self._session.missing()
         why = None if self._failure is None else str(self._failure)
         if why is None and self._status is not None and not self._status.success:
-            why = redaction.non_zero_exit_text(self._status)
+            why = error_texts.non_zero_exit_text(self._status)
         seq = self._forwarder.next_seq + len(self._unanswered)
         return self._unanswered if why is None else [*self._unanswered, error_event(seq, why)]
 

@@ -5,17 +5,9 @@ Everything here blocks on files; who serves others meanwhile calls it in a threa
 
 from __future__ import annotations
 
-from codex_adapter.protocols.turns.spaces.environment import (
-    Environment,
-    Hook,
-    HookEvent,
-    Permissions,
-    Resolved,
-    Server,
-    Skill,
-)
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
-from codex_adapter.protocols.turns.spaces.preparation import Spec, TargetSpec, prepare, resolve
+from codex_adapter.spaces.environment import Environment, Hook, HookEvent, Permissions, Resolved, Server, Skill
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.preparation import Spec, TargetSpec, prepare, resolve
 
 __all__ = [
     "Environment",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from codex_adapter.protocols.turns.spaces.environment import Environment, Hook, Resolved, Server, Skill
-from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, HookLine, ServerLine, Settings
-from codex_adapter.protocols.turns.spaces.resolution import Space
-from codex_adapter.protocols.turns.spaces.shell_lines import SPACE, with_directory
+from codex_adapter.spaces.environment import Environment, Hook, Resolved, Server, Skill
+from codex_adapter.spaces.manifests import HarnessSettings, HookLine, ServerLine, Settings
+from codex_adapter.spaces.resolution import Space
+from codex_adapter.spaces.shell_lines import SPACE, with_directory
 
 __all__ = ["composed"]
 

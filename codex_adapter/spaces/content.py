@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TEXT, LARGEST_TOML
+from codex_adapter.spaces.errors import SpaceError, shown, unreadable
+from codex_adapter.spaces.reading import LARGEST_TEXT, LARGEST_TOML
 
 __all__ = ["MOST_BYTES", "MOST_NAMES", "Content", "NewFile", "is_utf8", "read_content"]
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
+from codex_adapter.spaces.errors import SpaceError
 
 __all__ = ["read_front_matter"]
 

@@ -12,10 +12,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
-from codex_adapter.protocols.turns.spaces.reading import read_json, read_standing
-from codex_adapter.protocols.turns.spaces.state import State
-from codex_adapter.protocols.turns.spaces.versions import is_version
+from codex_adapter.spaces.errors import SpaceError, unreadable
+from codex_adapter.spaces.reading import read_json, read_standing
+from codex_adapter.spaces.state import State
+from codex_adapter.spaces.versions import is_version
 
 __all__ = ["Lock", "Locked", "named_digests", "spec_name"]
 

@@ -11,12 +11,12 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from codex_adapter.protocols.turns.spaces.environment import HookEvent, Permissions
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
-from codex_adapter.protocols.turns.spaces.front_matter import read_front_matter
-from codex_adapter.protocols.turns.spaces.reading import read_json, read_text, read_toml
-from codex_adapter.protocols.turns.spaces.references import ID
-from codex_adapter.protocols.turns.spaces.versions import TAG, is_version
+from codex_adapter.spaces.environment import HookEvent, Permissions
+from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.front_matter import read_front_matter
+from codex_adapter.spaces.reading import read_json, read_text, read_toml
+from codex_adapter.spaces.references import ID
+from codex_adapter.spaces.versions import TAG, is_version
 
 __all__ = [
     "HarnessSettings",

@@ -10,19 +10,19 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from codex_adapter.protocols.turns.spaces.acceptance import Acceptance, Source
-from codex_adapter.protocols.turns.spaces.composition import composed
-from codex_adapter.protocols.turns.spaces.content import is_utf8, read_content
-from codex_adapter.protocols.turns.spaces.environment import Environment
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
-from codex_adapter.protocols.turns.spaces.locks import Lock, Locked, spec_name
-from codex_adapter.protocols.turns.spaces.manifests import HarnessSettings, Target, read_space, read_targets
-from codex_adapter.protocols.turns.spaces.reach import Reach
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
-from codex_adapter.protocols.turns.spaces.registry import Finder, Found
-from codex_adapter.protocols.turns.spaces.resolution import Loaded, Space, ordered
-from codex_adapter.protocols.turns.spaces.state import State
-from codex_adapter.protocols.turns.spaces.store import Store
+from codex_adapter.spaces.acceptance import Acceptance, Source
+from codex_adapter.spaces.composition import composed
+from codex_adapter.spaces.content import is_utf8, read_content
+from codex_adapter.spaces.environment import Environment
+from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.locks import Lock, Locked, spec_name
+from codex_adapter.spaces.manifests import HarnessSettings, Target, read_space, read_targets
+from codex_adapter.spaces.reach import Reach
+from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
+from codex_adapter.spaces.registry import Finder, Found
+from codex_adapter.spaces.resolution import Loaded, Space, ordered
+from codex_adapter.spaces.state import State
+from codex_adapter.spaces.store import Store
 
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 

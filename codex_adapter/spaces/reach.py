@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeAlias
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
-from codex_adapter.protocols.turns.spaces.reading import real_path
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.reading import real_path
 
 __all__ = ["Reach"]
 

@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from codex_adapter.protocols.turns.regular import NotRegularError, TooLargeError, read_regular
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown, unreadable
+from codex_adapter.safe_read import NotRegularError, TooLargeError, read_regular
+from codex_adapter.spaces.errors import SpaceError, shown, unreadable
 
 __all__ = [
     "LARGEST_TEXT",

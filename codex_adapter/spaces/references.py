@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, TypeAlias
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
-from codex_adapter.protocols.turns.spaces.versions import require_selector
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.versions import require_selector
 
 __all__ = ["ID", "OfProject", "OfRegistry", "Reference", "ThePath", "parse_reference"]
 

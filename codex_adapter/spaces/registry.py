@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.protocols.turns.spaces.acceptance import Source
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, unreadable
-from codex_adapter.protocols.turns.spaces.locks import Locked
-from codex_adapter.protocols.turns.spaces.manifests import read_tags
-from codex_adapter.protocols.turns.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
-from codex_adapter.protocols.turns.spaces.references import OfRegistry, ThePath, parse_reference
-from codex_adapter.protocols.turns.spaces.versions import DEV, chosen, is_version
+from codex_adapter.spaces.acceptance import Source
+from codex_adapter.spaces.errors import SpaceError, unreadable
+from codex_adapter.spaces.locks import Locked
+from codex_adapter.spaces.manifests import read_tags
+from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
+from codex_adapter.spaces.references import OfRegistry, ThePath, parse_reference
+from codex_adapter.spaces.versions import DEV, chosen, is_version
 
 __all__ = ["Finder", "Found"]
 

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
-from codex_adapter.protocols.turns.spaces.locks import named_digests
-from codex_adapter.protocols.turns.spaces.removal import remove
-from codex_adapter.protocols.turns.spaces.state import TEMPORARY, State
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.locks import named_digests
+from codex_adapter.spaces.removal import remove
+from codex_adapter.spaces.state import TEMPORARY, State
 
 __all__ = ["KEPT_FOR", "MOST_REMOVED", "aside", "mark_used", "remove_unused"]
 

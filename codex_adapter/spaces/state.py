@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
+from codex_adapter.spaces.errors import SpaceError
 
 __all__ = ["TEMPORARY", "State", "make_private", "unwritable", "write_whole"]
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.protocols.turns.spaces.content import Content, NewFile, read_content
-from codex_adapter.protocols.turns.spaces.errors import SpaceError
-from codex_adapter.protocols.turns.spaces.removal import remove
-from codex_adapter.protocols.turns.spaces.retention import aside, mark_used, remove_unused
-from codex_adapter.protocols.turns.spaces.state import State, make_private, unwritable
+from codex_adapter.spaces.content import Content, NewFile, read_content
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.removal import remove
+from codex_adapter.spaces.retention import aside, mark_used, remove_unused
+from codex_adapter.spaces.state import State, make_private, unwritable
 
 __all__ = ["Store"]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from semantic_version import NpmSpec, Version
 
-from codex_adapter.protocols.turns.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.errors import SpaceError, shown
 
 __all__ = ["DEV", "TAG", "chosen", "is_version", "require_selector"]
 

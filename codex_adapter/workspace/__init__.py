@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace.capture import Captured
 from codex_adapter.workspace.commands import CommandResult, run_command
 from codex_adapter.workspace.errors import Code, WorkspaceError

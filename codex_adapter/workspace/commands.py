@@ -13,9 +13,9 @@ import trio
 
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.containment import Containment
-from codex_adapter.runtime.marks import new_mark
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.containment.marks import new_mark
+from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.workspace.capture import KEEP, Captured
 from codex_adapter.workspace.entering import entered, root_name
 from codex_adapter.workspace.errors import WorkspaceError

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.runtime.marks import directory_name, new_mark
+from codex_adapter.runtime.containment.marks import directory_name, new_mark
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.steering import is_below, own_programs
 

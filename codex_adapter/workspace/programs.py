@@ -11,9 +11,9 @@ from typing import NamedTuple
 import trio
 
 from codex_adapter.errors import SpawnError
-from codex_adapter.runtime.containment import Contained, Containment
-from codex_adapter.runtime.marks import new_mark
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.runtime.containment.containment import Contained, Containment
+from codex_adapter.runtime.containment.marks import new_mark
+from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.shell import ShellCall, shell_call
 

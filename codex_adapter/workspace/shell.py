@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from typing_extensions import override
 
-from codex_adapter.runtime.marks import MARK_VARIABLE
+from codex_adapter.runtime.containment.marks import MARK_VARIABLE
 from codex_adapter.workspace.errors import WorkspaceError
 
 __all__ = ["ShellCall", "shell_call"]

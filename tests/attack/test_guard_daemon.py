@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ..daemon.workshop import Workshop
 from ..faults.waiting import until
-from ..protocols.supervisor.workshop import Workshop
 from ..runtime.test_containment_limits import NO_CGROUPS, NO_NAMESPACES
 
 pytestmark = [pytest.mark.rule("N1", "N2", "J11"), pytest.mark.attack]

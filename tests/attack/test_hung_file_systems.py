@@ -16,7 +16,7 @@ from codex_adapter.testing import Hang, PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 
 from ..cli.command import Cli, until_listening
-from ..protocols.supervisor.workshop import Workshop
+from ..daemon.workshop import Workshop
 from .hung_file_system import HungFileSystem, hung_file_system
 
 pytestmark = pytest.mark.rule("K7")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.runtime.containment import Containment
-from codex_adapter.runtime.guarded import Guarded
-from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.containment.guard_client import Guarded
+from codex_adapter.runtime.containment.marks import new_mark
 
 from ..runtime.survivors import Survivors
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from codex_adapter import AdapterError, Completion, Event, ExitStatus, Pipeline
-from codex_adapter.cli.moments import Moment, MomentReader
-from codex_adapter.cli.timeline import RunTimeline, timelines
+from codex_adapter.cli.view.record_reader import Moment, MomentReader
+from codex_adapter.cli.view.timeline import RunTimeline, timelines
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing.thread_lines import (
     agent_message,

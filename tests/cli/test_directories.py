@@ -8,7 +8,7 @@ import pytest
 
 from codex_adapter.testing import ReadPrompt, WriteFile
 
-from ..protocols.turns.spaces.spaces_stage import make_space
+from ..spaces.spaces_stage import make_space
 from .command import Cli, write_confinement
 
 pytestmark = pytest.mark.rule("C22")

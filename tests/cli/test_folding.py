@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import Completion, Event, ExitStatus, Pipeline
-from codex_adapter.cli.folding import Folding
-from codex_adapter.cli.happenings import Note
-from codex_adapter.cli.narration import Line, Narrator, Tone
-from codex_adapter.cli.operations_view import OperationsNarrator
-from codex_adapter.cli.page import page
-from codex_adapter.cli.pretty import LiveView
-from codex_adapter.cli.repeats import Repeats
-from codex_adapter.cli.turn_words import TurnWords
+from codex_adapter.cli.operations.view import OperationsNarrator
+from codex_adapter.cli.present.folding import Folding
+from codex_adapter.cli.present.narration import Line, Narrator, Tone
+from codex_adapter.cli.present.pretty import LiveView
+from codex_adapter.cli.present.repeated_warnings import Repeats
+from codex_adapter.cli.turn.narration import TurnWords
+from codex_adapter.cli.view.page import page
+from codex_adapter.cli.view.timeline_model import Note
 from codex_adapter.protocols.operations.agent_records import Records
-from codex_adapter.protocols.turns.wire import AgentEvent, CompleteEvent, LogEvent, RunResult
+from codex_adapter.protocols.turns.messages import AgentEvent, CompleteEvent, LogEvent, RunResult
 from codex_adapter.testing.thread_lines import (
     agent_message,
     command_completed,

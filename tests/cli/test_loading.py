@@ -24,7 +24,7 @@ def test_a_run_to_a_pipe_loads_only_what_it_needs(cli: Cli) -> None:
     done = cli.finish(cli.start("run", "--codex", cli.agent(ReadPrompt()), "Hi.", program=(ADAPTER[0], "-c", LIST)))
     assert done.status == 0
     loaded = set(json.loads(done.stderr))
-    assert "codex_adapter.cli.run" in loaded
+    assert "codex_adapter.cli.run.command" in loaded
     too_much = {"rich", "http.server", "asyncio", "json.tool", "importlib.metadata", "difflib"}
     too_much |= {f"codex_adapter.cli.{name}" for name in ("replay", "demo", "doctor", "schema", "plain", "pretty")}
     too_much |= {"codex_adapter.testing", "codex_adapter.protocols"}

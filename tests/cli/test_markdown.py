@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it.token import Token
 
-from codex_adapter.cli.markdown import LONGEST, parse_markdown, web_address
+from codex_adapter.cli.present.markdown import LONGEST, parse_markdown, web_address
 
 from .markdown_texts import EVERYTHING, PIECES, slow_texts
 

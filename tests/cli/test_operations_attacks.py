@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.cli.differences import difference
+from codex_adapter.cli.operations.text_diff import difference
 
 from .command import ADAPTER, Cli, Done
 from .test_operations_asked import Desk
@@ -103,7 +103,7 @@ def test_a_diff_takes_no_time_that_an_agent_can_choose(desk: Desk) -> None:
     desk.send({"type": "createFile", "path": ".env", "content": "\n".join(reversed(lines)), "overwrite": True})
     desk.answer()
     seen = desk.asked()
-    assert "  @@ -1,300000 +1,300000 @@\n" in seen
+    assert "   -1,300000 +1,300000 @@\n" in seen
     assert " lines more\n" in seen
 
 

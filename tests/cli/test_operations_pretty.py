@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from codex_adapter import Completion, Event, ExitStatus
-from codex_adapter.cli.operations_view import OperationsNarrator
-from codex_adapter.cli.plain import plain_text
+from codex_adapter.cli.operations.view import OperationsNarrator
+from codex_adapter.cli.present.plain import plain_text
 from codex_adapter.events import TextPart
 from codex_adapter.protocols.operations.agent_records import Ended, Records
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from codex_adapter.runtime.marks import new_mark, with_mark
+from codex_adapter.runtime.containment.marks import new_mark, with_mark
 
 from .command import Cli
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import BackendError, Completion, ExitStatus, InvalidRequestError
-from codex_adapter.cli.markup import element
-from codex_adapter.cli.narration import printable
-from codex_adapter.cli.page import page
-from codex_adapter.cli.wording import amount, duration, offset, size
+from codex_adapter.cli.present.html import element
+from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.wording import amount, duration, offset, size
+from codex_adapter.cli.view.page import page
 from codex_adapter.hints import ADVICE
 from codex_adapter.records import encode_completion
 from codex_adapter.testing.thread_lines import (

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from codex_adapter.cli.journal_index import Index, JournalRow
-from codex_adapter.cli.page import page
-from codex_adapter.cli.page_index import index_page
+from codex_adapter.cli.view.journal_index import Index, JournalRow
+from codex_adapter.cli.view.page import page
+from codex_adapter.cli.view.page_index import index_page
 from codex_adapter.testing.thread_lines import (
     agent_message,
     command_completed,

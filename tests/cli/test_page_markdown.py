@@ -7,8 +7,8 @@ import sys
 import pytest
 from hypothesis import given
 
-from codex_adapter.cli.page import page
-from codex_adapter.cli.page_markdown import MarkdownPage
+from codex_adapter.cli.view.page import page
+from codex_adapter.cli.view.page_markdown import MarkdownPage
 from codex_adapter.testing.thread_lines import agent_message, reasoning, turn_completed, turn_started
 
 from .journal_lines import journal, records, runs
@@ -90,7 +90,7 @@ def test_a_page_parses_no_more_than_its_share() -> None:
 
 @pytest.mark.rule("P2")
 def test_without_the_package_messages_are_text_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "codex_adapter.cli.page_markdown", None)
+    monkeypatch.setitem(sys.modules, "codex_adapter.cli.view.page_markdown", None)
     reader = shown(EVERYTHING)
     assert EVERYTHING.strip("\n") in reader.text
     assert {"strong", "pre", "h4"}.isdisjoint(name for name, _ in reader.elements)

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from codex_adapter.cli import inputs
-from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import turn_completed, turn_started
 

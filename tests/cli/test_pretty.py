@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import Completion, ExitStatus, InvalidRequestError, Pipeline
-from codex_adapter.cli.narration import Line, Narrator, printable
-from codex_adapter.cli.pretty import StyledLines
+from codex_adapter.cli.present.narration import Line, Narrator, printable
+from codex_adapter.cli.present.pretty import StyledLines
 from codex_adapter.testing import PrintJson, ReadPrompt
 from codex_adapter.testing.thread_lines import (
     agent_message,

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 
 from codex_adapter import Completion, Event, ExitStatus, Pipeline
-from codex_adapter.cli.narration import Line, printable
-from codex_adapter.cli.plain import PlainView
-from codex_adapter.cli.pretty import LiveView, StyledLines
+from codex_adapter.cli.present.narration import Line, printable
+from codex_adapter.cli.present.plain import PlainView
+from codex_adapter.cli.present.pretty import LiveView, StyledLines
 from codex_adapter.testing.thread_lines import agent_message, command_started, reasoning, turn_completed, turn_started
 
 from .command import ADAPTER, Cli

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.probes import PROBES
 from codex_adapter.testing import Exit, Hang, PrintJson, PrintText, ReadPrompt, Step
-from codex_adapter.testing.probes import PROBES
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
 from .command import SOON, Cli, Done, until_listening

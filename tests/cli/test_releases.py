@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.cli.releases import differences_of, features_of, release_lines
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.releases import Version
+from codex_adapter.cli.doctor.releases import differences_of, features_of, release_lines
 
 pytestmark = pytest.mark.rule("C4", "R1")
 

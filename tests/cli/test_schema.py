@@ -20,8 +20,8 @@ from codex_adapter import (
     Pipeline,
     events,
 )
-from codex_adapter.cli.schema import json_schema
-from codex_adapter.core.extensions import CAPABILITIES, read_extensions
+from codex_adapter.agents.codex.extensions import CAPABILITIES, read_extensions
+from codex_adapter.cli.schema.command import json_schema
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.records import encode_completion, encode_events
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.cli.backend_options import read_settings
-from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.agent_options import read_settings
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
-from ..protocols.turns.spaces.spaces_stage import make_space
+from ..spaces.spaces_stage import make_space
 from .command import Cli, write_confinement
 
 pytestmark = pytest.mark.rule("Q7", "C6")

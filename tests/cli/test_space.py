@@ -12,8 +12,8 @@ import pytest
 from codex_adapter.testing import MCP_SERVER
 
 from ..faults.waiting import until
-from ..protocols.turns.spaces.spaces_stage import make_space
 from ..runtime.survivors import Survivors
+from ..spaces.spaces_stage import make_space
 from .command import Cli
 
 pytestmark = pytest.mark.rule("C14")

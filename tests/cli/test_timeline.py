@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import BackendError, Event
-from codex_adapter.cli.happenings import Call, Entry, Gap, Note, Text, place_of
-from codex_adapter.cli.moments import MomentReader
-from codex_adapter.cli.timeline import RunTimeline
+from codex_adapter.cli.view.record_reader import MomentReader
+from codex_adapter.cli.view.timeline import RunTimeline
+from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Note, Text, place_of
 from codex_adapter.events import AGENT_KIND, Dropped
 from codex_adapter.records import CompletedRecord, FailedRecord, encode_completion, encode_events
 from codex_adapter.testing.thread_lines import (

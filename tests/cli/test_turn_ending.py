@@ -23,8 +23,8 @@ from codex_adapter.testing.thread_lines import (
 
 from ..faults.waiting import until
 from ..protocols.turns.event_rules import check_events
-from ..protocols.turns.spaces.spaces_stage import make_space
 from ..runtime.survivors import Survivors
+from ..spaces.spaces_stage import make_space
 from .command import SOON, Cli, only_the_workspace
 
 pytestmark = pytest.mark.rule("C13")

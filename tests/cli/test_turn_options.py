@@ -13,7 +13,7 @@ from codex_adapter.cli import main
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, WriteFile, read_facts
 from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, thread_started, turn_completed, turn_started
 
-from ..protocols.turns.spaces.spaces_stage import make_space
+from ..spaces.spaces_stage import make_space
 from .command import Cli, Done, write_confinement
 
 pytestmark = pytest.mark.rule("C13", "E5")

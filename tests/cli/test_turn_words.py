@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.cli.narration import Line
-from codex_adapter.cli.plain import plain_text
-from codex_adapter.cli.turn_words import TurnWords
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.cli.present.narration import Line
+from codex_adapter.cli.present.plain import plain_text
+from codex_adapter.cli.turn.narration import TurnWords
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     CompleteEvent,
     LogEvent,

@@ -268,8 +268,8 @@ def test_text_loads_no_page_and_no_agent(cli: Cli, file: Path) -> None:
         [ADAPTER[0], "-c", code, "view", file.name], cwd=cli.directory, env=cli.env, capture_output=True, check=True
     )
     loaded = set(done.stderr.decode().split())
-    assert "codex_adapter.cli.view" in loaded
-    unwanted = {"codex_adapter.cli.page", "codex_adapter.cli.run", "rich", "html", "codex_adapter.testing"}
+    assert "codex_adapter.cli.view.command" in loaded
+    unwanted = {"codex_adapter.cli.view.page", "codex_adapter.cli.run.command", "rich", "html", "codex_adapter.testing"}
     assert unwanted & loaded == set()
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from codex_adapter.cli.narration import printable
-from codex_adapter.cli.page import page
+from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.view.page import page
 
 from .command import Cli
 from .journal_lines import STORY, journal, records

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from codex_adapter import BackendError
-from codex_adapter.cli.index_view import index_lines
-from codex_adapter.cli.journal_index import read_index
+from codex_adapter.cli.view.index_text import index_lines
+from codex_adapter.cli.view.journal_index import read_index
 from codex_adapter.records import RunRecord, encode_lines
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 

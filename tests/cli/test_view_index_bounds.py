@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from codex_adapter import BackendError
-from codex_adapter.cli.index_view import index_lines
-from codex_adapter.cli.journal_index import read_index
-from codex_adapter.cli.page_index import index_page
+from codex_adapter.cli.view.index_text import index_lines
+from codex_adapter.cli.view.journal_index import read_index
+from codex_adapter.cli.view.page_index import index_page
 
 from .command import Cli
 from .journal_lines import journal
@@ -43,7 +43,7 @@ def test_thousands_of_journals_are_shown_in_bounded_time_and_memory(cli: Cli) ->
 
 
 def test_the_oldest_of_too_many_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_adapter.cli.journal_index._MOST", 3)
+    monkeypatch.setattr("codex_adapter.cli.view.journal_index._MOST", 3)
     for number in range(5):
         path = keep(tmp_path, f"r{number}", after=number)
         os.utime(path, (number, number))

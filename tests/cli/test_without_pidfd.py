@@ -55,6 +55,6 @@ def test_orphans_are_ended_without_pidfds(name: str) -> None:
 
 def mark_of_a_gone_adapter(scene: Scene) -> str:
     """Return the mark of a process that has this test's namespace, and that never was."""
-    code = "from codex_adapter.runtime.marks import new_mark; print(new_mark())"
+    code = "from codex_adapter.runtime.containment.marks import new_mark; print(new_mark())"
     mark = scene.cli.finish(scene.cli.start("-c", code, program=(sys.executable,))).stdout.decode().strip()
     return re.sub(r"^(\d+)-", r"\g<1>-9", mark)

@@ -18,9 +18,9 @@ import pytest
 from codex_adapter.testing import ReadPrompt
 
 from ..cli.command import ADAPTER
-from ..protocols.supervisor.agents import BRIEF, HANGING, STUBBORN, flood
-from ..protocols.supervisor.supervisor import CANCELLED, SOON, Supervisor
-from ..protocols.supervisor.workshop import Workshop
+from ..daemon.agents import BRIEF, HANGING, STUBBORN, flood
+from ..daemon.supervisor import CANCELLED, SOON, Supervisor
+from ..daemon.workshop import Workshop
 
 UNITS: Final = Path(__file__).parents[2] / "contrib" / "systemd"
 SOCKET, SERVICE, README = (UNITS / name for name in ("codex-adapter.socket", "codex-adapter@.service", "README.md"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.core.credential_names import is_credential_name
-from codex_adapter.core.credentials import secret_values
+from codex_adapter.core.masking.credential_names import is_credential_name
+from codex_adapter.core.masking.credentials import secret_values
 
 SECRET = "correct-horse-battery-staple"
 CREDENTIALS = """

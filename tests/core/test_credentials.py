@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.credentials import Refusal, secret_values
-from codex_adapter.core.masking import Masker
+from codex_adapter.core.masking.credentials import Refusal, secret_values
+from codex_adapter.core.masking.masker import Masker
 
 SECRET = "correct-horse-battery-staple"
 REFUSED = {

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from codex_adapter import CodexConfig, RunRequest
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.daemon.messages import StartParams
+from codex_adapter.harness import HarnessTurn
+from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.protocols.mailbox.outbox import Outbox
-from codex_adapter.protocols.mailbox.wire import SessionState
-from codex_adapter.protocols.supervisor.wire import StartParams
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
-from codex_adapter.protocols.turns.harness import HarnessTurn
-from codex_adapter.protocols.turns.spaces.environment import Environment, Server
-from codex_adapter.runtime.launch import Launch
+from codex_adapter.spaces.environment import Environment, Server
 from codex_adapter.workspace.shell import ShellCall
 
 WORD = "wordthatisseen"

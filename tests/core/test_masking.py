@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.masking import MASK, Masker
-from codex_adapter.core.secret_forms import SecretForms, Work
+from codex_adapter.core.masking.masker import MASK, Masker
+from codex_adapter.core.masking.secret_forms import SecretForms, Work
 
 A = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow+/=\nabc\n-----END RSA PRIVATE KEY-----"

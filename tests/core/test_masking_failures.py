@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from codex_adapter.core import masking
-from codex_adapter.core.masking import MASK, Masker
+from codex_adapter.core.masking import masker as masking
+from codex_adapter.core.masking.masker import MASK, Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.records import encode_completion, encode_events

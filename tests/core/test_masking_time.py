@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from codex_adapter.core.masking import Masker
+from codex_adapter.core.masking.masker import Masker
 
 SECRET = "correct-horse-battery-staple"
 HOSTILE = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.core.masking import Masker
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.masking.secret_forms import SecretForms, Work
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.secret_forms import SecretForms, Work
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.masking import Masker
-from codex_adapter.core.token_prefixes import DISTINCTIVE, PREFIXED
-from codex_adapter.core.token_shapes import long_words, may_have_token, token_spans
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.masking.token_prefixes import DISTINCTIVE, PREFIXED
+from codex_adapter.core.masking.token_shapes import long_words, may_have_token, token_spans
 
 pytestmark = pytest.mark.rule("X5")
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.protocols.supervisor.journal import Journal, JournalFile, Page
+from codex_adapter.daemon.journal import Journal, JournalFile, Page
 
 __all__ = ["begun", "completion", "event", "keep", "pages", "seqs", "writer_elsewhere"]
 
 _WRITER = """
 import sys, trio
 from pathlib import Path
-from codex_adapter.protocols.supervisor.journal import Journal
+from codex_adapter.daemon.journal import Journal
 journal = Journal(Path(sys.argv[1]))
 file = journal.file(sys.argv[2])
 trio.run(file.create)

@@ -13,10 +13,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from ...cli.command import ADAPTER
-from ...kill_matrix.limits import available, not_held
-from ...runtime.survivors import Living
-from ..rounds import Broken
+from ..cli.command import ADAPTER
+from ..kill_matrix.limits import available, not_held
+from ..protocols.rounds import Broken
+from ..runtime.survivors import Living
 from .kept import Kept, look_at_journal
 from .kill_ways import FINITE, TEMPERS, WAYS, Way
 from .messages import encode, run

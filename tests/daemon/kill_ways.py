@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from codex_adapter.testing import Exit, IgnoreSignals, PrintJson, ReadPrompt, Repeat, StartDescendant, Step
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
-from ...kill_matrix.limits import GUARD_KILLED, GUARD_STOPPED, KILLED, TOGETHER
+from ..kill_matrix.limits import GUARD_KILLED, GUARD_STOPPED, KILLED, TOGETHER
 
 __all__ = ["FINITE", "TEMPERS", "WAYS", "Way"]
 

@@ -1,4 +1,4 @@
-"""`python -m tests.protocols.supervisor.kills`: supervisors, daemons, agents and guards are ended at random instants.
+"""`python -m tests.daemon.kills`: supervisors, daemons, agents and guards are ended at random instants.
 
 Whatever is ended: what the supervisor has heard stands in the journal, no journal is damaged, and nothing lives on.
 Exit status 1 when that was not so in some round.
@@ -11,7 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ..rounds import Failure, command
+from ..protocols.rounds import Failure, command
 from .kill_round import Result, Round, play
 
 __all__ = ["summary"]
@@ -23,7 +23,7 @@ def main() -> int:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
-    return command("tests.protocols.supervisor.kills", __doc__, Round.of, play, summary, rounds=300)
+    return command("tests.daemon.kills", __doc__, Round.of, play, summary, rounds=300)
 
 
 def summary(results: Sequence[Result | Failure]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.supervisor.jsonrpc import read_message
+from codex_adapter.daemon.jsonrpc import read_message
 from codex_adapter.records import encode_lines
 
 from .messages import encode, run

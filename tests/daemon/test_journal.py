@@ -16,7 +16,7 @@ import trio.testing
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
+from codex_adapter.daemon.journal import Journal, JournalFile
 
 from .journals import begun, completion, event, keep, pages, seqs, writer_elsewhere
 

@@ -16,10 +16,10 @@ import msgspec
 import pytest
 import trio
 
-from codex_adapter.protocols.supervisor.journal import Journal, JournalFile
+from codex_adapter.daemon.journal import Journal, JournalFile
 
-from ...cli.command import ADAPTER, Cli
-from ...faults.circumstances import after, in_namespace, needs, without_abilities
+from ..cli.command import ADAPTER, Cli
+from ..faults.circumstances import after, in_namespace, needs, without_abilities
 from .journals import begun, completion, event, keep, pages, seqs
 
 pytestmark = pytest.mark.rule("J12", "J13", "J14")
@@ -158,8 +158,8 @@ async def test_what_a_full_disk_has_no_room_for_is_taken_back(tmp_path: Path) ->
     script = f"""
 import resource, signal, sys, trio
 from pathlib import Path
-from codex_adapter.protocols.supervisor.journal import Journal
-from tests.protocols.supervisor.journals import begun, completion, event, seqs
+from codex_adapter.daemon.journal import Journal
+from tests.daemon.journals import begun, completion, event, seqs
 journal = Journal(Path({str(place)!r}))
 async def main():
     file = await begun(journal, "r")
@@ -182,7 +182,7 @@ trio.run(main)
         needs(program)
         done = await trio.run_process(
             [*program, ADAPTER[0], "-c", script],
-            cwd=Path(__file__).parents[3],
+            cwd=Path(__file__).parents[2],
             capture_stdout=True,
             capture_stderr=True,
             check=False,

@@ -18,10 +18,10 @@ import pytest
 import trio
 
 from codex_adapter import CodexBackend, CodexConfig, Gateway
-from codex_adapter.protocols.supervisor.daemon import Daemon
-from codex_adapter.protocols.supervisor.journal import Journal
-from codex_adapter.protocols.supervisor.serve import MAX_MESSAGE_BYTES, Settings, serve
-from codex_adapter.protocols.supervisor.wire import Limits, ServerInfo
+from codex_adapter.daemon.journal import Journal
+from codex_adapter.daemon.messages import Limits, ServerInfo
+from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
+from codex_adapter.daemon.server import Daemon
 from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 

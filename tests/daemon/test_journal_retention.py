@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.protocols.supervisor import journal as journal_module
-from codex_adapter.protocols.supervisor.journal import Journal
-from codex_adapter.protocols.supervisor.journal_retention import remove_older
+from codex_adapter.daemon import journal as journal_module
+from codex_adapter.daemon.journal import Journal
+from codex_adapter.daemon.journal_retention import remove_older
 
 from .agents import BRIEF, HANGING
 from .journals import begun, completion, event, keep, writer_elsewhere

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..rounds import Failure, play_all
+from ..protocols.rounds import Failure, play_all
 from .kill_round import Result, Round, play
 from .kills import summary
 

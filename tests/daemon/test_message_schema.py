@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from ...cli.command import ADAPTER
+from ..cli.command import ADAPTER
 from .agents import BRIEF, HANGING
 from .messages import run
 from .workshop import Workshop

@@ -13,7 +13,7 @@ import pytest
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import turn_completed
 
-from ...cli.command import SOON, Cli
+from ..cli.command import SOON, Cli
 from .agents import BRIEF, HANGING, HELD, messages
 from .messages import CANCELLED, run
 from .supervisor import Supervisor
@@ -21,7 +21,7 @@ from .workshop import Workshop
 
 pytestmark = pytest.mark.rule("J3")
 
-RULES = Path(__file__).parents[3] / "specs" / "request.md"
+RULES = Path(__file__).parents[2] / "specs" / "request.md"
 LEVELS = ("cgroup", "pid_namespace", "guard", "process_group")
 CAPABILITIES = {
     "agent_api.run",

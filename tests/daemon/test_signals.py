@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from ...cli.command import until_listening
+from ..cli.command import until_listening
 from .agents import HANGING, PARENT, STUBBORN, flood, messages
 from .measures import nothing_for
 from .messages import CANCELLED, run

@@ -13,8 +13,8 @@ import pytest
 from codex_adapter.testing import PrintJson, ReadPrompt, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 
-from ...cli.command import ADAPTER
-from ...faults.waiting import until
+from ..cli.command import ADAPTER
+from ..faults.waiting import until
 from .agents import HANGING, HELD, PARENT, flood, messages
 from .measures import nothing_for
 from .messages import CANCELLED, encode, run

@@ -14,8 +14,8 @@ from typing import Any
 
 from codex_adapter.testing import ReadPrompt, Step, write_agent
 
-from ...cli.command import ADAPTER, Cli
-from ...runtime.survivors import Survivors
+from ..cli.command import ADAPTER, Cli
+from ..runtime.survivors import Survivors
 from .supervisor import SOON, Supervisor
 
 __all__ = ["Workshop"]

@@ -15,8 +15,8 @@ from codex_adapter import (
     SpawnError,
     collect,
 )
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.testing import (
     Exit,
     ReadPrompt,
@@ -83,8 +83,8 @@ def test_pipes_under_the_numbers_of_standard_descriptors_are_the_agents_all_the_
     program = f"""
 import os, sys, trio
 from codex_adapter import CodexConfig, RunRequest
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import LEVELS, Containment
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import LEVELS, Containment
 async def main():
     for number in {descriptors}:
         os.close(number)
@@ -165,8 +165,8 @@ async def test_without_a_program_for_the_guard_a_weaker_level_is_taken(
 AT_ONCE = """
 import sys, trio
 from codex_adapter import CodexConfig, RunRequest
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import Containment
 async def main():
     containment = Containment()
     backend = CodexBackend(CodexConfig(binary=sys.argv[1]), containment=containment)

@@ -17,7 +17,7 @@ from codex_adapter import (
     collect,
     open_run,
 )
-from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.testing import (
     Exit,
     PrintJson,

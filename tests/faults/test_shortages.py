@@ -15,8 +15,8 @@ from codex_adapter import (
     RunRequest,
     SpawnError,
 )
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.testing import (
     Exit,
     ReadPrompt,

@@ -15,7 +15,7 @@ from codex_adapter import (
     RunCancelled,
     RunRequest,
 )
-from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.testing import (
     Exit,
     PrintJson,

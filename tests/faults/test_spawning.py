@@ -16,7 +16,7 @@ from codex_adapter import (
     SpawnError,
     collect,
 )
-from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.testing import (
     WriteFile,
 )

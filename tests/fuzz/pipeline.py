@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.lines import TurnCompleted, TurnFailed
 from codex_adapter.core.bounds import cut
-from codex_adapter.core.masking import Masker
-from codex_adapter.core.parsing import BadLine, LineParser
+from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.thread_events import TurnCompleted, TurnFailed
 from codex_adapter.events import Completion, Event, ExitStatus, SessionHandle, ToolCall
 from tests.fuzz.lines import Noted, check_bad_line, check_told
 from tests.fuzz.records import assert_bounded, assert_round_trip, strings

@@ -32,15 +32,18 @@ os.write(2, json.dumps(found).encode())
 """
 
 VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request"))}
-NOT_OF_A_RUN = {f"{PACKAGE}.runtime.{name}" for name in ("guard", "guard_processes", "guarding", "orphans")}
+NOT_OF_A_RUN = {
+    f"{PACKAGE}.runtime.containment.{name}" for name in ("guard", "guard_processes", "guard_program", "orphans")
+}
+OTHER_PARTS_OF_AN_AGENT = (f"{PACKAGE}.agents.codex.harness", f"{PACKAGE}.agents.codex.probes")
 COMMAND = {f"{PACKAGE}.records", f"{PACKAGE}.cli"} | {
     f"{PACKAGE}.cli.{name}"
     for name in (
-        *("arguments", "commands", "complaints", "conduct", "logs", "process_settings"),
-        *("last_resort", "output", "signals", "views"),
+        *("arguments", "commands", "errors", "drive_run", "logs", "process_settings"),
+        *("last_resort", "output", "signals", "present", "present.views"),
     )
 }
-BARE_COMMAND = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("cli", "cli.complaints", "runtime", "runtime.shortage"))}
+BARE_COMMAND = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("cli", "cli.errors", "runtime", "runtime.exhaustion"))}
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +65,10 @@ def test_what_opens_a_run_loads_nothing_of_the_standard_library_that_trio_and_ms
 
 
 @pytest.mark.rule("P2")
-def test_all_public_names_together_load_one_module_more(run: set[str]) -> None:
+def test_all_public_names_together_load_no_other_layer(run: set[str]) -> None:
     modules = loaded("from codex_adapter import *", REQUIRED)
     assert modules - ours(modules) == set()
-    assert without_core(ours(modules)) == run | {f"{PACKAGE}.recording"}
+    assert without_core(ours(modules)) == run
 
 
 @pytest.mark.rule("P4")
@@ -81,7 +84,8 @@ def test_a_run_loads_a_parser_of_arguments_and_nothing_of_the_other_commands(tmp
     modules = loaded(command("run", "--codex", str(agent), "x"), REQUIRED)
     assert modules - ours(modules) <= {"argparse", "gettext", "locale", "_locale"}
     added = {
-        f"{PACKAGE}.cli.{name}" for name in ("run", "options", "backend_options", "option_names", "inputs", "prompts")
+        f"{PACKAGE}.cli.{name}"
+        for name in ("run", "run.command", "run.options", "agent_options", "run.option_names", "inputs", "prompts")
     }
     assert without_core(ours(modules)) == run | COMMAND | added
 
@@ -104,7 +108,7 @@ def test_help_and_a_mistaken_command_load_no_event_loop(words: Sequence[str]) ->
 
 @pytest.mark.rule("N2")
 def test_a_guard_loads_little(root: Path) -> None:
-    guard = str(root / PACKAGE / "runtime" / "guard.py")
+    guard = str(root / PACKAGE / "runtime" / "containment" / "guard.py")
     program = f"""
 import sys
 sys.argv = ["guard.py", "guard", "", "", "", "not a number"]
@@ -114,7 +118,9 @@ except ValueError:
     pass
 """
     modules = loaded(program, "", "-S")
-    assert ours(modules) == {f"{PACKAGE}.runtime{name}" for name in ("", ".guarding", ".guard_processes")}
+    assert ours(modules) == {
+        f"{PACKAGE}.runtime.containment{name}" for name in ("", ".guard_program", ".guard_processes")
+    }
     assert not {"socket", "subprocess", "selectors", "re", "typing", "pathlib", "dataclasses", "site"} & modules
 
 
@@ -162,5 +168,6 @@ def ours(modules: set[str]) -> set[str]:
 
 
 def without_core(modules: set[str]) -> set[str]:
-    """All but the core, of which a run uses every module."""
-    return {module for module in modules if module.split(".")[1:2] != ["core"]}
+    """All but the core and the agent's folder; of the folder, nothing of its harness and its probes."""
+    assert not {module for module in modules if module.startswith(OTHER_PARTS_OF_AN_AGENT)}
+    return {module for module in modules if module.split(".")[1:2] not in (["core"], ["agents"])}

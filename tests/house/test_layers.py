@@ -13,9 +13,11 @@ import codex_adapter
 
 PACKAGE = "codex_adapter"
 VOCABULARY = frozenset({"errors", "events", "hints", "request"})
-RUNTIME = frozenset({"core", "runtime", "file_systems"}) | VOCABULARY
+CORE = VOCABULARY | {"core"}
+RUNTIME = CORE | {"agent", "runtime", "file_systems"}
 PUBLIC = "public names"
 DATA = frozenset({"msgspec", "typing_extensions"})
+TRIO = DATA | {"trio"}
 
 
 class Layer(NamedTuple):
@@ -32,28 +34,67 @@ LAYERS = {
     "request": Layer(frozenset(), DATA),
     "extras": Layer(frozenset(), frozenset()),
     "records": Layer(VOCABULARY, DATA),
-    "last_message": Layer(VOCABULARY, DATA),
-    "sync": Layer(frozenset({PUBLIC}), frozenset({"trio"})),
-    "asking": Layer(frozenset({PUBLIC, "events", "records", "last_message", "workspace"}), DATA | {"trio"}),
+    "text": Layer(VOCABULARY, DATA),
+    "safe_read": Layer(frozenset(), frozenset()),
+    "durable": Layer(frozenset(), frozenset()),
+    "strict_decode": Layer(frozenset(), DATA),
     "file_systems": Layer(frozenset({"errors"}), frozenset({"trio"})),
-    "core": Layer(VOCABULARY | {"core"}, DATA),
-    "recording": Layer(VOCABULARY | {"core"}, DATA),
-    "runtime": Layer(RUNTIME, DATA | {"trio"}),
-    "__init__": Layer(RUNTIME | {"recording"}, frozenset()),
-    "__main__": Layer(frozenset({"cli"}), frozenset()),
-    "workspace": Layer(RUNTIME | {"workspace"}, DATA | {"trio"}),
-    "protocols": Layer(
+    "core": Layer(CORE, DATA),
+    "agent": Layer(CORE, TRIO),
+    "runtime": Layer(RUNTIME, TRIO),
+    "workspace": Layer(RUNTIME | {"workspace"}, TRIO),
+    "spaces": Layer(
         frozenset(
-            {PUBLIC, "events", "hints", "records", "last_message", "asking"}
-            | {"extras", "file_systems", "workspace", "protocols"}
+            {PUBLIC, "errors", "extras", "file_systems", "safe_read", "durable", "strict_decode", "workspace", "spaces"}
         ),
-        DATA | {"trio", "inotify_simple", "httpx2", "semantic_version", "tomli_w", "yaml"},
+        TRIO | {"inotify_simple", "httpx2", "semantic_version", "tomli_w", "yaml"},
     ),
-    "client": Layer(RUNTIME | {"records", "protocols", "client"}, DATA | {"trio"}),
-    "testing": Layer(RUNTIME | {PUBLIC, "recording", "records", "testing"}, DATA | {"trio"}),
+    "turn_errors": Layer(frozenset(), DATA),
+    "harness": Layer(frozenset({PUBLIC, "spaces", "turn_errors"}), TRIO),
+    "agents": Layer(
+        RUNTIME
+        | {PUBLIC, "records", "text", "safe_read", "durable", "strict_decode", "extras"}
+        | {"workspace", "spaces", "harness", "turn_errors", "testing", "agents"},
+        TRIO | {"tomli_w", "yaml"},
+    ),
+    "__init__": Layer(RUNTIME | {"agents"}, frozenset()),
+    "__main__": Layer(frozenset({"cli"}), frozenset()),
+    "sync": Layer(frozenset({PUBLIC}), frozenset({"trio"})),
+    "prompting": Layer(frozenset({PUBLIC, "agent", "events", "records", "text", "workspace"}), TRIO),
+    "daemon": Layer(RUNTIME | {PUBLIC, "records", "safe_read", "durable", "strict_decode", "text", "daemon"}, TRIO),
+    "protocols": Layer(
+        frozenset({PUBLIC, "agent", "events", "hints", "records", "text", "prompting"})
+        | {
+            "extras",
+            "file_systems",
+            "safe_read",
+            "durable",
+            "strict_decode",
+            "workspace",
+            "spaces",
+            "harness",
+            "turn_errors",
+            "protocols",
+        },
+        TRIO | {"inotify_simple"},
+    ),
+    "testing": Layer(RUNTIME | {PUBLIC, "records", "strict_decode", "testing"}, TRIO),
     "cli": Layer(
-        RUNTIME | {PUBLIC, "extras", "recording", "records", "testing", "workspace", "protocols", "cli"},
-        DATA | {"trio", "rich", "markdown_it", "pyperclip"},
+        RUNTIME
+        | {
+            PUBLIC,
+            "extras",
+            "records",
+            "text",
+            "safe_read",
+            "durable",
+            "strict_decode",
+            "prompting",
+            "workspace",
+            "spaces",
+        }
+        | {"harness", "turn_errors", "agents", "daemon", "protocols", "testing", "cli"},
+        TRIO | {"rich", "markdown_it", "pyperclip"},
     ),
 }
 NOTHING = Layer(frozenset(), frozenset())
@@ -75,7 +116,7 @@ IMPURE_ATTRIBUTES = frozenset(
 TERMINAL = frozenset(f"sys.{name}" for name in ("argv", "stdin", "stdout", "stderr")) | {"trio.run", "print", "input"}
 PROGRAMS = frozenset(
     {
-        "codex_adapter.runtime.guard",
+        "codex_adapter.runtime.containment.guard",
         "codex_adapter.testing.agent_program",
         "codex_adapter.testing.mcp_server",
         "codex_adapter.testing.model_server.__main__",

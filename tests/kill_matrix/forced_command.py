@@ -9,8 +9,9 @@ import functools
 import sys
 from typing import Any
 
+from codex_adapter.agents.codex import backend
 from codex_adapter.cli import main
-from codex_adapter.runtime import backend, containment
+from codex_adapter.runtime.containment import containment
 
 if __name__ == "__main__":
     allowed: Any = sys.argv[1:2]

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pytest
 from typing_extensions import override
 
-from codex_adapter.core.release_facts import facts_of
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.quirks import facts_of
+from codex_adapter.agents.codex.releases import Version
 
 __all__ = ["Release", "installed", "sandbox_works"]
 

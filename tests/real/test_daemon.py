@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from codex_adapter import Completion, RunCancelled, RunHandle
-from codex_adapter.client import DaemonBackend, open_daemon
+from codex_adapter.daemon.client import DaemonBackend, open_daemon
 from codex_adapter.testing import Shell, answer, script
 
 from .stage import SOON, Stage

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from codex_adapter import ExitStatus
-from codex_adapter.core.redaction import non_zero_exit_text
+from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.testing import Answer, Shell, answer, script
 
 from .shapes import shape

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from codex_adapter import BackendError
-from codex_adapter.core.command import trust_setting
+from codex_adapter.agents.codex.command import trust_setting
 from codex_adapter.testing import ModelServer, Shell, answer, script
 from codex_adapter.testing.mcp_server import PIXEL
 

@@ -15,7 +15,7 @@ import pytest
 
 from codex_adapter.protocols.turns.client import create_agent_spaces_client
 from codex_adapter.protocols.turns.harnesses import CodexHarness
-from codex_adapter.protocols.turns.wire import DescribeRequest, RunTurnRequest, SpaceSpec
+from codex_adapter.protocols.turns.messages import DescribeRequest, RunTurnRequest, SpaceSpec
 from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events, check_response

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from codex_adapter import AdapterError, Completion
-from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
-from codex_adapter.protocols.turns.harnesses.codex import CodexHarness
-from codex_adapter.protocols.turns.spaces import Environment, Hook, Server, Skill
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.harness import HarnessTurn
+from codex_adapter.spaces import Environment, Hook, Server, Skill
 from codex_adapter.testing import MCP_SERVER, Answer, McpCall, RawItem, Shell, answer, script
+from codex_adapter.turn_errors import TurnError
 
 from .releases import Release
 from .stage import SOON, Outcome, Stage
@@ -35,9 +36,9 @@ import os, sys
 from pathlib import Path
 import trio
 from codex_adapter import CodexConfig
-from codex_adapter.protocols.turns.harness import HarnessTurn
-from codex_adapter.protocols.turns.harnesses.codex import CodexHarness
-from codex_adapter.protocols.turns.spaces import Environment
+from codex_adapter.harness import HarnessTurn
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.spaces import Environment
 
 binary, home, directory, cwd, session = sys.argv[1:]
 empty = Environment(

@@ -11,7 +11,7 @@ import trio
 
 from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
 from codex_adapter.protocols.turns.harnesses import CodexHarness
-from codex_adapter.protocols.turns.wire import RunTurnRequest, SpaceSpec
+from codex_adapter.protocols.turns.messages import RunTurnRequest, SpaceSpec
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from codex_adapter.testing.catalogue import CATALOGUE
+from tests.releases.catalogue import CATALOGUE
 
 from . import page
 from .install import Installed, install, remove

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codex_adapter.core.release_facts import facts_of
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.quirks import facts_of
+from codex_adapter.agents.codex.releases import Version
 
 __all__ = ["Comparison", "compare"]
 

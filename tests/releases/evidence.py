@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from codex_adapter.core.release_facts import FACTS
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.quirks import FACTS
+from codex_adapter.agents.codex.releases import Version
 
 from .play import Played
 from .trial import Finding, Trial

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from codex_adapter.core.releases import Version, parse_version
+from codex_adapter.agents.codex.releases import Version, parse_version
 
 from .versions import PACKAGE
 

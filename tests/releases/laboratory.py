@@ -10,8 +10,8 @@ from pathlib import Path
 
 import trio
 
-from codex_adapter.core.releases import Version, parse_version
-from codex_adapter.testing.catalogue import CATALOGUE, Case
+from codex_adapter.agents.codex.releases import Version, parse_version
+from tests.releases.catalogue import CATALOGUE, Case
 
 from .install import Installed
 from .play import play

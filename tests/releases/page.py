@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.core.release_facts import FACTS
-from codex_adapter.core.releases import FEATURES, MINIMUM, Version
+from codex_adapter.agents.codex.quirks import FACTS
+from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, Version
 from tests.regenerate_goldens import CODEX
 
 from .evidence import EVIDENCE

@@ -12,15 +12,15 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunRequest, open_run
-from codex_adapter.core.extensions import SANDBOX_MODES
-from codex_adapter.core.release_facts import facts_of
+from codex_adapter.agents.codex.extensions import SANDBOX_MODES
+from codex_adapter.agents.codex.quirks import facts_of
 from codex_adapter.events import Event, ToolCall
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing import Answer, Scenario
-from codex_adapter.testing.catalogue import Case, Run
-from codex_adapter.testing.recorder import record
-from codex_adapter.testing.stage import Stage, set_stage, thread_to_continue
 from tests.regenerate_goldens import golden
+from tests.releases.catalogue import Case, Run
+from tests.releases.recorder import record
+from tests.releases.stage import Stage, set_stage, thread_to_continue
 
 from .install import Installed
 from .marks import Mark

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from codex_adapter.testing.mcp_server import PIXEL
+from codex_adapter.testing.model_server import ModelServer
+
 from .catalogue import FIRST_THREAD, Case, Run
-from .mcp_server import PIXEL
-from .model_server import ModelServer
 
 __all__ = ["Stage", "set_stage", "thread_to_continue"]
 

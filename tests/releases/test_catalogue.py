@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from codex_adapter.testing.catalogue import CATALOGUE, FIRST_THREAD, Case, Run
-from codex_adapter.testing.recorder import command_line, record
+from tests.releases.catalogue import CATALOGUE, FIRST_THREAD, Case, Run
+from tests.releases.recorder import command_line, record
 
 pytestmark = pytest.mark.rule("TK4")
 

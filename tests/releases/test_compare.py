@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.releases import Version
 
 from .compare import compare
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from codex_adapter.core.release_facts import FACTS
-from codex_adapter.core.releases import MINIMUM, parse_version
-from codex_adapter.testing.catalogue import CATALOGUE
+from codex_adapter.agents.codex.quirks import FACTS
+from codex_adapter.agents.codex.releases import MINIMUM, parse_version
 from tests.regenerate_goldens import CODEX
+from tests.releases.catalogue import CATALOGUE
 
 from .evidence import EVIDENCE
 from .page import PAGE, read_rows, render

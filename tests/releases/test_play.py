@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.releases import Version
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WriteStderr, write_agent
-from codex_adapter.testing.catalogue import Case, Run
 from codex_adapter.testing.thread_lines import command_started, thread_started
 from tests.regenerate_goldens import golden
+from tests.releases.catalogue import Case, Run
 
 from .install import Installed
 from .play import play

@@ -18,9 +18,9 @@ from codex_adapter.testing import (
     read_facts,
     write_agent,
 )
-from codex_adapter.testing.catalogue import FIRST_THREAD, Case, Run
-from codex_adapter.testing.recorder import Recording, record
 from codex_adapter.testing.thread_lines import THREAD_ID, command_started, thread_started
+from tests.releases.catalogue import FIRST_THREAD, Case, Run
+from tests.releases.recorder import Recording, record
 
 pytestmark = pytest.mark.rule("TK4")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from codex_adapter.testing import script
-from codex_adapter.testing.catalogue import FIRST_THREAD, Case, Run
-from codex_adapter.testing.stage import set_stage, thread_to_continue
+from tests.releases.catalogue import FIRST_THREAD, Case, Run
+from tests.releases.stage import set_stage, thread_to_continue
 
 pytestmark = pytest.mark.rule("TK4")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from codex_adapter.agents.codex.releases import Version
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.releases import Version
 from codex_adapter.records import encode_events
 from tests.regenerate_goldens import golden
 

@@ -16,8 +16,8 @@ from typing import Any
 import trio
 
 from codex_adapter import BackendError, CodexConfig, RunRequest
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import Containment
 
 
 async def main(*words: str) -> None:

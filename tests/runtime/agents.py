@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from codex_adapter import CodexConfig
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.testing import PrintText, StartDescendant, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 

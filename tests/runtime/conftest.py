@@ -12,8 +12,8 @@ import pytest
 import trio
 
 from codex_adapter.errors import SpawnError
-from codex_adapter.runtime.containment import LEVELS, Containment, Level
-from codex_adapter.runtime.marks import new_mark
+from codex_adapter.runtime.containment.containment import LEVELS, Containment, Level
+from codex_adapter.runtime.containment.marks import new_mark
 
 from .survivors import Survivors
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from codex_adapter.runtime import guard_processes, guarding
+from codex_adapter.runtime.containment import guard_processes
+from codex_adapter.runtime.containment import guard_program as guarding
 
 PATIENCE = 0.2
 """Seconds after which a guard gives up here, instead of 3."""

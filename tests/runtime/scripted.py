@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from codex_adapter import CodexConfig, Pipeline, RunHandle
+from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.runtime.handle import carried
 from codex_adapter.runtime.run import Run
-from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.testing.source import ScriptedSource, Step
 
 THREAD = b'{"type":"thread.started","thread_id":"01a20018-057d-7ce3-b0c7-a173a1ba2c6a"}\n'

@@ -15,12 +15,12 @@ import trio
 from typing_extensions import override
 
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, SpawnError
-from codex_adapter.core.validation import CONTAINMENT_LEVELS
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.cgroup import make_cgroup
-from codex_adapter.runtime.containment import LEVELS, Contained, Containment, Level
-from codex_adapter.runtime.marks import new_mark
-from codex_adapter.runtime.process_group import ProcessGroup
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.agents.codex.validation import CONTAINMENT_LEVELS
+from codex_adapter.runtime.containment.cgroup import make_cgroup
+from codex_adapter.runtime.containment.containment import LEVELS, Contained, Containment, Level
+from codex_adapter.runtime.containment.marks import new_mark
+from codex_adapter.runtime.containment.process_group import ProcessGroup
 from codex_adapter.runtime.run import Run
 from codex_adapter.testing import Hang, WriteFacts, read_facts
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from codex_adapter.runtime.containment import LEVELS, Level
+from codex_adapter.runtime.containment.containment import LEVELS, Level
 from codex_adapter.testing import Hang, Step, WaitFor, WriteFacts, read_facts, write_agent
 
 from .agents import DESCENDANTS, WHOLE_TURN, kinds_of, start_all_kinds

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codex_adapter import RunCancelled, RunRequest, RunTimedOut
-from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.testing import Hang
 
 from .agents import DESCENDANTS, WHOLE_TURN, backend, config, kinds_of, start_all_kinds

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, RunTimedOut, collect, open_run
-from codex_adapter.runtime.containment import Level
+from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.runtime.run import Run
 from codex_adapter.testing import (
     CloseStdout,

@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from codex_adapter import RunCancelled, RunRequest
-from codex_adapter.runtime.containment import Level
-from codex_adapter.runtime.exits import open_pidfd, wait_for_exit, why_no_pidfd
+from codex_adapter.runtime.containment.containment import Level
+from codex_adapter.runtime.containment.exits import open_pidfd, wait_for_exit, why_no_pidfd
 from codex_adapter.testing import Exit, Hang
 
 from .agents import WHOLE_TURN, backend, config

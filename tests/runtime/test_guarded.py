@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.runtime.cgroup import Cgroup
-from codex_adapter.runtime.containment import Level
-from codex_adapter.runtime.guarded import Guarded, LevelUnavailable, start_guarded
+from codex_adapter.runtime.containment.cgroup import Cgroup
+from codex_adapter.runtime.containment.containment import Level
+from codex_adapter.runtime.containment.guard_client import Guarded, LevelUnavailable, start_guarded
 
 from ..faults.leftovers import descriptors
 from .survivors import Survivors
@@ -72,8 +72,8 @@ async def test_a_guard_is_compiled_once_and_its_file_stands_where_this_process_k
     guarded = await started("exit 7", "guard", tmp_path, survivors)
     assert (await guarded.wait()).code == 7
     await guarded.aclose()
-    compiled = [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc") if path.parent.name == "runtime"]
-    assert sorted(compiled) == ([] if unwritten else ["guard_processes", "guarding"])
+    compiled = [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc") if path.parent.name == "containment"]
+    assert sorted(compiled) == ([] if unwritten else ["guard_processes", "guard_program"])
 
 
 @pytest.mark.rule("N1")

@@ -21,10 +21,10 @@ from codex_adapter import (
     open_replay,
     open_run,
 )
-from codex_adapter.core.diagnosis import StderrTail
+from codex_adapter.agents.codex.session import SessionExpectation
+from codex_adapter.agents.codex.stream.diagnosis import StderrTail
 from codex_adapter.hints import Hint
 from codex_adapter.runtime.pipe_reader import PipeReader
-from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.testing import Exit, PrintBytes, ReadPrompt, WriteStderr
 from codex_adapter.testing import Step as AgentStep
 from codex_adapter.testing.source import Step

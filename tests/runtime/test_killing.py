@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 import pytest
 import trio
 
-from codex_adapter.runtime.killing import kill_until_none_is_found
+from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
 
 pytestmark = pytest.mark.rule("K4")
 

@@ -19,8 +19,8 @@ import pytest
 import trio
 
 from codex_adapter import RunRequest
-from codex_adapter.runtime.backend import CodexBackend
-from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.testing import PrintJson, WaitFor
 from codex_adapter.testing.thread_lines import thread_started
 

@@ -9,8 +9,8 @@ import pytest
 from trio.testing import MockClock
 
 from codex_adapter import BackendError, CodexConfig, ExitStatus, RunCancelled, RunHandle, RunTimedOut
+from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.events import ToolCall
-from codex_adapter.runtime.session import SessionExpectation
 from codex_adapter.testing.source import EXIT, Step
 
 from .scripted import DONE, RECONNECT, THREAD, TURN, running, say, tool

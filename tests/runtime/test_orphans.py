@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.core.extensions import ExecOptions
-from codex_adapter.runtime.cgroup import make_cgroup
-from codex_adapter.runtime.containment import Level
-from codex_adapter.runtime.marks import (
+from codex_adapter.agents.codex.extensions import ExecOptions
+from codex_adapter.agents.codex.schema_file import schema_file
+from codex_adapter.runtime.containment.cgroup import make_cgroup
+from codex_adapter.runtime.containment.containment import Level
+from codex_adapter.runtime.containment.marks import (
     MARK_VARIABLE,
     adapter_is_gone,
     directory_name,
@@ -27,8 +28,7 @@ from codex_adapter.runtime.marks import (
     new_mark,
     with_mark,
 )
-from codex_adapter.runtime.orphans import end_orphans, orphans
-from codex_adapter.runtime.schema_file import schema_file
+from codex_adapter.runtime.containment.orphans import end_orphans, orphans
 from codex_adapter.testing import Hang
 
 from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
@@ -165,7 +165,7 @@ async def test_a_run_leaves_the_directories_of_other_machines_alone(
 def test_where_the_system_does_not_tell_its_boots_apart_no_directory_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codex_adapter.runtime.marks._boot", lambda: "0")
+    monkeypatch.setattr("codex_adapter.runtime.containment.marks._boot", lambda: "0")
     pid, started, namespace, _, word = new_mark().split("-")
     gone = f"{pid}-9{started}-{namespace}-0-{word}"
     assert adapter_is_gone(gone)  # a process that carries it is of this machine
@@ -228,7 +228,7 @@ async def test_no_namespace_is_judged_by_an_adapter_that_does_not_see_all(
 ) -> None:
     if "cgroup" not in levels:
         pytest.skip("this machine has no cgroup for us")
-    monkeypatch.setattr("codex_adapter.runtime.marks._namespace", lambda: 4026532000)
+    monkeypatch.setattr("codex_adapter.runtime.containment.marks._namespace", lambda: 4026532000)
     assert living_namespaces() is None
     cgroup = make_cgroup(stranded(1))
     assert cgroup is not None

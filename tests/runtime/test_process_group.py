@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.runtime.marks import new_mark, with_mark
-from codex_adapter.runtime.process_group import start_group
+from codex_adapter.runtime.containment.marks import new_mark, with_mark
+from codex_adapter.runtime.containment.process_group import start_group
 
 from .survivors import Survivors
 

@@ -14,7 +14,7 @@ from codex_adapter import (
     ExitStatus,
     RunCancelled,
 )
-from codex_adapter.runtime.session import SessionExpectation
+from codex_adapter.agents.codex.session import SessionExpectation
 
 from .scripted import DONE, THREAD, TURN, TURN_OF_ONE_MESSAGE, running, say, texts
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.agents.codex.extensions import ExecOptions
+from codex_adapter.agents.codex.schema_file import schema_file
 from codex_adapter.errors import BackendError
-from codex_adapter.runtime.containment import Level
-from codex_adapter.runtime.marks import new_mark
-from codex_adapter.runtime.schema_file import schema_file
+from codex_adapter.runtime.containment.containment import Level
+from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.testing import Hang
 
 from .agents import WHOLE_TURN

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from codex_adapter.protocols.turns.spaces import prepare
+from codex_adapter.spaces import prepare
 
 
 def _once(home: str, *references: str) -> None:

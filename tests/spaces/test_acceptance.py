@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces import Environment, SpaceError, TargetSpec, prepare, resolve
-from codex_adapter.protocols.turns.spaces.preparation import Spec
-from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.spaces import Environment, SpaceError, TargetSpec, prepare, resolve
+from codex_adapter.spaces.preparation import Spec
+from codex_adapter.spaces.reach import Reach
 
 from .spaces_stage import Home, everything, make_space, write_files
 
@@ -228,7 +228,7 @@ def test_a_directory_whose_path_is_not_utf_8_is_refused(home: Home) -> None:
 MOUNTED = """
 import sys
 from pathlib import Path
-from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.spaces.reach import Reach
 root, other, beside = sys.argv[1:]
 for reach in (Reach.into([root]), Reach([Path(root)])):
     print([reach.covers(path) for path in (other, f"{other}/below/x", f"{beside}/x")])
@@ -237,7 +237,7 @@ for reach in (Reach.into([root]), Reach([Path(root)])):
 
 MOUNTED_WITHIN = """
 import sys
-from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.spaces.reach import Reach
 project, *paths = sys.argv[1:]
 print(list(map(Reach.into([project]).covers, paths)))
 """

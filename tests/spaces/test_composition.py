@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import TargetSpec, prepare, resolve
+from codex_adapter.spaces import TargetSpec, prepare, resolve
 
 from .spaces_stage import Home, make_space
 

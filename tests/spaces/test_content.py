@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces import SpaceError
-from codex_adapter.protocols.turns.spaces.content import MOST_BYTES, MOST_NAMES, read_content
+from codex_adapter.spaces import SpaceError
+from codex_adapter.spaces.content import MOST_BYTES, MOST_NAMES, read_content
 
 from .spaces_stage import write_files
 

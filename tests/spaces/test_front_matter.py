@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import SpaceError
-from codex_adapter.protocols.turns.spaces.manifests import read_space
+from codex_adapter.spaces import SpaceError
+from codex_adapter.spaces.manifests import read_space
 
 pytestmark = pytest.mark.rule("Z2")
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces import SpaceError, TargetSpec, prepare, resolve
+from codex_adapter.spaces import SpaceError, TargetSpec, prepare, resolve
 
 from .spaces_stage import Home, make_space, write_files
 

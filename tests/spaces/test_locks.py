@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces import SpaceError, TargetSpec, prepare, resolve
-from codex_adapter.protocols.turns.spaces.content import read_content
-from codex_adapter.protocols.turns.spaces.locks import Lock, Locked
-from codex_adapter.protocols.turns.spaces.state import State
+from codex_adapter.spaces import SpaceError, TargetSpec, prepare, resolve
+from codex_adapter.spaces.content import read_content
+from codex_adapter.spaces.locks import Lock, Locked
+from codex_adapter.spaces.state import State
 
 from .spaces_stage import Home, make_space, write_files
 

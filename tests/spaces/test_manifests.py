@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import SpaceError
-from codex_adapter.protocols.turns.spaces.manifests import read_space, read_tags, read_targets
+from codex_adapter.spaces import SpaceError
+from codex_adapter.spaces.manifests import read_space, read_tags, read_targets
 
 SECRET = "s3cr3t-v4lue"
 HEAD = 'schema = 1\nid = "a"\n'

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from inotify_simple import INotify, flags
 
-from codex_adapter.protocols.turns.spaces import SpaceError, prepare, resolve
-from codex_adapter.protocols.turns.spaces.content import read_content
-from codex_adapter.protocols.turns.spaces.state import State
+from codex_adapter.spaces import SpaceError, prepare, resolve
+from codex_adapter.spaces.content import read_content
+from codex_adapter.spaces.state import State
 
 from .spaces_stage import Home, make_space
 

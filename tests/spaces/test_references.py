@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces import SpaceError
-from codex_adapter.protocols.turns.spaces.references import (
-    OfProject,
-    OfRegistry,
-    Reference,
-    ThePath,
-    parse_reference,
-)
+from codex_adapter.spaces import SpaceError
+from codex_adapter.spaces.references import OfProject, OfRegistry, Reference, ThePath, parse_reference
 
 pytestmark = pytest.mark.rule("Z3")
 

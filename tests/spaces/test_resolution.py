@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces import SpaceError, TargetSpec, resolve
-from codex_adapter.protocols.turns.spaces.manifests import Manifest, SpaceFiles
-from codex_adapter.protocols.turns.spaces.registry import Found
-from codex_adapter.protocols.turns.spaces.resolution import MOST_SPACES, Loaded, ordered
+from codex_adapter.spaces import SpaceError, TargetSpec, resolve
+from codex_adapter.spaces.manifests import Manifest, SpaceFiles
+from codex_adapter.spaces.registry import Found
+from codex_adapter.spaces.resolution import MOST_SPACES, Loaded, ordered
 
 from .spaces_stage import Home, everything, make_space
 

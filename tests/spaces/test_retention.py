@@ -13,11 +13,11 @@ from threading import Thread
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import prepare, resolve
-from codex_adapter.protocols.turns.spaces.content import read_content
-from codex_adapter.protocols.turns.spaces.removal import remove
-from codex_adapter.protocols.turns.spaces.retention import KEPT_FOR, MOST_REMOVED, mark_used
-from codex_adapter.protocols.turns.spaces.state import State
+from codex_adapter.spaces import prepare, resolve
+from codex_adapter.spaces.content import read_content
+from codex_adapter.spaces.removal import remove
+from codex_adapter.spaces.retention import KEPT_FOR, MOST_REMOVED, mark_used
+from codex_adapter.spaces.state import State
 
 from .spaces_stage import Home, make_space, write_files
 

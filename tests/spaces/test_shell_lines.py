@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.spaces.shell_lines import with_directory
+from codex_adapter.spaces.shell_lines import with_directory
 
 pytestmark = pytest.mark.rule("Z2")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import SpaceError, prepare, resolve
-from codex_adapter.protocols.turns.spaces.content import read_content
-from codex_adapter.protocols.turns.spaces.state import State
-from codex_adapter.protocols.turns.spaces.store import Store
+from codex_adapter.spaces import SpaceError, prepare, resolve
+from codex_adapter.spaces.content import read_content
+from codex_adapter.spaces.state import State
+from codex_adapter.spaces.store import Store
 
 from .spaces_stage import Home, everything, make_space, write_files
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from semantic_version import NpmSpec, Version
 
-from codex_adapter.protocols.turns.spaces import SpaceError
-from codex_adapter.protocols.turns.spaces.versions import chosen, is_version
+from codex_adapter.spaces import SpaceError
+from codex_adapter.spaces.versions import chosen, is_version
 
 pytestmark = pytest.mark.rule("Z3")
 

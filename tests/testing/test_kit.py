@@ -21,7 +21,7 @@ def _imported(path: str) -> set[str]:
 
 
 def test_the_package_imports_the_standard_library_and_msgspec_alone() -> None:
-    code = "import sys, codex_adapter.testing, codex_adapter.testing.recorder\n"
+    code = "import sys, codex_adapter.testing, tests.releases.recorder\n"
     code += "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('codex_adapter.testing')), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     imported = {name for path in done.stdout.splitlines() for name in _imported(path)}

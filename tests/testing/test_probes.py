@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from codex_adapter import Completion, ExitStatus
-from codex_adapter.core.release_facts import Fact
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.probes import PROBES, Evidence, Probe, judge, judge_all, perform
+from codex_adapter.agents.codex.probes.probe import Promise, Seen
+from codex_adapter.agents.codex.quirks import Fact
+from codex_adapter.agents.codex.releases import Version
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, WriteFacts, read_facts, write_agent
-from codex_adapter.testing.probes import PROBES, Evidence, Probe, judge, judge_all, perform
-from codex_adapter.testing.probes.probe import Promise, Seen
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 
 pytestmark = pytest.mark.rule("C8")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.testing.catalogue import CATALOGUE
-from codex_adapter.testing.recorder import Recording, record
+from tests.releases.catalogue import CATALOGUE
+from tests.releases.recorder import Recording, record
 
 pytestmark = [pytest.mark.rule("TK1", "TK4"), pytest.mark.real]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace import Workspace
 from codex_adapter.workspace.commands import CommandResult, run_command
 from codex_adapter.workspace.sandbox import Sandbox

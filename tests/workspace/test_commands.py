@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace.commands import run_command
 

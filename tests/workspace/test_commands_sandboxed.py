@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.workspace import Workspace
 from codex_adapter.workspace.sandbox import Sandbox
 

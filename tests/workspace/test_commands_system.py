@@ -13,7 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace import shell as shell_module
 from codex_adapter.workspace.commands import run_command

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.runtime.containment import Containment, Level
+from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.workspace import WorkspaceError, open_program
 
 from ..faults.leftovers import descriptors

@@ -14,13 +14,20 @@ from typing import Final, Protocol
 import trio
 from msgspec.structs import replace
 
-from codex_adapter.core.command import merge_environment
-from codex_adapter.core.extensions import CAPABILITIES
-from codex_adapter.core.masking import Masker
+from codex_adapter.agents.codex.binary import Versions, find_binary
+from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.extensions import CAPABILITIES
+from codex_adapter.agents.codex.launch import Launch, check_launch, prepare_launch
+from codex_adapter.agents.codex.mount_targets import mount_targets_removed
+from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.run_secrets import run_secrets
+from codex_adapter.agents.codex.schema_file import schema_file
+from codex_adapter.agents.codex.session import SessionExpectation
+from codex_adapter.agents.codex.session_file import usage_before
+from codex_adapter.agents.codex.validation import check_type, effective_idle_timeout, effective_timeout
+from codex_adapter.core.checks import is_seconds
+from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.releases import Version
-from codex_adapter.core.validation import check_type, effective_idle_timeout, effective_timeout
-from codex_adapter.core.values import is_seconds
 from codex_adapter.errors import (
     InvalidAgentKindError,
     InvalidRequestError,
@@ -31,20 +38,13 @@ from codex_adapter.errors import (
 from codex_adapter.events import AGENT_KIND, Completion, ExitStatus
 from codex_adapter.file_systems import advice_on, inquire, unanswered
 from codex_adapter.request import CodexConfig, RunRequest
-from codex_adapter.runtime.binary import Versions, find_binary
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.event_loop import require_trio
 from codex_adapter.runtime.handle import RunHandle, RunSetup, carried
-from codex_adapter.runtime.launch import Launch, check_launch, prepare_launch
-from codex_adapter.runtime.marks import new_mark
-from codex_adapter.runtime.mount_targets import mount_targets_removed
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import Run
-from codex_adapter.runtime.run_secrets import run_secrets
-from codex_adapter.runtime.schema_file import schema_file
-from codex_adapter.runtime.session import SessionExpectation
-from codex_adapter.runtime.session_file import usage_before
 
 __all__ = ["Backend", "CodexBackend", "Gateway", "collect", "open_replay", "open_run"]
 

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 import trio
 
-from codex_adapter.core.releases import Version, parse_version
+from codex_adapter.agents.codex.releases import Version, parse_version
 from codex_adapter.errors import SpawnError
 from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
 from codex_adapter.request import CodexConfig

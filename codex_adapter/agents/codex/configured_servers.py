@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.core.command import MACHINE_SETTINGS, home_of_cli
+from codex_adapter.agents.codex.command import MACHINE_SETTINGS, home_of_cli
 from codex_adapter.errors import BackendError
 
 __all__ = ["configured_servers"]

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from codex_adapter.core.settings import SETTINGS_KEY, check_settings
-from codex_adapter.core.values import is_json, is_plain_text, is_short_text, printable, refuse
+from codex_adapter.agents.codex.settings import SETTINGS_KEY, check_settings
+from codex_adapter.core.checks import is_json, is_plain_text, is_short_text, printable, refuse
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 from codex_adapter.events import AGENT_KIND
 

@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from codex_adapter.core.command import MACHINE_SETTINGS
-from codex_adapter.core.releases import Version
-from codex_adapter.core.values import toml_string
+from codex_adapter.agents.codex.command import MACHINE_SETTINGS
+from codex_adapter.agents.codex.releases import Version
+from codex_adapter.core.checks import toml_string
 
 __all__ = ["shelter_git"]
 

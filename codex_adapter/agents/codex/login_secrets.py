@@ -14,10 +14,10 @@ from typing import Any, Final
 import msgspec
 import trio
 
-from codex_adapter.core.command import home_of_cli
-from codex_adapter.core.credentials import secret_values
-from codex_adapter.runtime.dotenv import assignments
-from codex_adapter.runtime.launch import Launch
+from codex_adapter.agents.codex.command import home_of_cli
+from codex_adapter.agents.codex.dotenv import assignments
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.core.masking.credentials import secret_values
 
 __all__ = ["login_secrets"]
 

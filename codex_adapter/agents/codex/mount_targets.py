@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 import trio
 
-from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire, mount_points
-from codex_adapter.runtime.marks import pids
+from codex_adapter.runtime.containment.marks import pids
 
 __all__ = ["mount_targets_removed"]
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.core.releases import Version, parse_version
-from codex_adapter.runtime.binary import At
+from codex_adapter.agents.codex.binary import At
+from codex_adapter.agents.codex.releases import Version, parse_version
 
 __all__ = ["packaged_release"]
 

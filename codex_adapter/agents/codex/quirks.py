@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from codex_adapter.core.releases import Version, is_within
+from codex_adapter.agents.codex.releases import Version, is_within
 
 __all__ = ["FACTS", "Fact", "facts_of"]
 

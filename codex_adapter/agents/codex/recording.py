@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from codex_adapter.core.context import Context
+from codex_adapter.agents.codex.stream.context import Context
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.lines import ThreadEvent
 from codex_adapter.core.framing import Line, LineFramer
-from codex_adapter.core.parsing import BadLine, LineParser
-from codex_adapter.core.thread_events import ThreadEvent
 
 __all__ = ["NumberedLine", "read_thread_events"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.agents.codex.extensions import ExecOptions
 
 __all__ = [
     "FEATURES",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from codex_adapter.core.credentials import secret_values
-from codex_adapter.core.settings import SETTINGS_KEY, setting_texts
-from codex_adapter.core.values import printable
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.login_secrets import login_secrets
+from codex_adapter.agents.codex.settings import SETTINGS_KEY, setting_texts
+from codex_adapter.core.checks import printable
+from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.request import CodexConfig, RunRequest
-from codex_adapter.runtime.launch import Launch
-from codex_adapter.runtime.login import login_secrets
 
 __all__ = ["run_secrets"]
 

@@ -13,10 +13,10 @@ from typing import Final
 import msgspec
 import trio
 
-from codex_adapter.core.extensions import ExecOptions
+from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.runtime.marks import directory_name, is_left_directory, is_of_this_boot
+from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
 
 __all__ = ["left_directories", "schema_file"]
 

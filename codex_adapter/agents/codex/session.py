@@ -10,7 +10,7 @@ import uuid
 
 import msgspec
 
-from codex_adapter.core.redaction import NO_SESSION_FOUND, SESSION_NOT_FOUND
+from codex_adapter.core.error_texts import NO_SESSION_FOUND, SESSION_NOT_FOUND
 from codex_adapter.errors import BackendError
 
 __all__ = ["SessionExpectation"]

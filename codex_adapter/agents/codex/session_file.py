@@ -15,12 +15,12 @@ from typing import Final
 
 import msgspec
 
-from codex_adapter.core.command import home_of_cli
-from codex_adapter.core.release_facts import facts_of
-from codex_adapter.core.releases import parse_version
+from codex_adapter.agents.codex.command import home_of_cli
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.quirks import facts_of
+from codex_adapter.agents.codex.releases import parse_version
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.runtime.launch import Launch
 
 __all__ = ["usage_before"]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
-from codex_adapter.core.values import is_encodable, refuse, toml_string
+from codex_adapter.core.checks import is_encodable, refuse, toml_string
 from codex_adapter.errors import InvalidRequestError
 
 __all__ = ["SETTINGS_KEY", "Scope", "check_settings", "setting_texts"]

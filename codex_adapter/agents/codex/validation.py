@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.core.extensions import (
+from codex_adapter.agents.codex.extensions import (
     TOOL_PAYLOADS,
     ExecOptions,
     FileFacts,
@@ -21,8 +21,8 @@ from codex_adapter.core.extensions import (
     check_tool_payloads,
     read_extensions,
 )
-from codex_adapter.core.settings import SETTINGS_KEY, Scope, check_settings
-from codex_adapter.core.values import is_encodable, is_path, is_seconds, is_short_text, refuse
+from codex_adapter.agents.codex.settings import SETTINGS_KEY, Scope, check_settings
+from codex_adapter.core.checks import is_encodable, is_path, is_seconds, is_short_text, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from codex_adapter.core.values import toml_string
+from codex_adapter.core.checks import toml_string
 
 __all__ = ["settings_without_tools"]
 

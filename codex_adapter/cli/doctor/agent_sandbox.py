@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from codex_adapter import BackendError
-from codex_adapter.runtime.containment import Containment
+from codex_adapter.runtime.containment.containment import Containment
 
 __all__ = ["agent_sandbox_works"]
 

@@ -12,19 +12,19 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig
-from codex_adapter.cli.agent_sandbox import agent_sandbox_works
+from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.installed import BinaryFacts, Finding, examine_binary, finding_lines
+from codex_adapter.cli.doctor.agent_sandbox import agent_sandbox_works
+from codex_adapter.cli.doctor.installed import BinaryFacts, Finding, examine_binary, finding_lines
+from codex_adapter.cli.doctor.orphans import look_after_orphans, orphans_text
+from codex_adapter.cli.doctor.releases import release_lines
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.levels import FoundLevel, find_levels
-from codex_adapter.cli.orphans import look_after_orphans, orphans_text
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.releases import release_lines
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
-from codex_adapter.core.command import merge_environment
 from codex_adapter.file_systems import PATIENCE
-from codex_adapter.runtime.exits import why_no_pidfd
+from codex_adapter.runtime.containment.exits import why_no_pidfd
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
 __all__ = ["COMMAND"]
@@ -104,7 +104,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     if options.format is not None and not options.probe:
         raise UsageError("--format: goes with --probe only")
     if options.probe:
-        from codex_adapter.cli.probe import probe  # noqa: PLC0415 - brings a web server along
+        from codex_adapter.cli.doctor.probe import probe  # noqa: PLC0415 - brings a web server along
 
         return await probe(options, output, stop)
     if options.orphans:

@@ -9,12 +9,12 @@ import msgspec
 import trio
 
 from codex_adapter import BackendError, CodexConfig, SpawnError
+from codex_adapter.agents.codex.binary import Binary, ask_version, find_binary
+from codex_adapter.agents.codex.releases import MINIMUM, Version, is_supported
 from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.narration import printable
-from codex_adapter.cli.releases import differences_of, features_of
-from codex_adapter.core.releases import MINIMUM, Version, is_supported
+from codex_adapter.cli.doctor.releases import differences_of, features_of
+from codex_adapter.cli.present.narration import printable
 from codex_adapter.file_systems import inquire
-from codex_adapter.runtime.binary import Binary, ask_version, find_binary
 
 __all__ = ["BinaryFacts", "Finding", "Installed", "examine_binary", "finding_lines"]
 

@@ -17,14 +17,14 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.installed import Finding, Installed, examine_binary, finding_lines
-from codex_adapter.cli.narration import printable
+from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.probes import PROBES, Evidence, Verdict, judge, judge_all, perform
+from codex_adapter.cli.doctor.installed import Finding, Installed, examine_binary, finding_lines
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.views import is_for_a_program
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import is_for_a_program
-from codex_adapter.core.command import merge_environment
-from codex_adapter.testing.probes import PROBES, Evidence, Verdict, judge, judge_all, perform
 
 __all__ = ["Summary", "probe"]
 

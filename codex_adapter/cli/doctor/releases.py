@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from codex_adapter.core.release_facts import facts_of
-from codex_adapter.core.releases import FEATURES, Version
+from codex_adapter.agents.codex.quirks import facts_of
+from codex_adapter.agents.codex.releases import FEATURES, Version
 
 __all__ = ["differences_of", "features_of", "release_lines"]
 

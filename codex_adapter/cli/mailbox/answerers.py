@@ -6,14 +6,14 @@ import argparse
 from typing import Final
 
 from codex_adapter import AdapterError, BackendError, CodexBackend, Completion, RunRequest
+from codex_adapter.cli.agent_options import read_config, read_environment
 from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.backend_options import read_config, read_environment
-from codex_adapter.cli.complaints import complain
-from codex_adapter.cli.conduct import exit_status, explain
-from codex_adapter.cli.mailbox_options import AGENT
-from codex_adapter.cli.narration import printable
+from codex_adapter.cli.drive_run import exit_status, explain
+from codex_adapter.cli.errors import complain
+from codex_adapter.cli.mailbox.options import AGENT
+from codex_adapter.cli.present.narration import printable
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.protocols.mailbox.answers import AgentAnswers, Answerer, AnswerFailed, CommandAnswers
+from codex_adapter.protocols.mailbox.answerers import AgentAnswers, Answerer, AnswerFailed, CommandAnswers
 
 __all__ = ["FAILED", "answering", "status_of_failure"]
 

@@ -10,21 +10,21 @@ from msgspec.structs import replace
 
 from codex_adapter.cli.agent_places import agent_homes, require_outside
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.complaints import UsageError, complain
+from codex_adapter.cli.errors import UsageError, complain
 from codex_adapter.cli.levels import command_containment
-from codex_adapter.cli.mailbox_answers import FAILED, answering, status_of_failure
-from codex_adapter.cli.mailbox_options import AGENT, MailboxParser
-from codex_adapter.cli.mailbox_showing import Showing
-from codex_adapter.cli.mailbox_status import show_sessions
-from codex_adapter.cli.mailbox_views import choose_mailbox_view
-from codex_adapter.cli.mailbox_words import Words
-from codex_adapter.cli.mailbox_work import SessionWork
+from codex_adapter.cli.mailbox.answerers import FAILED, answering, status_of_failure
+from codex_adapter.cli.mailbox.narration import Words
+from codex_adapter.cli.mailbox.options import AGENT, MailboxParser
+from codex_adapter.cli.mailbox.output import Showing
+from codex_adapter.cli.mailbox.status import show_sessions
+from codex_adapter.cli.mailbox.views import choose_mailbox_view
+from codex_adapter.cli.mailbox.work import SessionWork
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.protocols.mailbox.answers import AnswerFailed
+from codex_adapter.protocols.mailbox.answerers import AnswerFailed
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
-from codex_adapter.protocols.mailbox.places import MailboxError, MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox, seal_imports
 

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.spinner import Spinner
 from rich.text import Text
 
-from codex_adapter.cli.live_paper import LivePaper
-from codex_adapter.cli.mailbox_words import Words
-from codex_adapter.cli.pretty import StyledLines
-from codex_adapter.protocols.mailbox.happenings import Happening
+from codex_adapter.cli.mailbox.narration import Words
+from codex_adapter.cli.present.live_terminal import LivePaper
+from codex_adapter.cli.present.pretty import StyledLines
+from codex_adapter.protocols.mailbox.events import Happening
 
 __all__ = ["LiveMailbox"]
 

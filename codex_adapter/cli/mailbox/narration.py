@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codex_adapter.cli.narration import Line, printable
-from codex_adapter.protocols.mailbox.happenings import (
+from codex_adapter.cli.present.narration import Line, printable
+from codex_adapter.protocols.mailbox.events import (
     Completed,
     Happening,
     Outbox,
@@ -18,8 +18,8 @@ from codex_adapter.protocols.mailbox.happenings import (
     Waiting,
     WhatCame,
 )
-from codex_adapter.protocols.mailbox.places import Places
-from codex_adapter.protocols.mailbox.wire import CommandResult, Done, Message, SessionState
+from codex_adapter.protocols.mailbox.layout import Places
+from codex_adapter.protocols.mailbox.messages import CommandResult, Done, Message, SessionState
 
 __all__ = ["Words", "state_lines"]
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options
 from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, place
-from codex_adapter.cli.backend_options import FOR_COMMANDS, add_backend_options
-from codex_adapter.cli.complaints import HelpRequested, UsageError
+from codex_adapter.cli.errors import HelpRequested, UsageError
 
 __all__ = ["AGENT", "MailboxParser"]
 

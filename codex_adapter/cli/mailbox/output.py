@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import trio
 
-from codex_adapter.cli.mailbox_views import MailboxView
+from codex_adapter.cli.mailbox.views import MailboxView
 from codex_adapter.cli.output import Output
-from codex_adapter.protocols.mailbox.happenings import Happening
+from codex_adapter.protocols.mailbox.events import Happening
 
 __all__ = ["Showing"]
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from codex_adapter.cli.mailbox_words import state_lines
-from codex_adapter.cli.narration import Line
+from codex_adapter.cli.mailbox.narration import state_lines
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.views import is_for_a_program, line_printer
-from codex_adapter.protocols.mailbox.arrivals import waiting_names
-from codex_adapter.protocols.mailbox.places import Places
-from codex_adapter.protocols.mailbox.wire import SessionState
+from codex_adapter.cli.present.narration import Line
+from codex_adapter.cli.present.views import is_for_a_program, line_printer
+from codex_adapter.protocols.mailbox.inbox import waiting_names
+from codex_adapter.protocols.mailbox.layout import Places
+from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.records import encode_lines
 
 __all__ = ["show_sessions"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from codex_adapter.cli.mailbox_words import Words
+from codex_adapter.cli.mailbox.narration import Words
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.plain import plain_text
-from codex_adapter.cli.views import can_show_colours, is_for_a_program
-from codex_adapter.protocols.mailbox.happenings import Happening
+from codex_adapter.cli.present.plain import plain_text
+from codex_adapter.cli.present.views import can_show_colours, is_for_a_program
+from codex_adapter.protocols.mailbox.events import Happening
 from codex_adapter.records import encode_lines
 
 __all__ = ["MailboxView", "choose_mailbox_view"]
@@ -72,7 +72,7 @@ def choose_mailbox_view(form: str | None, output: Output, words: Words) -> Mailb
         return _JsonLines()
     if can_show_colours(output):
         try:
-            from codex_adapter.cli.mailbox_live import LiveMailbox  # noqa: PLC0415 - rich is optional, and slow to load
+            from codex_adapter.cli.mailbox.live import LiveMailbox  # noqa: PLC0415 - rich is optional, and slow to load
         except ImportError:
             pass
         else:

@@ -9,13 +9,13 @@ from typing import Final
 
 import trio
 
-from codex_adapter.cli.mailbox_answers import status_of_failure
-from codex_adapter.cli.mailbox_clipboard import Clipboard
-from codex_adapter.cli.mailbox_showing import Showing
+from codex_adapter.cli.mailbox.answerers import status_of_failure
+from codex_adapter.cli.mailbox.clipboard import Clipboard
+from codex_adapter.cli.mailbox.output import Showing
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.protocols.mailbox.answers import Answerer, AnswerFailed
-from codex_adapter.protocols.mailbox.happenings import Happening, Outbox, Remark, Waiting
-from codex_adapter.protocols.mailbox.places import MailboxError, Places
+from codex_adapter.protocols.mailbox.answerers import Answerer, AnswerFailed
+from codex_adapter.protocols.mailbox.events import Happening, Outbox, Remark, Waiting
+from codex_adapter.protocols.mailbox.layout import MailboxError, Places
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.work import End, MailboxWork
 from codex_adapter.workspace import Sandbox

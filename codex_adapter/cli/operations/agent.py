@@ -9,18 +9,18 @@ import signal
 from typing import Any, Final
 
 from codex_adapter import CodexBackend, RunRequest
+from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
 from codex_adapter.cli.agent_places import require_outside
 from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
-from codex_adapter.cli.backend_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
-from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain
-from codex_adapter.cli.conduct import exit_status, explain
+from codex_adapter.cli.drive_run import exit_status, explain
+from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain
 from codex_adapter.cli.prompts import require_prompt
+from codex_adapter.cli.serve.standard_io import StandardWires
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.wires import StandardWires
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
 from codex_adapter.protocols.operations.agent_decisions import AskedPerson, DecisionLines
 from codex_adapter.protocols.operations.agent_records import Ended
-from codex_adapter.protocols.operations.runtime import Runtime
+from codex_adapter.protocols.operations.executor import Runtime
 from codex_adapter.protocols.operations.serve import Decide
 
 __all__ = ["add_agent_options", "check_agent_options", "read_task", "work_with_agent"]

@@ -14,9 +14,9 @@ from typing import Final
 
 import trio
 
-from codex_adapter.cli.differences import difference
-from codex_adapter.protocols.operations.runtime import Preview, Runtime, Waiting
-from codex_adapter.protocols.operations.wire import Approval, ShellOperation
+from codex_adapter.cli.operations.text_diff import difference
+from codex_adapter.protocols.operations.executor import Preview, Runtime, Waiting
+from codex_adapter.protocols.operations.protocol import Approval, ShellOperation
 
 __all__ = ["NoTerminal", "Person", "at_the_terminal"]
 

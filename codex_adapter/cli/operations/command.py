@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Final
 
 from codex_adapter.cli.agent_places import agent_homes
-from codex_adapter.cli.approvals import NoTerminal, at_the_terminal
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, place
-from codex_adapter.cli.complaints import FAILURE_STATUS, UsageError, complain, explain_wait
+from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain, explain_wait
 from codex_adapter.cli.levels import command_containment
-from codex_adapter.cli.operations_agent import add_agent_options, check_agent_options, read_task, work_with_agent
+from codex_adapter.cli.operations.agent import add_agent_options, check_agent_options, read_task, work_with_agent
+from codex_adapter.cli.operations.approvals import NoTerminal, at_the_terminal
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import is_for_a_program
+from codex_adapter.cli.serve.standard_io import StandardWires
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import is_for_a_program
-from codex_adapter.cli.wires import StandardWires
 from codex_adapter.protocols.operations.audit import read_audit
+from codex_adapter.protocols.operations.executor import Runtime
 from codex_adapter.protocols.operations.opening import open_runtime
 from codex_adapter.protocols.operations.policy import PRESETS, PolicyError, load_policy
-from codex_adapter.protocols.operations.runtime import Runtime
 from codex_adapter.protocols.operations.serve import Decide, Server
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.records import encode_lines
@@ -96,7 +96,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
     if is_for_a_program(options.format, output):
         return StandardWires(output)
-    from codex_adapter.cli.operations_view import PrettyWires  # noqa: PLC0415 - for a person only
+    from codex_adapter.cli.operations.view import PrettyWires  # noqa: PLC0415 - for a person only
 
     return PrettyWires(output)
 

@@ -30,7 +30,7 @@ def difference(old: Sequence[str], new: Sequence[str], old_name: str, new_name: 
     around = min(last, _AROUND)
     yield f"--- {old_name}"
     yield f"+++ {new_name}"
-    yield f"@@ -{begin + 1},{old_end + around - begin} +{begin + 1},{new_end + around - begin} @@"
+    yield f" -{begin + 1},{old_end + around - begin} +{begin + 1},{new_end + around - begin} @@"
     yield from (f" {line}" for line in old[begin:first])
     yield from (f"-{line}" for line in old[first:old_end])
     yield from (f"+{line}" for line in new[first:new_end])

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from codex_adapter import BackendError, Event
-from codex_adapter.cli.narration import Line, Narrator, Tone, first_line, printable
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.views import line_printer
-from codex_adapter.cli.wires import StandardWires
+from codex_adapter.cli.present.narration import Line, Narrator, Tone, first_line, printable
+from codex_adapter.cli.present.views import line_printer
+from codex_adapter.cli.serve.standard_io import StandardWires
 from codex_adapter.records import CompletedRecord, FailedRecord, decode_record
 
 __all__ = ["OperationsNarrator", "PrettyWires"]

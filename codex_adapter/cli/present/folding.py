@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from codex_adapter.cli.repeats import Repeats
-from codex_adapter.cli.wording import amount
+from codex_adapter.cli.present.repeated_warnings import Repeats
+from codex_adapter.cli.present.wording import amount
 
 if TYPE_CHECKING:
-    from codex_adapter.cli.narration import Line
+    from codex_adapter.cli.present.narration import Line
 
 __all__ = ["Folding"]
 

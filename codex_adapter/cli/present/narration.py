@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
-from codex_adapter.cli.folding import Folding
+from codex_adapter.cli.present.folding import Folding
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
 __all__ = ["Line", "Narrator", "Tone", "bare_command", "call_label", "first_line", "last_lines", "printable"]

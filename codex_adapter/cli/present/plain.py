@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.cli.narration import Line, Narrator, Tone
+from codex_adapter.cli.present.narration import Line, Narrator, Tone
 
 __all__ = ["PREFIXES", "PlainView", "plain_text"]
 

@@ -10,8 +10,8 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.cli.live_paper import LivePaper, fit
-from codex_adapter.cli.narration import Line, Narrator, Tone
+from codex_adapter.cli.present.live_terminal import LivePaper, fit
+from codex_adapter.cli.present.narration import Line, Narrator, Tone
 
 __all__ = ["LiveView", "StyledLines"]
 
@@ -107,6 +107,6 @@ class LiveView:
 def _shown(line: Line, sign: str, style: str) -> RenderableType:
     if line.tone not in _MARKDOWN:
         return Text(sign + line.text, style=style)
-    from codex_adapter.cli.pretty_markdown import message  # noqa: PLC0415 - slow to load, and some runs have no message
+    from codex_adapter.cli.present.pretty_markdown import message  # noqa: PLC0415 - slow to load, and some runs have no message
 
     return message(line.text, style)

@@ -16,7 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 from typing_extensions import override
 
-from codex_adapter.cli.markdown import parse_markdown
+from codex_adapter.cli.present.markdown import parse_markdown
 
 __all__ = ["message"]
 

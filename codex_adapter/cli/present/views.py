@@ -11,7 +11,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.records import encode_completion, encode_events
 
 if TYPE_CHECKING:
-    from codex_adapter.cli.narration import Line
+    from codex_adapter.cli.present.narration import Line
 
 __all__ = [
     "AnswerView",
@@ -107,12 +107,12 @@ def text_view(output: Output) -> Callable[[], View]:
     """The live view where the terminal can show it and rich is installed, plain lines elsewhere (C7)."""
     if can_show_colours(output):
         try:
-            from codex_adapter.cli.pretty import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
+            from codex_adapter.cli.present.pretty import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
         except ImportError:
             pass
         else:
             return lambda: LiveView(output.fd)
-    from codex_adapter.cli.plain import PlainView  # noqa: PLC0415 - most runs are shown to a program
+    from codex_adapter.cli.present.plain import PlainView  # noqa: PLC0415 - most runs are shown to a program
 
     return PlainView
 
@@ -124,12 +124,12 @@ def line_printer(output: Output, *, unbroken: bool = False) -> Callable[[Iterabl
     """
     if can_show_colours(output):
         try:
-            from codex_adapter.cli.pretty import StyledLines  # noqa: PLC0415 - as above
+            from codex_adapter.cli.present.pretty import StyledLines  # noqa: PLC0415 - as above
         except ImportError:
             pass
         else:
             return StyledLines(output.fd, unbroken=unbroken)
-    from codex_adapter.cli.plain import plain_text  # noqa: PLC0415 - as above
+    from codex_adapter.cli.present.plain import plain_text  # noqa: PLC0415 - as above
 
     return plain_text
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from codex_adapter.cli.happenings import Outcome
+from codex_adapter.cli.view.timeline_model import Outcome
 from codex_adapter.events import Completion
 from codex_adapter.hints import ADVICE
 from codex_adapter.records import CompletedRecord, FailedRecord

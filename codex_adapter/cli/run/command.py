@@ -13,15 +13,15 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import RunHandle, open_run
+from codex_adapter.agents.codex.extensions import TOOL_PAYLOADS
 from codex_adapter.cli.arguments import Command, Parser
-from codex_adapter.cli.complaints import UsageError, complain
-from codex_adapter.cli.conduct import conduct
-from codex_adapter.cli.option_names import in_options
-from codex_adapter.cli.options import TRUST_PROJECT, add_options, read_request
+from codex_adapter.cli.drive_run import conduct
+from codex_adapter.cli.errors import UsageError, complain
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import AnswerView, JsonLines, choose_view
+from codex_adapter.cli.run.option_names import in_options
+from codex_adapter.cli.run.options import TRUST_PROJECT, add_options, read_request
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.views import AnswerView, JsonLines, choose_view
-from codex_adapter.core.extensions import TOOL_PAYLOADS
 from codex_adapter.file_systems import Inquiry, inquire
 
 __all__ = ["COMMAND"]

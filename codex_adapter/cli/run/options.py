@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codex_adapter import CodexConfig, InvalidRequestError, RunRequest
+from codex_adapter.agents.codex.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+from codex_adapter.cli.agent_options import add_backend_options, read_environment, read_settings, run_config
 from codex_adapter.cli.arguments import Once, Parser, form_of_a_run
-from codex_adapter.cli.backend_options import add_backend_options, read_environment, read_settings, run_config
-from codex_adapter.cli.complaints import UsageError
+from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.inputs import decode_json, read_input
 from codex_adapter.cli.logs import add_log_option
-from codex_adapter.cli.option_names import KEYS
 from codex_adapter.cli.prompts import read_prompt
-from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+from codex_adapter.cli.run.option_names import KEYS
 
 __all__ = ["TRUST_PROJECT", "add_options", "read_request"]
 

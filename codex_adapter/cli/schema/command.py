@@ -10,11 +10,11 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from codex_adapter import Completion, Event, RunRequest, events
+from codex_adapter.agents.codex.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.cli.arguments import Command, Parser, one_of
-from codex_adapter.cli.daemon_schema import message_definitions
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.schema.daemon_messages import message_definitions
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.core.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.events import Facet
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.records import ErrorBody, FailedRecord, RunRecord

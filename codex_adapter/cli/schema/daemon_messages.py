@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.cli.turns_service import TURN_METHODS, TurnEventParams
-from codex_adapter.protocols.supervisor.jsonrpc import Error
-from codex_adapter.protocols.supervisor.wire import METHODS, Method
+from codex_adapter.cli.serve.turns_service import TURN_METHODS, TurnEventParams
+from codex_adapter.daemon.jsonrpc import Error
+from codex_adapter.daemon.messages import METHODS, Method
 
 __all__ = ["message_definitions"]
 

@@ -10,22 +10,22 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, BackendError, CodexBackend, CodexConfig, Gateway
+from codex_adapter.agents.codex.validation import check_config
+from codex_adapter.cli.agent_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, place, whole_number
-from codex_adapter.cli.backend_options import add_backend_options, read_config, read_environment
-from codex_adapter.cli.complaints import UsageError, explain_wait
+from codex_adapter.cli.errors import UsageError, explain_wait
 from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.serve.standard_io import ServiceManager, StandardWires
+from codex_adapter.cli.serve.turns_service import turn_services
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.turns_service import turn_services
 from codex_adapter.cli.versions import installed_version
-from codex_adapter.cli.wires import ServiceManager, StandardWires
 from codex_adapter.core.bounds import TEXT_LIMIT
-from codex_adapter.core.validation import check_config
+from codex_adapter.daemon.journal import Journal
+from codex_adapter.daemon.jsonrpc import MOST_IN_A_BATCH
+from codex_adapter.daemon.messages import Limits, ServerInfo
+from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.protocols.supervisor.journal import Journal
-from codex_adapter.protocols.supervisor.jsonrpc import MOST_IN_A_BATCH
-from codex_adapter.protocols.supervisor.serve import MAX_MESSAGE_BYTES, Settings, serve
-from codex_adapter.protocols.supervisor.wire import Limits, ServerInfo
 from codex_adapter.runtime.descriptors import raise_limit
 
 __all__ = ["COMMAND"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from codex_adapter import CodexConfig
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.turn_client import open_client
-from codex_adapter.protocols.supervisor.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
-from codex_adapter.protocols.supervisor.services import Ending, Notify, Service
-from codex_adapter.protocols.supervisor.wire import Affected, Method, Nothing, Text
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.cli.errors import UsageError
+from codex_adapter.cli.turn.client import open_client
+from codex_adapter.daemon.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
+from codex_adapter.daemon.messages import Affected, Method, Nothing, Text
+from codex_adapter.daemon.services import Ending, Notify, Service
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     DescribeRequest,
     DescribeResponse,
@@ -95,7 +95,7 @@ class _Methods:
 
     async def describe(self, request: DescribeRequest, _: Notify) -> DescribeResponse:
         client = self._client
-        from codex_adapter.protocols.turns.harness import TurnError  # noqa: PLC0415 - it is loaded by now
+        from codex_adapter.turn_errors import TurnError  # noqa: PLC0415 - it is loaded by now
 
         try:
             return await client.describe(request)

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from codex_adapter import CodexConfig
-from codex_adapter.cli.complaints import UsageError
-from codex_adapter.cli.narration import printable
+from codex_adapter.cli.errors import UsageError
+from codex_adapter.cli.present.narration import printable
 from codex_adapter.extras import how_to_install
-from codex_adapter.protocols.turns.wire import AgentSpacesError, RunTurnResponse
+from codex_adapter.protocols.turns.messages import AgentSpacesError, RunTurnResponse
 
 if TYPE_CHECKING:
     from codex_adapter.protocols.turns.client import AgentSpacesClient

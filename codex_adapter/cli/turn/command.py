@@ -12,16 +12,16 @@ from typing import Final
 import trio
 
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.complaints import FAILURE_STATUS, complain
-from codex_adapter.cli.narration import Line, printable
+from codex_adapter.cli.errors import FAILURE_STATUS, complain
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.narration import Line, printable
+from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.turn_client import open_client, why_not
-from codex_adapter.cli.turn_options import TurnParser, backend_config, turn_request, words_to_go_on
-from codex_adapter.cli.turn_words import TurnWords
-from codex_adapter.cli.views import is_for_a_program, line_printer
-from codex_adapter.protocols.turns.wire import AgentEvent, RunTurnResponse, SessionCallbacks
+from codex_adapter.cli.turn.client import open_client, why_not
+from codex_adapter.cli.turn.narration import TurnWords
+from codex_adapter.cli.turn.options import TurnParser, backend_config, turn_request, words_to_go_on
+from codex_adapter.protocols.turns.messages import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
 __all__ = ["COMMAND"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from codex_adapter.cli.folding import Folding
-from codex_adapter.cli.narration import Line, bare_command, first_line, last_lines, printable
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.cli.present.folding import Folding
+from codex_adapter.cli.present.narration import Line, bare_command, first_line, last_lines, printable
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     CompleteEvent,
     LogEvent,

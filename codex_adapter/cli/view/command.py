@@ -14,15 +14,15 @@ import trio
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
-from codex_adapter.cli.complaints import UsageError, complain
+from codex_adapter.cli.errors import UsageError, complain
 from codex_adapter.cli.inputs import open_input
-from codex_adapter.cli.moments import Moment, MomentReader
-from codex_adapter.cli.narration import Line, Narrator, printable
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.narration import Line, Narrator, printable
+from codex_adapter.cli.present.views import line_printer
+from codex_adapter.cli.present.wording import amount, date_of
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.view_index import index_page_of, is_directory, show_index
-from codex_adapter.cli.views import line_printer
-from codex_adapter.cli.wording import amount, date_of
+from codex_adapter.cli.view.directory import index_page_of, is_directory, show_index
+from codex_adapter.cli.view.record_reader import Moment, MomentReader
 from codex_adapter.file_systems import work_through
 from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
 
@@ -103,8 +103,8 @@ async def _show_text(file: str, output: Output) -> None:
 
 
 async def _write_page(file: str, out: str, output: Output) -> None:
-    from codex_adapter.cli.page import page  # noqa: PLC0415 - both are for pages only
-    from codex_adapter.cli.timeline import RunTimeline, timelines  # noqa: PLC0415
+    from codex_adapter.cli.view.page import page  # noqa: PLC0415 - both are for pages only
+    from codex_adapter.cli.view.timeline import RunTimeline, timelines  # noqa: PLC0415
 
     reader = MomentReader()
     moments: list[Moment] = []

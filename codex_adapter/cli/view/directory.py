@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 import trio
 
-from codex_adapter.cli.complaints import UsageError, complain
-from codex_adapter.cli.index_view import index_lines, remarks_on, width_of
-from codex_adapter.cli.journal_index import Index, read_index
+from codex_adapter.cli.errors import UsageError, complain
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.views import line_printer
+from codex_adapter.cli.present.views import line_printer
+from codex_adapter.cli.view.index_text import index_lines, remarks_on, width_of
+from codex_adapter.cli.view.journal_index import Index, read_index
 from codex_adapter.records import encode_lines
 
 __all__ = ["index_page_of", "is_directory", "show_index"]
@@ -61,7 +61,7 @@ def _read(directory: str) -> tuple[Index, bytes, list[str]]:
 
 
 def _page(directory: str, out: str) -> tuple[Index, bytes, list[str]]:
-    from codex_adapter.cli.page_index import index_page  # noqa: PLC0415 - for pages only
+    from codex_adapter.cli.view.page_index import index_page  # noqa: PLC0415 - for pages only
 
     index, _, remarks = _read(directory)
     pages = {name for name in os.listdir(directory) if name.endswith(".html")}  # noqa: PTH208 - they stay strings

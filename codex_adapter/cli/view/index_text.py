@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from codex_adapter.cli.journal_index import Index, JournalRow
-from codex_adapter.cli.narration import Line, Tone, printable
-from codex_adapter.cli.wording import amount, duration, tokens
+from codex_adapter.cli.present.narration import Line, Tone, printable
+from codex_adapter.cli.present.wording import amount, duration, tokens
+from codex_adapter.cli.view.journal_index import Index, JournalRow
 
 __all__ = [
     "cut",

@@ -11,10 +11,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from codex_adapter.cli.moments import time_of
+from codex_adapter.cli.view.record_reader import time_of
+from codex_adapter.daemon.journal_pages import has_writer
 from codex_adapter.events import Event
 from codex_adapter.hints import Hint
-from codex_adapter.protocols.supervisor.journal_pages import has_writer
 from codex_adapter.records import (
     CompletedRecord,
     FailedRecord,

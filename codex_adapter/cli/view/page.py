@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from codex_adapter.cli.markup import Content, Markup, element
-from codex_adapter.cli.page_document import document
-from codex_adapter.cli.page_story import MessageMarkup, story_section, troubles_section
-from codex_adapter.cli.page_timeline import timeline_section
-from codex_adapter.cli.timeline import RunTimeline
-from codex_adapter.cli.wording import amount, date_of, duration, tokens, verdict
+from codex_adapter.cli.present.html import Content, Markup, element
+from codex_adapter.cli.present.wording import amount, date_of, duration, tokens, verdict
+from codex_adapter.cli.view.page_document import document
+from codex_adapter.cli.view.page_story import MessageMarkup, story_section, troubles_section
+from codex_adapter.cli.view.page_timeline import timeline_section
+from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.records import CompletedRecord, RunRecord
 
 __all__ = ["page"]
@@ -36,7 +36,7 @@ def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
 def _message_markup() -> MessageMarkup:
     """Return what turns messages into markup, where the packages for it are installed."""
     try:
-        from codex_adapter.cli.page_markdown import MarkdownPage  # noqa: PLC0415 - its parser is optional
+        from codex_adapter.cli.view.page_markdown import MarkdownPage  # noqa: PLC0415 - its parser is optional
     except ImportError:
         return lambda _: None
     return MarkdownPage()

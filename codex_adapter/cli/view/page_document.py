@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 
-from codex_adapter.cli.markup import Content, Markup, element
+from codex_adapter.cli.present.html import Content, Markup, element
 
 __all__ = ["document"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from codex_adapter.cli.index_view import cut, cut_beginning, labels_of, status_of, text_of, words_of
-from codex_adapter.cli.journal_index import Index, JournalRow
-from codex_adapter.cli.markup import Content, Markup, element
-from codex_adapter.cli.page_document import document
-from codex_adapter.cli.wording import amount, duration, tokens
+from codex_adapter.cli.present.html import Content, Markup, element
+from codex_adapter.cli.present.wording import amount, duration, tokens
+from codex_adapter.cli.view.index_text import cut, cut_beginning, labels_of, status_of, text_of, words_of
+from codex_adapter.cli.view.journal_index import Index, JournalRow
+from codex_adapter.cli.view.page_document import document
 
 __all__ = ["index_page"]
 

@@ -7,12 +7,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from codex_adapter.cli.happenings import Call, Entry, Gap, Note, Text, Turn, place_of
-from codex_adapter.cli.markup import Content, Markup, element, joined
-from codex_adapter.cli.narration import call_label
-from codex_adapter.cli.page_timeline import outcome_mark
-from codex_adapter.cli.timeline import RunTimeline
-from codex_adapter.cli.wording import amount, duration, offset, size, tokens
+from codex_adapter.cli.present.html import Content, Markup, element, joined
+from codex_adapter.cli.present.narration import call_label
+from codex_adapter.cli.present.wording import amount, duration, offset, size, tokens
+from codex_adapter.cli.view.page_timeline import outcome_mark
+from codex_adapter.cli.view.timeline import RunTimeline
+from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Note, Text, Turn, place_of
 from codex_adapter.events import PayloadText, ToolBytes, ToolInput, ToolOutput
 
 __all__ = ["MessageMarkup", "story_section", "troubles_section"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from codex_adapter.cli.happenings import Outcome, Span
-from codex_adapter.cli.markup import Markup, element, joined
-from codex_adapter.cli.narration import call_label
-from codex_adapter.cli.timeline import RunTimeline
-from codex_adapter.cli.wording import OUTCOMES, amount, duration
+from codex_adapter.cli.present.html import Markup, element, joined
+from codex_adapter.cli.present.narration import call_label
+from codex_adapter.cli.present.wording import OUTCOMES, amount, duration
+from codex_adapter.cli.view.timeline import RunTimeline
+from codex_adapter.cli.view.timeline_model import Outcome, Span
 
 __all__ = ["Scale", "outcome_mark", "timeline_section"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from codex_adapter.core.credential_names import is_credential_name
+from codex_adapter.core.masking.credential_names import is_credential_name
 
 __all__ = ["SHORTEST_SECRET", "Refusal", "SecretValues", "secret_values", "secrets_within"]
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from codex_adapter.core.escapes import Span
+from codex_adapter.core.masking.escapes import Span
 
 __all__ = ["Decoded", "Dump", "Readable", "decoded", "dumped", "words_around"]
 

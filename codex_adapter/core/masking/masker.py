@@ -8,11 +8,11 @@ from typing import Final, TypeVar
 from msgspec.structs import replace
 
 from codex_adapter.core.bounds import MESSAGE_LIMIT, cut
-from codex_adapter.core.credentials import SHORTEST_SECRET
-from codex_adapter.core.encodings import words_around
-from codex_adapter.core.escapes import Span, merged
-from codex_adapter.core.secret_forms import MASK, SecretForms, Work
-from codex_adapter.core.token_shapes import long_words, may_have_token, token_spans
+from codex_adapter.core.masking.credentials import SHORTEST_SECRET
+from codex_adapter.core.masking.encodings import words_around
+from codex_adapter.core.masking.escapes import Span, merged
+from codex_adapter.core.masking.secret_forms import MASK, SecretForms, Work
+from codex_adapter.core.masking.token_shapes import long_words, may_have_token, token_spans
 from codex_adapter.events import (
     ErrorSource,
     Event,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from codex_adapter.core.escapes import Span
+from codex_adapter.core.masking.escapes import Span
 
 __all__ = ["Needles"]
 

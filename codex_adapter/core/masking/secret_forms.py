@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import chain
 from typing import Final
 
-from codex_adapter.core.encodings import Readable, decoded, dumped, words_around
-from codex_adapter.core.escapes import Span, Unescaped, canonical, has_escapes, merged
-from codex_adapter.core.needles import Needles
+from codex_adapter.core.masking.encodings import Readable, decoded, dumped, words_around
+from codex_adapter.core.masking.escapes import Span, Unescaped, canonical, has_escapes, merged
+from codex_adapter.core.masking.needles import Needles
 
 __all__ = ["MASK", "SecretForms", "Work"]
 

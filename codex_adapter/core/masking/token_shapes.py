@@ -6,8 +6,8 @@ import re
 from base64 import b64decode
 from typing import Final
 
-from codex_adapter.core.escapes import Span
-from codex_adapter.core.token_prefixes import DISTINCTIVE, PREFIXED
+from codex_adapter.core.masking.escapes import Span
+from codex_adapter.core.masking.token_prefixes import DISTINCTIVE, PREFIXED
 
 __all__ = ["long_words", "may_have_token", "token_spans"]
 

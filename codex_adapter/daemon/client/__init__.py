@@ -11,8 +11,8 @@ from typing import Final, cast
 import trio
 from trio.abc import ReceiveStream, SendStream
 
-from codex_adapter.client.backend import DaemonBackend
-from codex_adapter.client.connection import PATIENCE, Connection
+from codex_adapter.daemon.client.backend import DaemonBackend
+from codex_adapter.daemon.client.connection import PATIENCE, Connection
 from codex_adapter.runtime.event_loop import require_trio
 
 __all__ = ["DaemonBackend", "open_daemon"]

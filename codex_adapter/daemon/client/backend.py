@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 import trio
 from msgspec import Raw
 
-from codex_adapter.client.connection import Connection
-from codex_adapter.client.remote_run import RemoteRun
-from codex_adapter.client.request_on_the_wire import request_on_the_wire
+from codex_adapter.daemon.client.connection import Connection
+from codex_adapter.daemon.client.remote_run import RemoteRun
+from codex_adapter.daemon.client.wire_request import request_on_the_wire
+from codex_adapter.daemon.messages import InitializeResult
 from codex_adapter.events import AGENT_KIND
-from codex_adapter.protocols.supervisor.wire import InitializeResult
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.handle import RunHandle, carried
 

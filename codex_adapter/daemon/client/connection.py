@@ -11,11 +11,11 @@ import msgspec
 import trio
 from msgspec import Raw
 
-from codex_adapter.client.failures import error_in_record, gone, misunderstood, refused, silent
 from codex_adapter.core.framing import LineFramer, OversizeLine
+from codex_adapter.daemon.client.errors import error_in_record, gone, misunderstood, refused, silent
+from codex_adapter.daemon.messages import PROTOCOL_VERSION, InitializeResult
 from codex_adapter.errors import AdapterError
 from codex_adapter.events import Completion, Event
-from codex_adapter.protocols.supervisor.wire import PROTOCOL_VERSION, InitializeResult
 from codex_adapter.records import CompletedRecord, FailedRecord, Record, decode_record
 
 __all__ = ["PATIENCE", "Connection", "Listener", "Reply"]
@@ -147,7 +147,7 @@ class Connection:
 
     async def initialize(self) -> InitializeResult:
         """Begin the conversation. Raises `BackendError` when there is no daemon at the other end."""
-        params = {"protocolVersion": PROTOCOL_VERSION, "clientInfo": {"name": "codex_adapter.client"}}
+        params = {"protocolVersion": PROTOCOL_VERSION, "clientInfo": {"name": "codex_adapter.daemon.client"}}
         try:
             return _agreed(await self._first_answer(params))
         except BaseException:

@@ -8,7 +8,8 @@ from typing import Final, get_args
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.core.redaction import NO_SESSION_FOUND, SESSION_NOT_FOUND
+from codex_adapter.core.error_texts import NO_SESSION_FOUND, SESSION_NOT_FOUND
+from codex_adapter.daemon.jsonrpc import RUN_REFUSED
 from codex_adapter.errors import (
     AdapterError,
     BackendError,
@@ -23,7 +24,6 @@ from codex_adapter.errors import (
 )
 from codex_adapter.events import AGENT_KIND
 from codex_adapter.hints import Hint
-from codex_adapter.protocols.supervisor.jsonrpc import RUN_REFUSED
 from codex_adapter.records import ErrorBody
 
 __all__ = ["error_in_record", "gone", "misunderstood", "refused", "silent"]

@@ -9,11 +9,11 @@ import trio
 from msgspec import Raw
 from typing_extensions import override
 
-from codex_adapter.client.connection import PATIENCE, Connection, Reply
-from codex_adapter.client.failures import gone
-from codex_adapter.core.facts import MOST_OPEN_TOOLS
 from codex_adapter.core.notices import error_event
 from codex_adapter.core.open_tools import close_tools
+from codex_adapter.core.state import MOST_OPEN_TOOLS
+from codex_adapter.daemon.client.connection import PATIENCE, Connection, Reply
+from codex_adapter.daemon.client.errors import gone
 from codex_adapter.errors import AdapterError, RunCancelled
 from codex_adapter.events import AGENT_KIND, Completion, Event, SessionHandle, Tool, ToolCall
 from codex_adapter.runtime.handle import OwnRun, given

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.core.validation import check_request
+from codex_adapter.agents.codex.validation import check_request
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.request import CodexConfig, RunRequest
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing
-from codex_adapter.protocols.mailbox.wire import Asked, Malformed
+from codex_adapter.protocols.mailbox.messages import Asked, Malformed
 
 __all__ = ["Doubt", "Part", "doubts"]
 

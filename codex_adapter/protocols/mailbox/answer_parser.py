@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from itertools import accumulate, islice, takewhile
 from typing import Final, TypeAlias
 
+from codex_adapter.protocols.mailbox.ambiguity import Doubt, Part, doubts
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing, Scan
 from codex_adapter.protocols.mailbox.bodies import unescaped, without_fence
-from codex_adapter.protocols.mailbox.doubts import Doubt, Part, doubts
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
-from codex_adapter.protocols.mailbox.tags import WHITE_SPACE, MalformedError, closing_tag, read_attributes
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     MOST_ANSWER_BYTES,
     MOST_COMMANDS,
@@ -27,6 +26,7 @@ from codex_adapter.protocols.mailbox.wire import (
     ReadFile,
     RunCommand,
 )
+from codex_adapter.protocols.mailbox.tags import WHITE_SPACE, MalformedError, closing_tag, read_attributes
 
 __all__ = ["read_answer", "unclosed"]
 

@@ -14,9 +14,9 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, Event, RunRequest
-from codex_adapter.asking import Asking, OpenRun
-from codex_adapter.protocols.mailbox.places import MailboxError
-from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
+from codex_adapter.prompting import Asking, OpenRun
+from codex_adapter.protocols.mailbox.layout import MailboxError
+from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, outside_environment, run_command
 

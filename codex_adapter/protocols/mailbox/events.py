@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from codex_adapter.protocols.mailbox.wire import CommandResult
+from codex_adapter.protocols.mailbox.messages import CommandResult
 
 __all__ = ["Completed", "Happening", "Observer", "Outbox", "Remark", "Said", "TakenUp", "Waiting", "WhatCame"]
 

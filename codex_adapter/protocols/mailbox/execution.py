@@ -9,10 +9,7 @@ import trio
 
 from codex_adapter.protocols.mailbox.contents import read_text
 from codex_adapter.protocols.mailbox.edits import MOST_EDITED_BYTES, EditFailed, replace_lines
-from codex_adapter.protocols.mailbox.outbox import spelt_out
-from codex_adapter.protocols.mailbox.output_text import KEPT_BYTES, output_text
-from codex_adapter.protocols.mailbox.rounds import Intent
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.messages import (
     MOST_ANSWER_BYTES,
     Asked,
     CommandResult,
@@ -25,6 +22,9 @@ from codex_adapter.protocols.mailbox.wire import (
     ReadFile,
     RunCommand,
 )
+from codex_adapter.protocols.mailbox.outbox import spelt_out
+from codex_adapter.protocols.mailbox.output_text import KEPT_BYTES, output_text
+from codex_adapter.protocols.mailbox.rounds import Intent
 from codex_adapter.workspace import CommandResult as Ran
 from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, fingerprint, run_command
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.protocols.mailbox.inbox import unclosed
-from codex_adapter.protocols.mailbox.places import MailboxError
-from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
+from codex_adapter.protocols.mailbox.answer_parser import unclosed
+from codex_adapter.protocols.mailbox.layout import MailboxError
+from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 
 __all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from codex_adapter.protocols.mailbox.wire import MOST_COMMANDS, PROTOCOL_VERSION
+from codex_adapter.protocols.mailbox.messages import MOST_COMMANDS, PROTOCOL_VERSION
 
 __all__ = ["INSTRUCTIONS"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from codex_adapter.protocols.mailbox.arrivals import Inbox
+from codex_adapter.protocols.mailbox.events import Observer
 from codex_adapter.protocols.mailbox.execution import Execution
-from codex_adapter.protocols.mailbox.happenings import Observer
-from codex_adapter.protocols.mailbox.places import MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.inbox import Inbox
+from codex_adapter.protocols.mailbox.layout import MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
-from codex_adapter.protocols.mailbox.wire import SessionState
 from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, default_hidden
 
 __all__ = ["begin_session", "end_session", "open_session", "sessions", "workspace_of"]

@@ -10,8 +10,8 @@ import msgspec
 from typing_extensions import override
 
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
-from codex_adapter.protocols.mailbox.wire import CommandResult
 from codex_adapter.workspace import Listing
 
 __all__ = ["MOST_FILES", "Outbox", "Requested", "spelt_out", "write_outbox"]

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from codex_adapter.protocols.mailbox.places import MailboxError, append_line
-from codex_adapter.protocols.mailbox.wire import CommandResult, Done
+from codex_adapter.protocols.mailbox.layout import MailboxError, append_line
+from codex_adapter.protocols.mailbox.messages import CommandResult, Done
 
 __all__ = ["Answer", "Begun", "Intent", "Round"]
 

@@ -11,17 +11,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.arrivals import read_answer_file
+from codex_adapter.protocols.mailbox.answer_parser import read_answer
 from codex_adapter.protocols.mailbox.contents import requested_files
+from codex_adapter.protocols.mailbox.events import Completed, Observer, Outbox, Said, TakenUp, WhatCame
 from codex_adapter.protocols.mailbox.execution import Execution
-from codex_adapter.protocols.mailbox.happenings import Completed, Observer, Outbox, Said, TakenUp, WhatCame
-from codex_adapter.protocols.mailbox.inbox import read_answer
-from codex_adapter.protocols.mailbox.outbox import Outbox as OutboxText
-from codex_adapter.protocols.mailbox.outbox import write_outbox
-from codex_adapter.protocols.mailbox.places import MailboxError, Places, as_text, is_there, sync_directory, write_whole
-from codex_adapter.protocols.mailbox.rounds import Answer, Begun, Finished, Intent, Round
-from codex_adapter.protocols.mailbox.states import States
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.inbox import read_answer_file
+from codex_adapter.protocols.mailbox.layout import MailboxError, Places, as_text, is_there, sync_directory, write_whole
+from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     Asked,
     CommandResult,
@@ -35,6 +31,10 @@ from codex_adapter.protocols.mailbox.wire import (
     RunCommand,
     SessionState,
 )
+from codex_adapter.protocols.mailbox.outbox import Outbox as OutboxText
+from codex_adapter.protocols.mailbox.outbox import write_outbox
+from codex_adapter.protocols.mailbox.rounds import Answer, Begun, Finished, Intent, Round
+from codex_adapter.protocols.mailbox.states import States
 from codex_adapter.workspace import WorkspaceError, components
 
 __all__ = ["Session"]

@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.places import MailboxError, Places, write_whole
-from codex_adapter.protocols.mailbox.wire import SessionState
+from codex_adapter.protocols.mailbox.layout import MailboxError, Places, write_whole
+from codex_adapter.protocols.mailbox.messages import SessionState
 
 __all__ = ["Clock", "Settings", "States", "utc_now"]
 

@@ -8,13 +8,13 @@ from typing import Final, Literal, TypeAlias
 
 import trio
 
-from codex_adapter.protocols.mailbox.answers import Answerer, AnswerFailed
-from codex_adapter.protocols.mailbox.arrivals import Inbox, Seen
-from codex_adapter.protocols.mailbox.happenings import Observer, Remark, Waiting
-from codex_adapter.protocols.mailbox.places import Places, as_text, is_there, write_whole
+from codex_adapter.protocols.mailbox.answerers import Answerer, AnswerFailed
+from codex_adapter.protocols.mailbox.events import Observer, Remark, Waiting
+from codex_adapter.protocols.mailbox.inbox import Inbox, Seen
+from codex_adapter.protocols.mailbox.layout import Places, as_text, is_there, write_whole
+from codex_adapter.protocols.mailbox.messages import ANSWER
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.watching import Watch, watched
-from codex_adapter.protocols.mailbox.wire import ANSWER
 
 __all__ = ["End", "MailboxWork"]
 

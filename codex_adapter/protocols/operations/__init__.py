@@ -1,6 +1,6 @@
 """Operations on a workspace: an agent's list of them, carried out in order and answered with events (O).
 
-Here is what reads and checks messages; their types are in `codex_adapter.protocols.operations.wire`.
+Here is what reads and checks messages; their types are in `codex_adapter.protocols.operations.protocol`.
 """
 
 from __future__ import annotations

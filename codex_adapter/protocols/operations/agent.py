@@ -7,16 +7,16 @@ from typing import Final, Protocol
 import trio
 
 from codex_adapter import OversizeLine, RunRequest
-from codex_adapter.asking import OpenRun
+from codex_adapter.prompting import OpenRun
 from codex_adapter.protocols.operations.agent_answers import read_agent_answer
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, Decisions, Given
 from codex_adapter.protocols.operations.agent_prompts import events_prompt, first_prompt
 from codex_adapter.protocols.operations.agent_records import Ended, Reason, Records
 from codex_adapter.protocols.operations.agent_session import AgentSession
-from codex_adapter.protocols.operations.runtime import Answer, Runtime, Waiting
+from codex_adapter.protocols.operations.executor import Answer, Runtime, Waiting
+from codex_adapter.protocols.operations.protocol import Approval
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.validation import Invalid
-from codex_adapter.protocols.operations.wire import Approval
 from codex_adapter.workspace import SteeringWatch
 
 __all__ = ["MOST_TURNS", "AgentWork", "Sink"]

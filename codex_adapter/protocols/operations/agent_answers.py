@@ -7,9 +7,9 @@ from typing import NamedTuple
 import msgspec
 
 from codex_adapter.protocols.operations.messages import validate_operations_message
+from codex_adapter.protocols.operations.protocol import MessageOperation
 from codex_adapter.protocols.operations.strict_schema import without_nulls
 from codex_adapter.protocols.operations.validation import Invalid, Valid
-from codex_adapter.protocols.operations.wire import MessageOperation
 
 __all__ = ["AgentAnswer", "read_agent_answer"]
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, TypeAlias
 
 from codex_adapter import LineFramer, OversizeLine
+from codex_adapter.protocols.operations.executor import Waiting
 from codex_adapter.protocols.operations.messages import InvalidMessageError, read_message
-from codex_adapter.protocols.operations.runtime import Waiting
+from codex_adapter.protocols.operations.protocol import Approval, UserMessage
 from codex_adapter.protocols.operations.serve import Decide
-from codex_adapter.protocols.operations.wire import Approval, UserMessage
 
 __all__ = ["MAX_DECISION_BYTES", "AskedPerson", "DecisionLines", "Decisions", "Given"]
 

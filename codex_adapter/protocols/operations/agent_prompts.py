@@ -11,7 +11,7 @@ from msgspec import Raw
 from codex_adapter.protocols.operations.encoding import encode_events_message
 from codex_adapter.protocols.operations.messages import MOST_OPERATIONS
 from codex_adapter.protocols.operations.outcomes import Outcomes
-from codex_adapter.protocols.operations.wire import Status
+from codex_adapter.protocols.operations.protocol import Status
 
 __all__ = ["MOST_CHARACTERS", "events_prompt", "first_prompt"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Raw
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.protocols.operations.runtime import Waiting
+from codex_adapter.protocols.operations.executor import Waiting
 from codex_adapter.records import completion_body, encode_lines
 
 __all__ = ["Ended", "Reason", "Records"]

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, Event, RunRequest
-from codex_adapter.asking import Asking, OpenRun
+from codex_adapter.prompting import Asking, OpenRun
 from codex_adapter.protocols.operations.agent_records import Records
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from codex_adapter.protocols.operations.protocol import Operation, OperationEvent
 from codex_adapter.protocols.operations.state_file import StateError, in_our_words
 from codex_adapter.protocols.operations.text_pieces import Text
-from codex_adapter.protocols.operations.wire import Operation, OperationEvent
 
 __all__ = ["AuditKind", "AuditRecord", "audit_data", "read_audit"]
 

@@ -14,15 +14,13 @@ from typing import Any, Final
 from msgspec import UNSET, Raw
 
 from codex_adapter.protocols.operations.audit import AuditKind, AuditRecord, audit_data
+from codex_adapter.protocols.operations.batch_steps import Command, Outcome, Ready, Resting, Waits, name_of
 from codex_adapter.protocols.operations.encoding import event_pieces
 from codex_adapter.protocols.operations.files import Change, Files, Quiet
 from codex_adapter.protocols.operations.judging import Denied, NeedsApproval, judge
 from codex_adapter.protocols.operations.outcomes import Outcomes, without_outputs
 from codex_adapter.protocols.operations.policy import Policy
-from codex_adapter.protocols.operations.steps import Command, Outcome, Ready, Resting, Waits, name_of
-from codex_adapter.protocols.operations.store import Batch, Intent, Step, Store
-from codex_adapter.protocols.operations.validation import Invalid, parse_operation, read_operation
-from codex_adapter.protocols.operations.wire import (
+from codex_adapter.protocols.operations.protocol import (
     Approval,
     Operation,
     OperationEvent,
@@ -32,6 +30,8 @@ from codex_adapter.protocols.operations.wire import (
     ShellOperation,
     Status,
 )
+from codex_adapter.protocols.operations.store import Batch, Intent, Step, Store
+from codex_adapter.protocols.operations.validation import Invalid, parse_operation, read_operation
 from codex_adapter.records import encode_lines
 from codex_adapter.workspace import WorkspaceError
 

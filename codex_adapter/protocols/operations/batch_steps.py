@@ -7,8 +7,8 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from codex_adapter.protocols.operations.judging import NeedsApproval
+from codex_adapter.protocols.operations.protocol import Operation, OperationEvent, ShellOperation, Status
 from codex_adapter.protocols.operations.store import Batch, Intent, Step
-from codex_adapter.protocols.operations.wire import Operation, OperationEvent, ShellOperation, Status
 
 __all__ = ["Command", "Outcome", "Ready", "Resting", "Waits", "name_of"]
 

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from codex_adapter.protocols.operations.outcomes import Outcomes
 from codex_adapter.protocols.operations.policy import Policy
-from codex_adapter.protocols.operations.wire import LeftOut, OperationEvent, ShellOperation
+from codex_adapter.protocols.operations.protocol import LeftOut, OperationEvent, ShellOperation
 from codex_adapter.workspace import CommandResult, Containment, Sandbox, Workspace, WorkspaceError, run_command
 
 __all__ = ["Commands"]

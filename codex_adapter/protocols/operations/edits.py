@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from codex_adapter.protocols.operations.wire import FileEdit
+from codex_adapter.protocols.operations.protocol import FileEdit
 
 __all__ = ["EditFailed", "apply_edits"]
 

@@ -9,7 +9,7 @@ from io import BytesIO
 import msgspec
 from msgspec import UNSET
 
-from codex_adapter.protocols.operations.wire import PROTOCOL_VERSION, OperationEvent, ReadFileEvent, Status
+from codex_adapter.protocols.operations.protocol import PROTOCOL_VERSION, OperationEvent, ReadFileEvent, Status
 from codex_adapter.records import encode_lines
 
 __all__ = ["encode_events_message", "event_pieces", "events_message_pieces", "timestamp"]

@@ -14,6 +14,8 @@ import trio
 from msgspec import UNSET
 
 from codex_adapter.file_systems import work_through
+from codex_adapter.protocols.operations.batch import Walk, new_id
+from codex_adapter.protocols.operations.batch_steps import Command, Outcome, Resting
 from codex_adapter.protocols.operations.commands import Commands
 from codex_adapter.protocols.operations.encoding import encode_events_message
 from codex_adapter.protocols.operations.files import Files, Preview
@@ -21,11 +23,7 @@ from codex_adapter.protocols.operations.findings import printable
 from codex_adapter.protocols.operations.messages import InvalidMessageError, read_message
 from codex_adapter.protocols.operations.outcomes import Clock, Outcomes, utc_now
 from codex_adapter.protocols.operations.policy import Policy
-from codex_adapter.protocols.operations.steps import Command, Outcome, Resting
-from codex_adapter.protocols.operations.store import Batch, Step, Store
-from codex_adapter.protocols.operations.validation import parse_operation
-from codex_adapter.protocols.operations.walk import Walk, new_id
-from codex_adapter.protocols.operations.wire import (
+from codex_adapter.protocols.operations.protocol import (
     Approval,
     ApprovalRequiredEvent,
     Operation,
@@ -33,6 +31,8 @@ from codex_adapter.protocols.operations.wire import (
     OperationsMessage,
     Status,
 )
+from codex_adapter.protocols.operations.store import Batch, Step, Store
+from codex_adapter.protocols.operations.validation import parse_operation
 from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError
 
 __all__ = ["Answer", "Preview", "Runtime", "Waiting"]

@@ -9,9 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from codex_adapter.protocols.operations.edits import EditFailed, apply_edits
 from codex_adapter.protocols.operations.outcomes import Outcomes
-from codex_adapter.protocols.operations.store import Intent
-from codex_adapter.protocols.operations.text_pieces import Text
-from codex_adapter.protocols.operations.wire import (
+from codex_adapter.protocols.operations.protocol import (
     CreateFileOperation,
     DeleteFileOperation,
     EditFileOperation,
@@ -20,6 +18,8 @@ from codex_adapter.protocols.operations.wire import (
     OperationEvent,
     ReadFileOperation,
 )
+from codex_adapter.protocols.operations.store import Intent
+from codex_adapter.protocols.operations.text_pieces import Text
 from codex_adapter.workspace import Workspace, WorkspaceError, fingerprint
 
 __all__ = ["Change", "Files", "Preview", "Quiet"]

@@ -10,15 +10,15 @@ from msgspec import Raw
 from codex_adapter.protocols.operations.fields import FieldError, read_struct
 from codex_adapter.protocols.operations.json_text import NotJSON, elements, members, string
 from codex_adapter.protocols.operations.operations import Operation
-from codex_adapter.protocols.operations.text_pieces import Text, check_utf8
-from codex_adapter.protocols.operations.validation import Invalid, Valid, as_json, read_operation
-from codex_adapter.protocols.operations.wire import (
+from codex_adapter.protocols.operations.protocol import (
     PROTOCOL_VERSION,
     Approval,
     EventsMessage,
     OperationsMessage,
     UserMessage,
 )
+from codex_adapter.protocols.operations.text_pieces import Text, check_utf8
+from codex_adapter.protocols.operations.validation import Invalid, Valid, as_json, read_operation
 
 __all__ = [
     "MOST_OPERATIONS",

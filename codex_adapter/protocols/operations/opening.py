@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from codex_adapter.protocols.operations.executor import Runtime
 from codex_adapter.protocols.operations.outcomes import Clock, utc_now
 from codex_adapter.protocols.operations.placement import is_within_reach
 from codex_adapter.protocols.operations.policy import Policy, PolicyError
-from codex_adapter.protocols.operations.runtime import Runtime
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Store
 from codex_adapter.workspace import Containment, Sandbox, Workspace, default_hidden, find_sandbox

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from codex_adapter.protocols.operations.encoding import timestamp
-from codex_adapter.protocols.operations.wire import (
+from codex_adapter.protocols.operations.protocol import (
     ApprovalDetails,
     ApprovalRequiredEvent,
     Category,

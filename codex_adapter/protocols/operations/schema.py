@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from codex_adapter.protocols.operations.operations import OPERATIONS
-from codex_adapter.protocols.operations.wire import PROTOCOL_VERSION, EventsMessage, OperationEvent
+from codex_adapter.protocols.operations.protocol import PROTOCOL_VERSION, EventsMessage, OperationEvent
 
 __all__ = ["events_schema", "operations_schema"]
 

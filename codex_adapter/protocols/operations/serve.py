@@ -9,9 +9,9 @@ from typing import Final, Protocol, TypeAlias
 import trio
 
 from codex_adapter import LineFramer, OversizeLine
-from codex_adapter.protocols.operations.runtime import Answer, Runtime, Waiting
+from codex_adapter.protocols.operations.executor import Answer, Runtime, Waiting
+from codex_adapter.protocols.operations.protocol import Approval
 from codex_adapter.protocols.operations.state_file import StateError
-from codex_adapter.protocols.operations.wire import Approval
 
 __all__ = ["MAX_LINE_BYTES", "Decide", "Server", "Wires"]
 

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from codex_adapter.protocols.operations.audit import AuditRecord
+from codex_adapter.protocols.operations.protocol import Status
 from codex_adapter.protocols.operations.state_file import (
     NO_STATE,
     StateError,
@@ -24,7 +25,6 @@ from codex_adapter.protocols.operations.state_file import (
     require_in_place,
 )
 from codex_adapter.protocols.operations.text_pieces import PIECE
-from codex_adapter.protocols.operations.wire import Status
 
 __all__ = ["Batch", "Intent", "Step", "Store"]
 

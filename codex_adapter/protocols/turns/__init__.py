@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from codex_adapter.extras import how_to_install
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     AgentSpacesError,
     CompleteEvent,
@@ -35,11 +35,12 @@ from codex_adapter.protocols.turns.wire import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from codex_adapter.turn_errors import TurnError
 
 if TYPE_CHECKING:
+    from codex_adapter.agents.codex.harness import CodexHarness
+    from codex_adapter.harness import Harness, HarnessTurn
     from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
-    from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
-    from codex_adapter.protocols.turns.harnesses.codex import CodexHarness
 
 __all__ = [
     "AgentEvent",
@@ -77,9 +78,9 @@ __all__ = [
 
 if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
     _HOMES = {
-        "client": ("AgentSpacesClient", "create_agent_spaces_client"),
-        "harness": ("Harness", "HarnessTurn", "TurnError"),
-        "harnesses.codex": ("CodexHarness",),
+        "protocols.turns.client": ("AgentSpacesClient", "create_agent_spaces_client"),
+        "harness": ("Harness", "HarnessTurn"),
+        "agents.codex.harness": ("CodexHarness",),
     }
     _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -87,7 +88,7 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            home = import_module(f"{__name__}.{_HOME[name]}")
+            home = import_module(f"codex_adapter.{_HOME[name]}")
         except ModuleNotFoundError as error:
             raise ImportError(f"packages for turns are missing. {how_to_install('turns')}") from error
         value = globals()[name] = getattr(home, name)

@@ -10,13 +10,10 @@ import trio
 
 from codex_adapter import BackendError
 from codex_adapter.file_systems import inquire
-from codex_adapter.protocols.turns.bridge import Bridge
-from codex_adapter.protocols.turns.harness import Harness, TurnError
+from codex_adapter.harness import Harness
+from codex_adapter.protocols.turns.emitter import Bridge
 from codex_adapter.protocols.turns.harnesses import default_harnesses
-from codex_adapter.protocols.turns.mcp import list_all_tools
-from codex_adapter.protocols.turns.spaces import Environment, SpaceError, Spec, TargetSpec, prepare, resolve
-from codex_adapter.protocols.turns.turn import Turn, check_cwd
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.protocols.turns.messages import (
     AgentSpacesError,
     DescribeRequest,
     DescribeResponse,
@@ -29,6 +26,10 @@ from codex_adapter.protocols.turns.wire import (
     SessionCallbacks,
     SpaceSpec,
 )
+from codex_adapter.protocols.turns.turn import Turn, check_cwd
+from codex_adapter.spaces import Environment, SpaceError, Spec, TargetSpec, prepare, resolve
+from codex_adapter.spaces.mcp import list_all_tools
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["AgentSpacesClient", "create_agent_spaces_client"]
 

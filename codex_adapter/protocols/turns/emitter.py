@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import trio
 
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     CompleteEvent,
     RunResult,

@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Meta
 from typing_extensions import override
 
+from codex_adapter.turn_errors import AgentSpacesError, ErrorCode
+
 __all__ = [
     "AgentEvent",
     "AgentSpacesError",
@@ -37,7 +39,6 @@ __all__ = [
     "ToolResultEvent",
 ]
 
-ErrorCode: TypeAlias = Literal["resolve_failed", "harness_session_not_found", "model_not_supported"]
 SessionState: TypeAlias = Literal["running", "complete", "error"]
 Role: TypeAlias = Literal["user", "assistant"]
 LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
@@ -71,14 +72,6 @@ _Spec: TypeAlias = Annotated[
     SpaceSpec,
     Meta(description="an object with spaces, a list of strings, or target, an object with targetName and targetDir"),
 ]
-
-
-class AgentSpacesError(_Message, frozen=True, kw_only=True):
-    """What went wrong; `details` may be others tomorrow (U6)."""
-
-    message: str
-    code: ErrorCode | None = None
-    details: dict[str, Any] | None = None
 
 
 class RunResult(_Message, frozen=True, kw_only=True):

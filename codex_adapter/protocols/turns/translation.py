@@ -8,8 +8,8 @@ import msgspec
 
 from codex_adapter import Event
 from codex_adapter.events import PayloadText, Plan, SessionHandle, TextPart, TokenUsage, ToolCall, UnknownLine
-from codex_adapter.protocols.turns.bridge import Bridge
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.protocols.turns.emitter import Bridge
+from codex_adapter.protocols.turns.messages import (
     LogEvent,
     LogLevel,
     MessageDeltaEvent,

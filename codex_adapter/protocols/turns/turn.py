@@ -8,12 +8,10 @@ import trio
 
 from codex_adapter import AdapterError, Completion
 from codex_adapter.file_systems import Inquiry, work_through
-from codex_adapter.protocols.turns.bridge import Bridge
-from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
-from codex_adapter.protocols.turns.sessions import Conversation, Conversations
-from codex_adapter.protocols.turns.spaces import Environment
-from codex_adapter.protocols.turns.translation import Translation
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.harness import Harness, HarnessTurn
+from codex_adapter.protocols.turns.conversations import Conversation, Conversations
+from codex_adapter.protocols.turns.emitter import Bridge
+from codex_adapter.protocols.turns.messages import (
     AgentSpacesError,
     MessageEvent,
     RunResult,
@@ -21,6 +19,9 @@ from codex_adapter.protocols.turns.wire import (
     RunTurnResponse,
     StateEvent,
 )
+from codex_adapter.protocols.turns.translation import Translation
+from codex_adapter.spaces import Environment
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Turn", "check_cwd"]
 

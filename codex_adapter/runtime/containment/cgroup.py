@@ -7,9 +7,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from codex_adapter.runtime.killing import kill_until_none_is_found
-from codex_adapter.runtime.marks import directory_name, is_left_directory, living_namespaces, namespace_of_directory
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
+from codex_adapter.runtime.containment.marks import (
+    directory_name,
+    is_left_directory,
+    living_namespaces,
+    namespace_of_directory,
+)
+from codex_adapter.runtime.exhaustion import is_shortage
 
 __all__ = ["Cgroup", "left_cgroups", "make_cgroup", "remove_stranded_cgroups"]
 

@@ -20,10 +20,10 @@ import trio
 from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
 from codex_adapter.request import CodexConfig
-from codex_adapter.runtime.cgroup import Cgroup, make_cgroup
-from codex_adapter.runtime.guarded import LevelUnavailable, start_guarded
-from codex_adapter.runtime.marks import new_mark, with_mark
-from codex_adapter.runtime.process_group import start_group
+from codex_adapter.runtime.containment.cgroup import Cgroup, make_cgroup
+from codex_adapter.runtime.containment.guard_client import LevelUnavailable, start_guarded
+from codex_adapter.runtime.containment.marks import new_mark, with_mark
+from codex_adapter.runtime.containment.process_group import start_group
 
 __all__ = ["LEVELS", "Contained", "Containment", "Level"]
 

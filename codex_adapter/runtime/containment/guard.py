@@ -2,13 +2,13 @@
 
     python -I -S guard.py LEVEL CGROUP FILE LIMITS CONTROL ARGV...
 
-This file only starts the guard, because Python compiles anew what it is given to run. `guarding.py` does the work.
+This file only starts the guard, because Python compiles anew what it is given to run. `guard_program.py` does the work.
 """
 
 import sys
 
 if __name__ == "__main__":
     # Not as a part of the package, which imports much that a guard does not need.
-    runtime = sys.modules["codex_adapter.runtime"] = type(sys)("codex_adapter.runtime")
-    runtime.__path__ = [__file__.rpartition("/")[0]]
-    __import__("codex_adapter.runtime.guarding", fromlist=["main"]).main(sys.argv[1:])
+    package = sys.modules["codex_adapter.runtime.containment"] = type(sys)("codex_adapter.runtime.containment")
+    package.__path__ = [__file__.rpartition("/")[0]]
+    __import__("codex_adapter.runtime.containment.guard_program", fromlist=["main"]).main(sys.argv[1:])

@@ -18,12 +18,12 @@ import trio
 
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.cgroup import Cgroup
+from codex_adapter.runtime.containment.cgroup import Cgroup
+from codex_adapter.runtime.containment.exits import open_pidfd, wait_for_exit
+from codex_adapter.runtime.containment.kill_all import descendants, kill_until_none_is_found, log_left
+from codex_adapter.runtime.containment.marks import kill_marked
 from codex_adapter.runtime.descriptors import given_limit
-from codex_adapter.runtime.exits import open_pidfd, wait_for_exit
-from codex_adapter.runtime.killing import descendants, kill_until_none_is_found, log_left
-from codex_adapter.runtime.marks import kill_marked
-from codex_adapter.runtime.shortage import is_shortage
+from codex_adapter.runtime.exhaustion import is_shortage
 
 __all__ = ["Guarded", "LevelUnavailable", "start_guarded"]
 

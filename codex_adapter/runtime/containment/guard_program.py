@@ -24,7 +24,7 @@ import struct
 import time
 from collections.abc import Iterable
 
-from codex_adapter.runtime.guard_processes import (
+from codex_adapter.runtime.containment.guard_processes import (
     become_subreaper,
     become_the_agent,
     check,

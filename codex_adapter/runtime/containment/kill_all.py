@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import trio
 
-from codex_adapter.runtime.marks import marked, pids
+from codex_adapter.runtime.containment.marks import marked, pids
 
 __all__ = ["descendants", "kill_until_none_is_found", "log_left"]
 

@@ -12,11 +12,11 @@ from shutil import rmtree
 
 import msgspec
 
-from codex_adapter.runtime.cgroup import left_cgroups, remove_stranded_cgroups
-from codex_adapter.runtime.exits import open_pidfd
-from codex_adapter.runtime.killing import kill_until_none_is_found
-from codex_adapter.runtime.marks import adapter_is_gone, mark_of, pids
-from codex_adapter.runtime.schema_file import left_directories
+from codex_adapter.agents.codex.schema_file import left_directories
+from codex_adapter.runtime.containment.cgroup import left_cgroups, remove_stranded_cgroups
+from codex_adapter.runtime.containment.exits import open_pidfd
+from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
+from codex_adapter.runtime.containment.marks import adapter_is_gone, mark_of, pids
 
 __all__ = ["Orphan", "end_orphans", "orphans"]
 

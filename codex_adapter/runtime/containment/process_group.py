@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
+from codex_adapter.runtime.containment.exits import open_pidfd, wait_for_exit
+from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found, log_left
+from codex_adapter.runtime.containment.marks import kill_marked
 from codex_adapter.runtime.descriptors import give_back_limit
-from codex_adapter.runtime.exits import open_pidfd, wait_for_exit
-from codex_adapter.runtime.killing import kill_until_none_is_found, log_left
-from codex_adapter.runtime.marks import kill_marked
 
 __all__ = ["ProcessGroup", "start_group"]
 

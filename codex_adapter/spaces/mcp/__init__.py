@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codex_adapter.protocols.turns.mcp.errors import ServerError
-from codex_adapter.protocols.turns.mcp.listing import list_all_tools, list_tools
+from codex_adapter.spaces.mcp.errors import ServerError
+from codex_adapter.spaces.mcp.listing import list_all_tools, list_tools
 
 __all__ = ["ServerError", "list_all_tools", "list_tools"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from codex_adapter.protocols.turns.mcp.errors import misunderstood
-from codex_adapter.protocols.turns.mcp.lines import LONGEST_LINE, Lines
+from codex_adapter.spaces.mcp.errors import misunderstood
+from codex_adapter.spaces.mcp.lines import LONGEST_LINE, Lines
 
 __all__ = ["Body", "Events", "Whole"]
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Protocol, TypeVar
 import msgspec
 from msgspec import Meta
 
-from codex_adapter.protocols.turns.mcp.errors import misunderstood
-from codex_adapter.protocols.turns.mcp.messages import METHOD_NOT_FOUND, Replied, decoded
+from codex_adapter.spaces.mcp.errors import misunderstood
+from codex_adapter.spaces.mcp.messages import METHOD_NOT_FOUND, Replied, decoded
 
 __all__ = ["LONGEST_NAME", "MOST_PAGES", "MOST_TOOLS", "Channel", "tools_of"]
 

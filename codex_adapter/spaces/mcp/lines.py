@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from codex_adapter.protocols.turns.mcp.errors import misunderstood
+from codex_adapter.spaces.mcp.errors import misunderstood
 
 __all__ = ["LONGEST_LINE", "MOST_BYTES", "MOST_LINES", "Lines"]
 

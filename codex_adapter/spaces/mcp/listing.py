@@ -8,9 +8,9 @@ from typing import Final
 
 import trio
 
-from codex_adapter.protocols.turns.mcp.errors import ServerError, not_started, too_slow, without_library
-from codex_adapter.protocols.turns.mcp.stdio import tools_by_stdio
-from codex_adapter.protocols.turns.spaces import Server
+from codex_adapter.spaces import Server
+from codex_adapter.spaces.mcp.errors import ServerError, not_started, too_slow, without_library
+from codex_adapter.spaces.mcp.stdio import tools_by_stdio
 from codex_adapter.workspace import Containment
 
 __all__ = ["list_all_tools", "list_tools"]
@@ -55,7 +55,7 @@ async def list_all_tools(servers: Sequence[Server], *, seconds: float) -> tuple[
 async def _tools(server: Server, containment: Containment) -> tuple[str, ...]:
     if server.url is not None:
         try:
-            from codex_adapter.protocols.turns.mcp.streamable_http import tools_by_http  # noqa: PLC0415 - an extra
+            from codex_adapter.spaces.mcp.streamable_http import tools_by_http  # noqa: PLC0415 - an extra
         except ImportError:
             raise without_library() from None
         return await tools_by_http(server.url)

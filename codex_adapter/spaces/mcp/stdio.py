@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import trio
 
-from codex_adapter.protocols.turns.mcp.errors import not_started
-from codex_adapter.protocols.turns.mcp.inquiry import tools_of
-from codex_adapter.protocols.turns.mcp.lines import Lines
-from codex_adapter.protocols.turns.mcp.messages import Asked, Replied, answer, heard, notification, request
+from codex_adapter.spaces.mcp.errors import not_started
+from codex_adapter.spaces.mcp.inquiry import tools_of
+from codex_adapter.spaces.mcp.lines import Lines
+from codex_adapter.spaces.mcp.messages import Asked, Replied, answer, heard, notification, request
 from codex_adapter.workspace import Containment, WorkspaceError, open_program
 
 __all__ = ["StdioChannel", "tools_by_stdio"]

@@ -12,10 +12,10 @@ from typing import Any, Final
 import httpx2
 import trio
 
-from codex_adapter.protocols.turns.mcp.bodies import Body, Events, Whole
-from codex_adapter.protocols.turns.mcp.errors import ServerError, misunderstood, unreachable
-from codex_adapter.protocols.turns.mcp.inquiry import tools_of
-from codex_adapter.protocols.turns.mcp.messages import Asked, Replied, answer, heard, notification, request
+from codex_adapter.spaces.mcp.bodies import Body, Events, Whole
+from codex_adapter.spaces.mcp.errors import ServerError, misunderstood, unreachable
+from codex_adapter.spaces.mcp.inquiry import tools_of
+from codex_adapter.spaces.mcp.messages import Asked, Replied, answer, heard, notification, request
 
 __all__ = ["tools_by_http"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-CODEX = Path(__file__).parents[2] / "fixtures" / "codex"
+CODEX = Path(__file__).parents[3] / "fixtures" / "codex"
 
 FIELDS = frozenset(
     {

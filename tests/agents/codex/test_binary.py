@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.binary import Binary, Versions, ask_version, find_binary
+from codex_adapter.agents.codex.releases import Version
 from codex_adapter.errors import SpawnError
 from codex_adapter.request import CodexConfig
-from codex_adapter.runtime.binary import Binary, Versions, ask_version, find_binary
 
 SPAWN_TEXT = "codex backend error: spawn (details redacted when unsafe)"
 TARGET = f"{os.uname().machine}-unknown-linux-musl"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.release_settings import settings_without_tools
+from codex_adapter.agents.codex import configured_servers as module
+from codex_adapter.agents.codex.configured_servers import configured_servers
+from codex_adapter.agents.codex.without_tools import settings_without_tools
 from codex_adapter.errors import BackendError
-from codex_adapter.runtime import configured_servers as module
-from codex_adapter.runtime.configured_servers import configured_servers
 
 pytestmark = pytest.mark.rule("Q3")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.extensions import CAPABILITIES, ExecOptions, SessionSelector, read_extensions
+from codex_adapter.agents.codex.extensions import CAPABILITIES, ExecOptions, SessionSelector, read_extensions
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 
 NON_INTERACTIVE = "agent_api.exec.non_interactive"

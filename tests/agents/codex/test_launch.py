@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import trio
 
-from codex_adapter.core.extensions import SessionSelector
+from codex_adapter.agents.codex.binary import Versions
+from codex_adapter.agents.codex.extensions import SessionSelector
+from codex_adapter.agents.codex.launch import Launch, prepare_launch
+from codex_adapter.agents.codex.schema_file import schema_file
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.request import CodexConfig, RunRequest
-from codex_adapter.runtime.binary import Versions
-from codex_adapter.runtime.launch import Launch, prepare_launch
-from codex_adapter.runtime.schema_file import schema_file
 
 FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
 REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"

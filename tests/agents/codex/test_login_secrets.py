@@ -12,9 +12,9 @@ import pytest
 import trio
 
 from codex_adapter import CodexConfig, Event, RunRequest, open_run
-from codex_adapter.runtime.dotenv import assignments
-from codex_adapter.runtime.launch import Launch
-from codex_adapter.runtime.login import login_secrets
+from codex_adapter.agents.codex.dotenv import assignments
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.login_secrets import login_secrets
 from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed
 

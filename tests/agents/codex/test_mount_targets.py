@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.core.extensions import ExecOptions
-from codex_adapter.runtime.mount_targets import mount_targets_removed
+from codex_adapter.agents.codex.extensions import ExecOptions
+from codex_adapter.agents.codex.mount_targets import mount_targets_removed
 
 pytestmark = pytest.mark.rule("K8")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from codex_adapter import NumberedLine, read_thread_events
-from codex_adapter.core.parsing import BadLine
-from codex_adapter.core.thread_events import AgentMessage, ItemCompleted, ThreadStarted, TurnStarted
+from codex_adapter.agents.codex.stream.line_parser import BadLine
+from codex_adapter.agents.codex.stream.lines import AgentMessage, ItemCompleted, ThreadStarted, TurnStarted
 
-CODEX = Path(__file__).parents[1] / "fixtures" / "codex"
+CODEX = Path(__file__).parents[3] / "fixtures" / "codex"
 
 
 @pytest.mark.rule("P4", "T1", "T3")

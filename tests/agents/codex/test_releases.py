@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.extensions import ExecOptions, SessionSelector
-from codex_adapter.core.release_facts import FACTS, facts_of
-from codex_adapter.core.releases import FEATURES, MINIMUM, Version, missing_feature, needs_version, parse_version
+from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
+from codex_adapter.agents.codex.quirks import FACTS, facts_of
+from codex_adapter.agents.codex.releases import (
+    FEATURES,
+    MINIMUM,
+    Version,
+    missing_feature,
+    needs_version,
+    parse_version,
+)
 
 LAST = SessionSelector()
 BY_ID = SessionSelector("0199")

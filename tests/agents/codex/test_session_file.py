@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.extensions import ExecOptions, SessionSelector
-from codex_adapter.runtime.binary import Binary
-from codex_adapter.runtime.launch import Launch
-from codex_adapter.runtime.session_file import usage_before
+from codex_adapter.agents.codex.binary import Binary
+from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
+from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.session_file import usage_before
 
 pytestmark = pytest.mark.rule("F10")
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.settings import Scope, check_settings, setting_texts
+from codex_adapter.agents.codex.harness.own_home import SETTINGS_OF_A_TURN
+from codex_adapter.agents.codex.settings import Scope, check_settings, setting_texts
 from codex_adapter.errors import InvalidRequestError
-from codex_adapter.protocols.turns.harnesses.codex.own_home import SETTINGS_OF_A_TURN
 
 pytestmark = pytest.mark.rule("Q6")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.extensions import ExecOptions
-from codex_adapter.core.validation import (
+from codex_adapter.agents.codex.extensions import ExecOptions
+from codex_adapter.agents.codex.validation import (
     CONTAINMENT_LEVELS,
     check_config,
     check_request,
@@ -19,7 +19,7 @@ from codex_adapter.core.validation import (
     effective_timeout,
     run_directory,
 )
-from codex_adapter.core.values import is_unquoted
+from codex_adapter.core.checks import is_unquoted
 from codex_adapter.errors import AdapterError, InvalidRequestError, UnsupportedCapabilityError
 from codex_adapter.request import CodexConfig, RunRequest
 

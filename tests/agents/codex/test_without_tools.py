@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from codex_adapter.core.release_settings import settings_without_tools
+from codex_adapter.agents.codex.without_tools import settings_without_tools
 
 pytestmark = pytest.mark.rule("Q3")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..runtime.survivors import Survivors
+from ...runtime.survivors import Survivors
 from .transports import TRANSPORTS, Transport, children
 
 

@@ -13,10 +13,10 @@ from trio.lowlevel import Task
 from typing_extensions import override
 
 from codex_adapter import CodexConfig, RunRequest
-from codex_adapter.client import open_daemon
+from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import demo_script, write_agent
 
-from ..runtime.survivors import Survivors
+from ...runtime.survivors import Survivors
 from .fake_daemon import PROGRAM
 from .transports import SOON, Daemon, children, see
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from codex_adapter import RunRequest
-from codex_adapter.client import open_daemon
+from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 

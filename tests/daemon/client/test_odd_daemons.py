@@ -14,7 +14,7 @@ import trio.testing
 from trio.testing import MockClock
 
 from codex_adapter import BackendError, RunCancelled, RunRequest
-from codex_adapter.client import open_daemon
+from codex_adapter.daemon.client import open_daemon
 
 from .fake_daemon import PROGRAM, WRONG, WRONG_OF_RUNS
 from .transports import SOON, children, see

@@ -26,7 +26,7 @@ from codex_adapter.testing import (
 )
 from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, thread_started, turn_completed, turn_started
 
-from ..runtime.survivors import Survivors
+from ...runtime.survivors import Survivors
 from .transports import SOON, TRANSPORTS, Transport, described
 
 BEGUN: Final[tuple[Step, ...]] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))

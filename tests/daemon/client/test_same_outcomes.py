@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunRequest, RunTimedOut
-from codex_adapter.runtime.backend import Backend
+from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.testing import (
     CloseStdout,
     Die,
@@ -40,7 +40,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
-from ..runtime.test_session_file import SESSION, count, told, write
+from ...agents.codex.test_session_file import SESSION, count, told, write
 from .transports import Daemon, InProcess, Seen, see
 
 OTHER: Final = "0199a213-81c0-7800-8aa1-000000000000"
@@ -215,7 +215,7 @@ async def test_the_tokens_of_a_resumed_run_are_told_either_way(tmp_path: Path) -
     assert seen == expected
 
 
-RECORDINGS: Final = Path(__file__).parents[2] / "fixtures" / "codex"
+RECORDINGS: Final = Path(__file__).parents[3] / "fixtures" / "codex"
 REPLAYING: Final = """\
 #!/bin/sh
 case "$1" in --version) echo codex-cli 0.163.0;; *) cat >&-; exec cat "$RECORDING";; esac

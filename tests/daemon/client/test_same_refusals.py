@@ -22,11 +22,11 @@ from codex_adapter import (
     SpawnError,
     UnsupportedCapabilityError,
 )
-from codex_adapter.client import open_daemon
-from codex_adapter.runtime.backend import Backend
+from codex_adapter.agents.codex.backend import Backend
+from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import write_agent
 
-from ..contract.test_secret_exceptions import chained, told
+from ...contract.test_secret_exceptions import chained, told
 from .transports import SOON, Daemon, InProcess, Seen, see
 
 MODEL: Final = "agent_api.config.model.v1"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.messages import (
     Asked,
     CreateFile,
     DeleteFile,

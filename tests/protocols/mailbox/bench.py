@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import trio
 
-from codex_adapter.protocols.mailbox.happenings import Happening
+from codex_adapter.protocols.mailbox.events import Happening
+from codex_adapter.protocols.mailbox.layout import Places
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, open_session
-from codex_adapter.protocols.mailbox.places import Places
 from codex_adapter.protocols.mailbox.session import Session
-from codex_adapter.protocols.mailbox.wire import CommandResult
 
 __all__ = ["Bench", "names_in"]
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from random import Random, SystemRandom
 
-from codex_adapter.protocols.mailbox.inbox import read_answer
-from codex_adapter.protocols.mailbox.wire import Asked, Malformed
+from codex_adapter.protocols.mailbox.answer_parser import read_answer
+from codex_adapter.protocols.mailbox.messages import Asked, Malformed
 
 from .answers_text import odd_answer
-from .reference_inbox import reference
+from .reference_answer_parser import reference
 from .soundness import unsound
 
 __all__ = ["finding", "play"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from codex_adapter.protocols.mailbox.happenings import Happening, TakenUp, WhatCame
+from codex_adapter.protocols.mailbox.events import Happening, TakenUp, WhatCame
 
 from .bench import Bench, names_in
 

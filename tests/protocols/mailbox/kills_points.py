@@ -22,9 +22,9 @@ from typing import Any, Final
 
 import trio
 
-from codex_adapter.protocols.mailbox.happenings import Happening
+from codex_adapter.protocols.mailbox.events import Happening
+from codex_adapter.protocols.mailbox.layout import Places
 from codex_adapter.protocols.mailbox.opening import begin_session, open_session
-from codex_adapter.protocols.mailbox.places import Places
 from codex_adapter.protocols.mailbox.work import MailboxWork
 
 from .kills_left import differences

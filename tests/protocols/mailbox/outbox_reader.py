@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from codex_adapter.protocols.mailbox.wire import CommandResult
+from codex_adapter.protocols.mailbox.messages import CommandResult
 
 __all__ = ["Read", "read_outbox"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.messages import (
     Asked,
     CreateFile,
     DeleteFile,

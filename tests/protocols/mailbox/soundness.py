@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from codex_adapter.protocols.mailbox.wire import ANSWER, Asked, Malformed
+from codex_adapter.protocols.mailbox.messages import ANSWER, Asked, Malformed
 
 from .answers_text import NAMES, block
 from .reference_lines import closes, decoded, opens, split

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.mailbox.inbox import read_answer, unclosed
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.answer_parser import read_answer, unclosed
+from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     MOST_ANSWER_BYTES,
     MOST_COMMANDS,

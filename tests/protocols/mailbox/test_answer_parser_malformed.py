@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.mailbox.inbox import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import read_answer
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
-from codex_adapter.protocols.mailbox.wire import DeleteFile, Malformed
+from codex_adapter.protocols.mailbox.messages import DeleteFile, Malformed
 
 pytestmark = pytest.mark.rule("I4")
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.inbox import read_answer, unclosed
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.answer_parser import read_answer, unclosed
+from codex_adapter.protocols.mailbox.messages import (
     Asked,
     CreateFile,
     DeleteFile,

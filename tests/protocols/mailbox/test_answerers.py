@@ -13,9 +13,9 @@ import trio
 import trio.testing
 
 from codex_adapter import BackendError, CodexConfig, Event, RunCancelled, RunRequest, open_run
-from codex_adapter.asking import OpenRun
-from codex_adapter.protocols.mailbox.answers import AgentAnswers, AnswerFailed, CommandAnswers
-from codex_adapter.protocols.mailbox.places import MailboxError
+from codex_adapter.prompting import OpenRun
+from codex_adapter.protocols.mailbox.answerers import AgentAnswers, AnswerFailed, CommandAnswers
+from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.records import decode_record
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.places import MailboxError, MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.states import Settings, States
 
 from .bench import Bench

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.mailbox.inbox import read_answer, unclosed
-from codex_adapter.protocols.mailbox.wire import CreateFile, Done, Malformed, ReadFile
+from codex_adapter.protocols.mailbox.answer_parser import read_answer, unclosed
+from codex_adapter.protocols.mailbox.messages import CreateFile, Done, Malformed, ReadFile
 
 from .fuzz import finding, play
 from .soundness import unsound

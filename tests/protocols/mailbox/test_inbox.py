@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.arrivals import Inbox, Seen
-from codex_adapter.protocols.mailbox.wire import MOST_ANSWER_BYTES
+from codex_adapter.protocols.mailbox.inbox import Inbox, Seen
+from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 
 pytestmark = pytest.mark.rule("I13")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.happenings import Completed
-from codex_adapter.protocols.mailbox.places import MailboxError
+from codex_adapter.protocols.mailbox.events import Completed
+from codex_adapter.protocols.mailbox.layout import MailboxError
 
 from .kills_mortal import DONE, RUN, DeadError, Mortal, ran
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.places import MailboxError, Places, append_line, write_whole
+from codex_adapter.protocols.mailbox.layout import MailboxError, Places, append_line, write_whole
 
 ID = "a1b2c3d4"
 

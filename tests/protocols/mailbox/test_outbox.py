@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.outbox import MOST_FILES, Outbox, Requested, spelt_out, write_outbox
-from codex_adapter.protocols.mailbox.wire import CommandResult
 from codex_adapter.workspace import Entry, Listing
 
 EMPTY = Listing((), 0, complete=True)

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.outbox import Outbox, Requested, spelt_out, write_outbox
-from codex_adapter.protocols.mailbox.wire import CommandResult
 from codex_adapter.workspace import Entry, Listing
 
 from .outbox_reader import read_outbox

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.places import MailboxError
+from codex_adapter.protocols.mailbox.layout import MailboxError
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.rounds import Answer, Begun, Finished, Intent, Round
-from codex_adapter.protocols.mailbox.wire import CommandResult
 
 pytestmark = pytest.mark.rule("I14")
 

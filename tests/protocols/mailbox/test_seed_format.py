@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.mailbox.inbox import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import read_answer
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
-from codex_adapter.protocols.mailbox.outbox import Outbox, Requested, write_outbox
-from codex_adapter.protocols.mailbox.wire import (
+from codex_adapter.protocols.mailbox.messages import (
     MOST_COMMANDS,
     PROTOCOL_VERSION,
     Asked,
@@ -21,6 +20,7 @@ from codex_adapter.protocols.mailbox.wire import (
     ReadFile,
     RunCommand,
 )
+from codex_adapter.protocols.mailbox.outbox import Outbox, Requested, write_outbox
 from codex_adapter.workspace import Entry, Listing
 
 

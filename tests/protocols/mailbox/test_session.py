@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.happenings import Completed, Outbox, Said, TakenUp, WhatCame
+from codex_adapter.protocols.mailbox.events import Completed, Outbox, Said, TakenUp, WhatCame
+from codex_adapter.protocols.mailbox.layout import MailboxError
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions
-from codex_adapter.protocols.mailbox.places import MailboxError
-from codex_adapter.protocols.mailbox.wire import CommandResult
 
 from .bench import Bench, names_in
 

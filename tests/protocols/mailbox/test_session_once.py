@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.protocols.mailbox.arrivals import Inbox
-from codex_adapter.protocols.mailbox.happenings import Completed, WhatCame
+from codex_adapter.protocols.mailbox.events import Completed, WhatCame
+from codex_adapter.protocols.mailbox.inbox import Inbox
+from codex_adapter.protocols.mailbox.layout import MailboxError
+from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session
-from codex_adapter.protocols.mailbox.places import MailboxError
-from codex_adapter.protocols.mailbox.wire import CommandResult
 
 from ...cli.command import SOON, Cli
 from .bench import Bench, names_in

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.mailbox.inbox import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import read_answer
+from codex_adapter.protocols.mailbox.messages import DeleteFile, EditFile, Malformed, ReadFile
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
-from codex_adapter.protocols.mailbox.wire import DeleteFile, EditFile, Malformed, ReadFile
 
 PATH = '[READ_FILE path="a"]'
 EDIT = "\nx\n[/EDIT_FILE]\n"

@@ -11,8 +11,8 @@ import pytest
 import trio
 import trio.testing
 
-from codex_adapter.protocols.mailbox.answers import AnswerFailed
-from codex_adapter.protocols.mailbox.happenings import Outbox, Remark, Waiting, WhatCame
+from codex_adapter.protocols.mailbox.answerers import AnswerFailed
+from codex_adapter.protocols.mailbox.events import Outbox, Remark, Waiting, WhatCame
 from codex_adapter.protocols.mailbox.work import MailboxWork
 
 from .bench import Bench

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from codex_adapter import Event, OversizeLine
 from codex_adapter.events import TextPart
-from codex_adapter.last_message import LastMessage
 from codex_adapter.protocols.operations.agent_answers import AgentAnswer, read_agent_answer
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, DecisionLines
 from codex_adapter.protocols.operations.agent_prompts import MOST_CHARACTERS, events_prompt, first_prompt
 from codex_adapter.protocols.operations.encoding import encode_events_message
+from codex_adapter.protocols.operations.executor import Waiting
 from codex_adapter.protocols.operations.messages import read_events_message
 from codex_adapter.protocols.operations.operations import OPERATIONS
-from codex_adapter.protocols.operations.runtime import Waiting
+from codex_adapter.protocols.operations.protocol import MessageOperation, Status
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.protocols.operations.validation import Invalid
-from codex_adapter.protocols.operations.wire import MessageOperation, Status
+from codex_adapter.text import LastMessage
 
 from .agent_stage import message_of
 from .workbench import Message, shell

@@ -15,16 +15,16 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, open_run
-from codex_adapter.asking import ToolUsed
 from codex_adapter.errors import InvalidRequestError
+from codex_adapter.prompting import ToolUsed
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, AskedPerson, DecisionLines
+from codex_adapter.protocols.operations.executor import Waiting
 from codex_adapter.protocols.operations.opening import open_runtime
 from codex_adapter.protocols.operations.policy import FileRules
-from codex_adapter.protocols.operations.runtime import Waiting
+from codex_adapter.protocols.operations.protocol import Approval
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.strict_schema import agent_schema
-from codex_adapter.protocols.operations.wire import Approval
 from codex_adapter.testing import Exit, Hang, IgnoreSignals, PrintJson, ReadPrompt
 from codex_adapter.testing.thread_lines import THREAD_ID, thread_started, turn_failed, turn_started
 

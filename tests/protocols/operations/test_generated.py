@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from codex_adapter.protocols.operations.executor import Runtime
 from codex_adapter.protocols.operations.policy import Policy, load_policy
-from codex_adapter.protocols.operations.runtime import Runtime
 from codex_adapter.protocols.operations.schema import events_schema
 from codex_adapter.protocols.operations.store import Store
 from codex_adapter.protocols.operations.validation import Invalid, read_operation

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from codex_adapter.protocols.operations.executor import Answer, Runtime
 from codex_adapter.protocols.operations.policy import load_policy
-from codex_adapter.protocols.operations.runtime import Answer, Runtime
 from codex_adapter.protocols.operations.store import Store
 from codex_adapter.workspace import Workspace
 

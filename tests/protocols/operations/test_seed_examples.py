@@ -14,9 +14,9 @@ import pytest
 
 from codex_adapter.protocols.operations.encoding import encode_events_message
 from codex_adapter.protocols.operations.messages import read_events_message, read_message
+from codex_adapter.protocols.operations.protocol import Approval, OperationsMessage, UserMessage
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.protocols.operations.validation import Invalid, Valid, parse_operation, validate_operation
-from codex_adapter.protocols.operations.wire import Approval, OperationsMessage, UserMessage
 
 EXAMPLES = json.loads((Path(__file__).parent / "seed_examples.json").read_text())
 EVENTS = jsonschema.Draft7Validator(events_schema())

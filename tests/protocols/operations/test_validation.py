@@ -12,6 +12,14 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from codex_adapter.protocols.operations.messages import InvalidMessageError, validate_operations_message
+from codex_adapter.protocols.operations.protocol import (
+    MOST_FILE_BYTES,
+    CreateFileOperation,
+    EditFileOperation,
+    FileEdit,
+    ReadFileOperation,
+    ShellOperation,
+)
 from codex_adapter.protocols.operations.validation import (
     Invalid,
     InvalidOperationError,
@@ -19,14 +27,6 @@ from codex_adapter.protocols.operations.validation import (
     parse_operation,
     read_operation,
     validate_operation,
-)
-from codex_adapter.protocols.operations.wire import (
-    MOST_FILE_BYTES,
-    CreateFileOperation,
-    EditFileOperation,
-    FileEdit,
-    ReadFileOperation,
-    ShellOperation,
 )
 
 SECRET = "sk-secret"

@@ -18,8 +18,7 @@ from codex_adapter.protocols.operations.messages import (
     read_events_message,
     read_message,
 )
-from codex_adapter.protocols.operations.validation import Invalid, read_operation
-from codex_adapter.protocols.operations.wire import (
+from codex_adapter.protocols.operations.protocol import (
     Approval,
     ApprovalDetails,
     ApprovalRequiredEvent,
@@ -38,6 +37,7 @@ from codex_adapter.protocols.operations.wire import (
     UserMessage,
     UserMessageEvent,
 )
+from codex_adapter.protocols.operations.validation import Invalid, read_operation
 
 NOW = "2025-01-15T10:30:00.000Z"
 EVENTS: list[tuple[OperationEvent, str]] = [

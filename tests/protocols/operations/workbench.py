@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from codex_adapter.protocols.operations.executor import Answer, Runtime
 from codex_adapter.protocols.operations.opening import open_runtime
 from codex_adapter.protocols.operations.policy import Policy, load_policy
-from codex_adapter.protocols.operations.runtime import Answer, Runtime
 
 __all__ = ["Message", "Workbench", "bare", "shell"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..supervisor.workshop import Workshop
+from ...daemon.workshop import Workshop
 from .control_plane import ControlPlane
 
 

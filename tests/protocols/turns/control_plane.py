@@ -9,8 +9,8 @@ from codex_adapter.testing import PrintJson, ReadPrompt, Step
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
 from ...cli.command import write_confinement
-from ..supervisor.supervisor import Supervisor
-from ..supervisor.workshop import Workshop
+from ...daemon.supervisor import Supervisor
+from ...daemon.workshop import Workshop
 from .event_rules import check_events, check_response
 
 __all__ = ["BEGUN", "GOOD", "ControlPlane"]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
-from codex_adapter.protocols.turns.wire import RunTurnRequest, SpaceSpec
+from codex_adapter.protocols.turns.messages import RunTurnRequest, SpaceSpec
 
 from .event_rules import check_events, check_response
 from .listener import Listener

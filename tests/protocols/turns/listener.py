@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import trio
 
-from codex_adapter.protocols.turns.wire import AgentEvent, SessionCallbacks
+from codex_adapter.protocols.turns.messages import AgentEvent, SessionCallbacks
 
 __all__ = ["Listener"]
 

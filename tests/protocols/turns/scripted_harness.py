@@ -9,11 +9,12 @@ from pathlib import Path
 import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
-from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
-from codex_adapter.protocols.turns.spaces import Environment
-from codex_adapter.protocols.turns.wire import AgentSpacesError
+from codex_adapter.harness import HarnessTurn
+from codex_adapter.protocols.turns.messages import AgentSpacesError
+from codex_adapter.spaces import Environment
 from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["FAILING", "MODELS", "ScriptedHarness", "saying"]
 

@@ -11,8 +11,7 @@ import pytest
 import trio
 
 from codex_adapter.protocols.turns.client import create_agent_spaces_client
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     DescribeRequest,
     ResolveRequest,
@@ -22,6 +21,7 @@ from codex_adapter.protocols.turns.wire import (
 )
 from codex_adapter.testing import Hang, PrintJson
 from codex_adapter.testing.thread_lines import agent_message
+from codex_adapter.turn_errors import TurnError
 
 from .desk import Desk
 from .listener import Listener

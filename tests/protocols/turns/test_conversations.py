@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import trio
 
-from codex_adapter.protocols.turns.sessions import ABANDONED, Conversation, Conversations
-from codex_adapter.protocols.turns.wire import AgentEvent, SessionCallbacks
+from codex_adapter.protocols.turns.conversations import ABANDONED, Conversation, Conversations
+from codex_adapter.protocols.turns.messages import AgentEvent, SessionCallbacks
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt
 from codex_adapter.testing.thread_lines import agent_message
 

@@ -7,8 +7,8 @@ import re
 import pytest
 import trio
 
-from codex_adapter.protocols.turns.bridge import Bridge, utc_now
-from codex_adapter.protocols.turns.wire import (
+from codex_adapter.protocols.turns.emitter import Bridge, utc_now
+from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     AgentSpacesError,
     LogEvent,

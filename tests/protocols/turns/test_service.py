@@ -13,10 +13,10 @@ from codex_adapter.testing import PrintJson
 from codex_adapter.testing.thread_lines import agent_message, turn_completed, turn_failed
 
 from ...cli.command import ADAPTER
+from ...spaces.spaces_stage import make_space, write_files
 from .control_plane import BEGUN, ControlPlane
 from .event_rules import check_events
 from .service_agents import HELD, TOOL
-from .spaces.spaces_stage import make_space, write_files
 
 pytestmark = pytest.mark.rule("U12")
 

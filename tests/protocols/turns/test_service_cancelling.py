@@ -8,8 +8,8 @@ import pytest
 
 from codex_adapter.testing import ReadPrompt, Step, WriteFile
 
-from ..supervisor.messages import Refused
-from ..supervisor.workshop import Workshop
+from ...daemon.messages import Refused
+from ...daemon.workshop import Workshop
 from .control_plane import ControlPlane
 from .service_agents import ENDLESS, HANGING, HELD, served
 

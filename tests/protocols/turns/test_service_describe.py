@@ -11,7 +11,7 @@ import pytest
 
 from codex_adapter.testing import MCP_SERVER
 
-from ..supervisor.messages import Refused
+from ...daemon.messages import Refused
 from .control_plane import ControlPlane
 from .service_agents import served
 

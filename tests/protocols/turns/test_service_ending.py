@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from ...daemon.messages import Refused, encode
+from ...daemon.supervisor import SOON
+from ...daemon.workshop import Workshop
 from ...runtime.survivors import Living
-from ..supervisor.messages import Refused, encode
-from ..supervisor.supervisor import SOON
-from ..supervisor.workshop import Workshop
 from .control_plane import ControlPlane
 from .service_agents import ENDLESS, FLOOD, HANGING, HELD
 

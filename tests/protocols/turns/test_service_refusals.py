@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ...cli.command import ADAPTER
-from ..supervisor.workshop import Workshop
+from ...daemon.workshop import Workshop
 from .control_plane import ControlPlane
 from .service_agents import HELD
 

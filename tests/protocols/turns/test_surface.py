@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from codex_adapter.protocols import turns
-from codex_adapter.protocols.turns import wire
+from codex_adapter.protocols.turns import messages
 
 LOADED_WITH_THE_TYPES = """
 import json, sys
@@ -28,7 +28,7 @@ except ImportError as error:
 
 @pytest.mark.rule("U1", "P1")
 def test_every_public_name_is_in_one_place() -> None:
-    assert set(wire.__all__) < set(turns.__all__) <= set(dir(turns))
+    assert set(messages.__all__) < set(turns.__all__) <= set(dir(turns))
     assert all(getattr(turns, name).__doc__ for name in ("AgentSpacesClient", "CodexHarness", "Harness", "TurnError"))
     assert callable(turns.create_agent_spaces_client)
     with pytest.raises(AttributeError, match="no attribute 'session'"):

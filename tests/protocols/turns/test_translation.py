@@ -25,7 +25,7 @@ from codex_adapter.events import (
     ToolInput,
     ToolOutput,
 )
-from codex_adapter.protocols.turns.bridge import Bridge
+from codex_adapter.protocols.turns.emitter import Bridge
 from codex_adapter.protocols.turns.translation import Translation
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 

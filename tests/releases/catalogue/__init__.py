@@ -2,7 +2,7 @@
 
     case = CATALOGUE["shell_fail"]
 
-A case is plain data; `codex_adapter.testing.recorder` plays one against a CLI.
+A case is plain data; `tests.releases.recorder` plays one against a CLI.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..scenario import Scenario
+from codex_adapter.testing.scenario import Scenario
 
 __all__ = ["FEW_RETRIES", "FIRST_THREAD", "Case", "Run"]
 

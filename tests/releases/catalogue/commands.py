@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..scenario import Keys, Shell, answer, script
+from codex_adapter.testing.scenario import Keys, Shell, answer, script
+
 from .case import Case, Run
 
 __all__ = ["CASES"]

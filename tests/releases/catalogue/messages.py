@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..scenario import Answer, RawItem, Reasoning, Shell, Usage, answer, script
+from codex_adapter.testing.scenario import Answer, RawItem, Reasoning, Shell, Usage, answer, script
+
 from .case import Case, Run
 
 __all__ = ["CASES"]

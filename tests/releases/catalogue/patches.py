@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..scenario import Patch, script
+from codex_adapter.testing.scenario import Patch, script
+
 from .case import Case
 
 __all__ = ["CASES"]

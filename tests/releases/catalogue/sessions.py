@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..scenario import Answer, Shell, Usage, answer, script
+from codex_adapter.testing.scenario import Answer, Shell, Usage, answer, script
+
 from .case import FIRST_THREAD, Case, Run
 
 __all__ = ["CASES"]

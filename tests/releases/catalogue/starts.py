@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..mcp_config import mcp_config
-from ..scenario import script
+from codex_adapter.testing.mcp_config import mcp_config
+from codex_adapter.testing.scenario import script
+
 from .case import FEW_RETRIES, Case, Run
 
 __all__ = ["CASES", "LONGEST_PROMPT"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..scenario import Answer, answer, script
+from codex_adapter.testing.scenario import Answer, answer, script
+
 from .case import FEW_RETRIES, Case
 
 __all__ = ["CASES"]

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from ..mcp_config import mcp_config
-from ..scenario import AgentCall, Answer, McpCall, Plan, PlanStep, RawItem, Route, WebSearch, answer, script
+from codex_adapter.testing.mcp_config import mcp_config
+from codex_adapter.testing.scenario import (
+    AgentCall,
+    Answer,
+    McpCall,
+    Plan,
+    PlanStep,
+    RawItem,
+    Route,
+    WebSearch,
+    answer,
+    script,
+)
+
 from .case import Case, Run
 
 __all__ = ["CASES"]

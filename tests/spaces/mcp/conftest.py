@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.turns.spaces import Server
+from codex_adapter.spaces import Server
 
-from ....faults.leftovers import descriptors
-from ....runtime.survivors import Survivors
+from ...faults.leftovers import descriptors
+from ...runtime.survivors import Survivors
 from .servers import scripted
 
 __all__ = ["serving", "survivors"]

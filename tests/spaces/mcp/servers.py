@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from codex_adapter.protocols.turns.spaces import Server
+from codex_adapter.spaces import Server
 
 __all__ = ["LONG", "NEVER", "program", "remote", "scripted"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.protocols.turns.mcp import list_all_tools
+from codex_adapter.spaces.mcp import list_all_tools
 from codex_adapter.testing.mcp_config import MCP_SERVER
 from codex_adapter.testing.mcp_server import TOOLS
 
-from ....runtime.survivors import Survivors
+from ...runtime.survivors import Survivors
 from .endpoint import endpoint, well
 from .servers import LONG, program, remote, scripted
 

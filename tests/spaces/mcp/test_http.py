@@ -15,9 +15,9 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.mcp import ServerError, list_tools
+from codex_adapter.spaces.mcp import ServerError, list_tools
 
-from ....faults.leftovers import descriptors
+from ...faults.leftovers import descriptors
 from .endpoint import Endpoint, Request, Response, accepted, as_events, as_json, endpoint, result_of, well
 from .servers import LONG, NEVER, remote
 
@@ -298,7 +298,7 @@ async def test_other_machines_are_reached_by_the_proxy_of_the_environment(monkey
 
 async def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx2", None)
-    monkeypatch.delitem(sys.modules, "codex_adapter.protocols.turns.mcp.streamable_http", raising=False)
+    monkeypatch.delitem(sys.modules, "codex_adapter.spaces.mcp.streamable_http", raising=False)
     with pytest.raises(ServerError, match="pip install 'httpx2>="):
         await list_tools(remote("http://127.0.0.1:1/"), seconds=LONG)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.protocols.turns.mcp import ServerError, list_tools
-from codex_adapter.protocols.turns.spaces import Server
+from codex_adapter.spaces import Server
+from codex_adapter.spaces.mcp import ServerError, list_tools
 from codex_adapter.testing.mcp_config import MCP_SERVER
 from codex_adapter.testing.mcp_server import TOOLS
 from codex_adapter.workspace import Containment
 
-from ....runtime.survivors import Survivors
+from ...runtime.survivors import Survivors
 from .servers import LONG, program, scripted
 
 pytestmark = pytest.mark.rule("U11")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.protocols.turns.mcp import ServerError, list_tools
-from codex_adapter.protocols.turns.spaces import Server
+from codex_adapter.spaces import Server
+from codex_adapter.spaces.mcp import ServerError, list_tools
 
-from ....runtime.survivors import Survivors
+from ...runtime.survivors import Survivors
 from .servers import LONG, NEVER
 
 pytestmark = pytest.mark.rule("U11")

@@ -13,12 +13,12 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.mcp.bodies import Body, Events, Whole
-from codex_adapter.protocols.turns.mcp.errors import ServerError
-from codex_adapter.protocols.turns.mcp.inquiry import tools_of
-from codex_adapter.protocols.turns.mcp.lines import Lines
-from codex_adapter.protocols.turns.mcp.messages import Asked, answer, heard
-from codex_adapter.protocols.turns.mcp.stdio import StdioChannel
+from codex_adapter.spaces.mcp.bodies import Body, Events, Whole
+from codex_adapter.spaces.mcp.errors import ServerError
+from codex_adapter.spaces.mcp.inquiry import tools_of
+from codex_adapter.spaces.mcp.lines import Lines
+from codex_adapter.spaces.mcp.messages import Asked, answer, heard
+from codex_adapter.spaces.mcp.stdio import StdioChannel
 
 pytestmark = pytest.mark.rule("U11")
 

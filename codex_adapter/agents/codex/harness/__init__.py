@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from codex_adapter.protocols.turns.harnesses.codex.harness import CodexHarness
+from codex_adapter.agents.codex.harness.harness import CodexHarness
 
 __all__ = ["CodexHarness"]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.spaces.removal import remove
+from codex_adapter.spaces.removal import remove
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Attachments", "link_images", "sort_attachments"]
 

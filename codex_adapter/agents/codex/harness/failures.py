@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codex_adapter import AdapterError, BackendError, Completion, RunCancelled
-from codex_adapter.protocols.turns.wire import AgentSpacesError, ErrorCode
+from codex_adapter.turn_errors import AgentSpacesError, ErrorCode
 
 __all__ = ["failure"]
 

@@ -11,19 +11,19 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
+from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
+from codex_adapter.agents.codex.harness.failures import failure
+from codex_adapter.agents.codex.harness.home import Home, is_session
+from codex_adapter.agents.codex.harness.installed import Installation, Installed
+from codex_adapter.agents.codex.harness.materials import foreign_skills, materials, told_digest
+from codex_adapter.agents.codex.harness.own_home import SETTINGS_OF_A_TURN, OwnHome, read_own_home
+from codex_adapter.agents.codex.harness.releases import REPLACES_INSTRUCTIONS, check_release, lacking
 from codex_adapter.file_systems import work_through
+from codex_adapter.harness import HarnessTurn
 from codex_adapter.hints import ADVICE
-from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
-from codex_adapter.protocols.turns.harnesses.codex.attachments import link_images, sort_attachments
-from codex_adapter.protocols.turns.harnesses.codex.failures import failure
-from codex_adapter.protocols.turns.harnesses.codex.home import Home, is_session
-from codex_adapter.protocols.turns.harnesses.codex.installed import Installation, Installed
-from codex_adapter.protocols.turns.harnesses.codex.materials import foreign_skills, materials, told_digest
-from codex_adapter.protocols.turns.harnesses.codex.own_home import SETTINGS_OF_A_TURN, OwnHome, read_own_home
-from codex_adapter.protocols.turns.harnesses.codex.releases import REPLACES_INSTRUCTIONS, check_release, lacking
-from codex_adapter.protocols.turns.spaces import Environment
-from codex_adapter.protocols.turns.spaces.reach import Reach
-from codex_adapter.protocols.turns.wire import AgentSpacesError
+from codex_adapter.spaces import Environment
+from codex_adapter.spaces.reach import Reach
+from codex_adapter.turn_errors import AgentSpacesError, TurnError
 
 __all__ = ["CodexHarness"]
 

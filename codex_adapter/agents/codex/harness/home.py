@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.harnesses.codex.skills import copy_skill
-from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
-from codex_adapter.protocols.turns.spaces import Skill
-from codex_adapter.protocols.turns.spaces.removal import remove
+from codex_adapter.agents.codex.harness.skills import copy_skill
+from codex_adapter.safe_read import NotRegularError, read_regular
+from codex_adapter.spaces import Skill
+from codex_adapter.spaces.removal import remove
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Home", "is_session"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.spaces import Hook
+from codex_adapter.spaces import Hook
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["hooks_file", "trusted_hooks"]
 

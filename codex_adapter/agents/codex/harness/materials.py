@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 import tomli_w
 
-from codex_adapter.protocols.turns.harnesses.codex.hooks import hooks_file, trusted_hooks
-from codex_adapter.protocols.turns.harnesses.codex.own_home import OwnHome
-from codex_adapter.protocols.turns.harnesses.codex.servers import server_settings, servers_told
-from codex_adapter.protocols.turns.spaces import Environment
+from codex_adapter.agents.codex.harness.hooks import hooks_file, trusted_hooks
+from codex_adapter.agents.codex.harness.own_home import OwnHome
+from codex_adapter.agents.codex.harness.servers import server_settings, servers_told
+from codex_adapter.spaces import Environment
 
 __all__ = ["foreign_skills", "materials", "told_digest"]
 

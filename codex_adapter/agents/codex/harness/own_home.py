@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.regular import NotRegularError, read_regular
-from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.safe_read import NotRegularError, read_regular
+from codex_adapter.spaces.reach import Reach
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["SETTINGS_OF_A_TURN", "OwnHome", "read_own_home"]
 

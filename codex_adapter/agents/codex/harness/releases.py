@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from codex_adapter.protocols.turns.harness import HarnessTurn, TurnError
-from codex_adapter.protocols.turns.harnesses.codex.attachments import Attachments
-from codex_adapter.protocols.turns.harnesses.codex.installed import Installed, Release
-from codex_adapter.protocols.turns.harnesses.codex.skills import LONGEST_DESCRIPTION
+from codex_adapter.agents.codex.harness.attachments import Attachments
+from codex_adapter.agents.codex.harness.installed import Installed, Release
+from codex_adapter.agents.codex.harness.skills import LONGEST_DESCRIPTION
+from codex_adapter.harness import HarnessTurn
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["REPLACES_INSTRUCTIONS", "check_release", "lacking"]
 

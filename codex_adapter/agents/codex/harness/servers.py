@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from codex_adapter.protocols.turns.spaces import Server
+from codex_adapter.spaces import Server
 
 __all__ = ["server_settings", "servers_told"]
 

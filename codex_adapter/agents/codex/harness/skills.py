@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.protocols.turns.spaces import Skill
+from codex_adapter.spaces import Skill
 
 __all__ = ["LONGEST_DESCRIPTION", "copy_skill"]
 

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from . import requests, sessions, troubles, turns
-from .probe import Evidence, Probe
-from .stage import perform
-from .verdicts import Verdict, judge, judge_all
+from codex_adapter.agents.codex.probes import requests, sessions, troubles, turns
+from codex_adapter.agents.codex.probes.probe import Evidence, Probe
+from codex_adapter.agents.codex.probes.stage import perform
+from codex_adapter.agents.codex.probes.verdicts import Verdict, judge, judge_all
 
 __all__ = ["PROBES", "Evidence", "Probe", "Verdict", "judge", "judge_all", "perform"]
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.core.release_facts import Fact
-from codex_adapter.core.releases import Version
+from codex_adapter.agents.codex.quirks import Fact
+from codex_adapter.agents.codex.releases import Version
 from codex_adapter.events import ErrorSource, Plan, SessionHandle, TextPart, TokenUsage, Tool, ToolCall, UnknownLine
-
-from ..scenario import Scenario
+from codex_adapter.testing.scenario import Scenario
 
 __all__ = ["FIRST_SESSION", "VALUE", "VARIABLE", "Evidence", "Probe", "Promise", "Seen", "Start"]
 

@@ -6,11 +6,10 @@ import base64
 import json
 
 from codex_adapter import Completion
-
-from ..mcp_server import PIXEL
-from ..scenario import Scenario, answer, script
-from .probe import Evidence, Probe, Promise, Start
-from .turns import finished
+from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise, Start
+from codex_adapter.agents.codex.probes.turns import finished
+from codex_adapter.testing.mcp_server import PIXEL
+from codex_adapter.testing.scenario import Scenario, answer, script
 
 __all__ = ["PROBES"]
 

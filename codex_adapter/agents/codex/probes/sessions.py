@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..scenario import answer, script
-from .probe import FIRST_SESSION, Evidence, Probe, Promise, Start
-from .turns import finished
+from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, Evidence, Probe, Promise, Start
+from codex_adapter.agents.codex.probes.turns import finished
+from codex_adapter.testing.scenario import answer, script
 
 __all__ = ["PROBES"]
 

@@ -14,13 +14,12 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, open_run
-from codex_adapter.core.release_facts import facts_of
-from codex_adapter.core.releases import Version
-from codex_adapter.runtime.marks import marked
-
-from ..model_server import ModelServer
-from ..scenario import Scenario
-from .probe import FIRST_SESSION, VALUE, VARIABLE, Evidence, Probe, Seen, Start
+from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, VALUE, VARIABLE, Evidence, Probe, Seen, Start
+from codex_adapter.agents.codex.quirks import facts_of
+from codex_adapter.agents.codex.releases import Version
+from codex_adapter.runtime.containment.marks import marked
+from codex_adapter.testing.model_server import ModelServer
+from codex_adapter.testing.scenario import Scenario
 
 __all__ = ["perform"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from codex_adapter import Completion, RunCancelled
+from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise, Start
+from codex_adapter.agents.codex.probes.turns import finished
 from codex_adapter.events import ErrorSource
-
-from ..scenario import Answer, Shell, answer, script
-from .probe import Evidence, Probe, Promise, Start
-from .turns import finished
+from codex_adapter.testing.scenario import Answer, Shell, answer, script
 
 __all__ = ["PROBES"]
 

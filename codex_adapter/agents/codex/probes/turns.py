@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from codex_adapter import Completion
-from codex_adapter.core.release_facts import FACTS, Fact
-from codex_adapter.core.releases import Version
-
-from ..mcp_config import mcp_config
-from ..scenario import McpCall, Patch, Plan, PlanStep, Reasoning, Shell, Usage, WebSearch, answer, script
-from .probe import VALUE, VARIABLE, Evidence, Probe, Promise, Start
+from codex_adapter.agents.codex.probes.probe import VALUE, VARIABLE, Evidence, Probe, Promise, Start
+from codex_adapter.agents.codex.quirks import FACTS, Fact
+from codex_adapter.agents.codex.releases import Version
+from codex_adapter.testing.mcp_config import mcp_config
+from codex_adapter.testing.scenario import (
+    McpCall,
+    Patch,
+    Plan,
+    PlanStep,
+    Reasoning,
+    Shell,
+    Usage,
+    WebSearch,
+    answer,
+    script,
+)
 
 __all__ = ["PROBES"]
 

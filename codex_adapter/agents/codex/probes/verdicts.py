@@ -8,9 +8,8 @@ from typing import Literal
 import msgspec
 
 from codex_adapter import BackendError, RunTimedOut
-from codex_adapter.core.releases import Version
-
-from .probe import Evidence, Probe, Promise
+from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise
+from codex_adapter.agents.codex.releases import Version
 
 __all__ = ["Verdict", "judge", "judge_all"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codex_adapter.core.thread_events import ThreadEvent, ThreadStarted, TurnCompleted, TurnFailed, TurnStarted
+from codex_adapter.agents.codex.stream.lines import ThreadEvent, ThreadStarted, TurnCompleted, TurnFailed, TurnStarted
 
 __all__ = ["Context", "usable_id"]
 

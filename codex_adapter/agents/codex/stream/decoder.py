@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from codex_adapter.core import thread_events as te
+from codex_adapter.agents.codex.stream import lines as te
+from codex_adapter.agents.codex.stream.context import Context
+from codex_adapter.agents.codex.stream.line_parser import BadLine
+from codex_adapter.agents.codex.stream.tools import TOOLS, FacetMaker, ToolItem
+from codex_adapter.agents.codex.stream.unknown_lines import failure, unknown_line
+from codex_adapter.agents.codex.stream.usage import RunShare, counts
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
-from codex_adapter.core.context import Context
-from codex_adapter.core.facts import MOST_OPEN_TOOLS, RunFacts
-from codex_adapter.core.masking import SHORTEST_SECRET
+from codex_adapter.core.error_texts import SANDBOX_FAILED
+from codex_adapter.core.masking.masker import SHORTEST_SECRET
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.open_tools import close_tools
-from codex_adapter.core.parsing import BadLine
-from codex_adapter.core.redaction import SANDBOX_FAILED
-from codex_adapter.core.sayings import failure, unknown_line
-from codex_adapter.core.session import SessionNotice
-from codex_adapter.core.tools import TOOLS, FacetMaker, ToolItem
-from codex_adapter.core.usage import RunShare, counts
+from codex_adapter.core.session_notice import SessionNotice
+from codex_adapter.core.state import MOST_OPEN_TOOLS, RunFacts
 from codex_adapter.events import (
     AGENT_KIND,
     ErrorSource,

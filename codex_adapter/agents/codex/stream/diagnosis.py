@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter.core.sandbox import was_started
+from codex_adapter.agents.codex.stream.sandbox_failures import was_started
 from codex_adapter.events import ErrorSource, Event, ExitStatus, TurnOutcome
 from codex_adapter.hints import Hint
 

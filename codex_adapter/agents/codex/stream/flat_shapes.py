@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from codex_adapter.core import thread_events as te
+from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.events import PlanItem
 
 __all__ = ["read_flat_line"]

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeGuard
 
 import msgspec
 
-from codex_adapter.core.thread_events import Unknown
+from codex_adapter.agents.codex.stream.lines import Unknown
 
 __all__ = ["modernize"]
 

@@ -8,11 +8,11 @@ from typing import final
 
 import msgspec
 
-from codex_adapter.core import thread_events
+from codex_adapter.agents.codex.stream import lines as thread_events
+from codex_adapter.agents.codex.stream.legacy import modernize
+from codex_adapter.agents.codex.stream.lines import DecodedEvent, ThreadEvent, Unknown
+from codex_adapter.core.error_texts import normalize_error_text, parse_error_text
 from codex_adapter.core.framing import Line, OversizeLine, content_of
-from codex_adapter.core.legacy import modernize
-from codex_adapter.core.redaction import normalize_error_text, parse_error_text
-from codex_adapter.core.thread_events import DecodedEvent, ThreadEvent, Unknown
 from codex_adapter.events import PlanItem
 
 __all__ = ["BadLine", "LineParser"]
@@ -63,7 +63,7 @@ class LineParser:
         else:
             self._read = _read_today
             return event
-        from codex_adapter.core.flat_shapes import read_flat_line  # noqa: PLC0415 - many structs, for older shapes only
+        from codex_adapter.agents.codex.stream.flat_shapes import read_flat_line  # noqa: PLC0415 - many structs, for older shapes only
 
         try:
             event = read_flat_line(line)

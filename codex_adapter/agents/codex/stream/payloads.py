@@ -7,15 +7,10 @@ from typing import Final
 
 import msgspec
 
+from codex_adapter.agents.codex.stream.lines import CollabToolCall, CommandExecution, FileChange, McpToolCall
+from codex_adapter.agents.codex.stream.tools import ToolItem
 from codex_adapter.core.bounds import DATA_LIMIT
-from codex_adapter.core.masking import Masker
-from codex_adapter.core.thread_events import (
-    CollabToolCall,
-    CommandExecution,
-    FileChange,
-    McpToolCall,
-)
-from codex_adapter.core.tools import ToolItem
+from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import PayloadText, Tool, ToolCall, ToolInput, ToolOutput
 
 __all__ = ["with_payloads"]

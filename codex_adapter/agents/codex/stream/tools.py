@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from codex_adapter.core import thread_events as te
+from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.events import Tool, ToolBytes, ToolCall, ToolPhase, ToolStatus
 
 __all__ = ["TOOLS", "FacetMaker", "ToolItem", "ToolMaker"]

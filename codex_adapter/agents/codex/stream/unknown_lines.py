@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from codex_adapter.core import thread_events as te
+from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.events import UnknownLine
 
 __all__ = ["PLAIN_NAME", "failure", "unknown_line"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from codex_adapter.protocols.turns.harness import Harness
-from codex_adapter.protocols.turns.harnesses.codex import CodexHarness
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.harness import Harness
 
 __all__ = ["CodexHarness", "default_harnesses"]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.parsing import BadLine, LineParser
-from codex_adapter.core.thread_events import ThreadEvent
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.lines import ThreadEvent
 
 CANARY = "canary_4f1d"
 NAMES = [

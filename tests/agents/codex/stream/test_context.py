@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.context import Context
-from codex_adapter.core.parsing import BadLine, LineParser
+from codex_adapter.agents.codex.stream.context import Context
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
 
 STARTED: dict[str, Any] = {"type": "turn.started"}
 COMPLETED: dict[str, Any] = {"type": "turn.completed"}

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.core.diagnosis import Diagnosis, StderrTail, hint_of_error, hint_of_stderr
+from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail, hint_of_error, hint_of_stderr
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Completion, ExitStatus
 from codex_adapter.hints import Hint
@@ -23,7 +23,7 @@ from codex_adapter.hints import Hint
 pytestmark = pytest.mark.rule("F9")
 
 HINTS = frozenset(get_args(Hint))
-SPECS = Path(__file__).parents[2] / "specs"
+SPECS = Path(__file__).parents[4] / "specs"
 URL = "url: http://127.0.0.1:1/v1/responses"
 FAILED = ExitStatus(code=1)
 

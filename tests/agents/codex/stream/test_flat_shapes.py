@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.core.flat_shapes import read_flat_line
-from codex_adapter.core.legacy import modernize
-from codex_adapter.core.parsing import LineParser
-from codex_adapter.core.thread_events import DecodedEvent, ThreadEvent, Unknown
+from codex_adapter.agents.codex.stream.flat_shapes import read_flat_line
+from codex_adapter.agents.codex.stream.legacy import modernize
+from codex_adapter.agents.codex.stream.line_parser import LineParser
+from codex_adapter.agents.codex.stream.lines import DecodedEvent, ThreadEvent, Unknown
 
 _DECODER: msgspec.json.Decoder[ThreadEvent] = msgspec.json.Decoder(DecodedEvent)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.context import Context
-from codex_adapter.core.parsing import BadLine, LineParser
-from codex_adapter.core.thread_events import (
+from codex_adapter.agents.codex.stream.context import Context
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.lines import (
     AgentMessage,
     ErrorItem,
     ItemFailed,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser, _field_reason
+from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
 from codex_adapter.core.framing import OversizeLine
-from codex_adapter.core.parsing import BadLine, LineParser, _field_reason
-from codex_adapter.core.thread_events import ThreadEvent, Unknown
 
 CANARY = "canary_4f1d"
 IsCanonical = Callable[[str], bool]

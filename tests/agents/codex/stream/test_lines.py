@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from codex_adapter.core import thread_events as te
-from codex_adapter.core.parsing import BadLine, LineParser
+from codex_adapter.agents.codex.stream import lines as te
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
 
-RECORDINGS = Path(__file__).parents[2] / "fixtures" / "codex"
+RECORDINGS = Path(__file__).parents[4] / "fixtures" / "codex"
 EVERYWHERE: set[type] = {
     *(te.AgentMessage, te.Reasoning, te.CommandExecution, te.FileChange, te.McpToolCall, te.WebSearch),
 }

@@ -12,7 +12,7 @@ from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Event, ExitStatus, ToolCall
 
 OK = ExitStatus(code=0)
-CODEX = Path(__file__).parents[2] / "fixtures" / "codex"
+CODEX = Path(__file__).parents[4] / "fixtures" / "codex"
 THREAD = {"type": "thread.started", "thread_id": "parent"}
 TURN = {"type": "turn.started"}
 DONE = {"type": "turn.completed", "usage": {"input_tokens": 600, "cached_input_tokens": 240, "output_tokens": 120}}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.parsing import BadLine, LineParser
-from codex_adapter.core.thread_events import ThreadEvent, Unknown
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
 
 MESSAGE = b'{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"t"}}'
 BIG = b"9" * 6_000

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Dropped, Event, ToolCall
 from codex_adapter.records import encode_events
-from tests.core.test_pipeline import SECRET, STREAMS
+from tests.agents.codex.stream.test_pipeline import SECRET, STREAMS
 
 pytestmark = pytest.mark.rule("M9")
 

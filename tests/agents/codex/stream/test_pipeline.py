@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.redaction import non_zero_exit_text
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -62,7 +62,7 @@ def test_a_recording_with_payloads_gives_the_same_however_it_is_cut(recording: P
 
 @pytest.mark.rule("Y1", "T1")
 def test_each_recording_has_a_golden_and_each_golden_a_recording() -> None:
-    codex = Path(__file__).parents[2] / "fixtures" / "codex"
+    codex = Path(__file__).parents[4] / "fixtures" / "codex"
     rows = [json.loads(row) for row in (codex / "index.jsonl").read_text().splitlines()]
     stems = {codex / row["version"] / row["scenario"] for row in rows}
     assert len(stems) == len(rows)

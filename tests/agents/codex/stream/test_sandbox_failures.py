@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from codex_adapter.agents.codex.stream.sandbox_failures import was_started
+from codex_adapter.core.error_texts import SANDBOX_FAILED
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.redaction import SANDBOX_FAILED
-from codex_adapter.core.sandbox import was_started
 from codex_adapter.events import Completion, Event, ExitStatus, HintNotice
 from codex_adapter.hints import ADVICE
 from codex_adapter.testing.thread_lines import (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.stream.usage import RunShare
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.usage import RunShare
 from codex_adapter.events import Completion, ExitStatus
 
 pytestmark = pytest.mark.rule("F10")

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from codex_adapter.protocols.turns.spaces import Environment, Hook, Server, Skill
+from codex_adapter.spaces import Environment, Hook, Server, Skill
 
 __all__ = ["EMPTY", "a_hook", "a_server", "a_skill", "environment"]
 

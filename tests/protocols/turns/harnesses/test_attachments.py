@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.harnesses.codex.attachments import link_images, sort_attachments
+from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
+from codex_adapter.turn_errors import TurnError
 
 pytestmark = pytest.mark.rule("U10")
 

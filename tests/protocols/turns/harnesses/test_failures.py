@@ -16,8 +16,8 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
+from codex_adapter.agents.codex.harness.failures import failure
 from codex_adapter.hints import ADVICE, Hint
-from codex_adapter.protocols.turns.harnesses.codex.failures import failure
 
 pytestmark = pytest.mark.rule("U6", "U10")
 

@@ -14,11 +14,12 @@ import trio
 import trio.testing
 
 from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.protocols.turns.harness import Harness, HarnessTurn, TurnError
+from codex_adapter.agents.codex.harness.home import Home
+from codex_adapter.harness import Harness, HarnessTurn
 from codex_adapter.protocols.turns.harnesses import CodexHarness, default_harnesses
-from codex_adapter.protocols.turns.harnesses.codex.home import Home
 from codex_adapter.testing import Facts, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import agent_message
+from codex_adapter.turn_errors import TurnError
 
 from .environments import EMPTY, a_hook, a_server, a_skill, environment
 

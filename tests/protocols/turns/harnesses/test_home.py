@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.harnesses.codex.home import Home, is_session
+from codex_adapter.agents.codex.harness.home import Home, is_session
 
 from .environments import a_skill
 

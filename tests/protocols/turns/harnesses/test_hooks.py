@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.harnesses.codex.hooks import hooks_file, trusted_hooks
-from codex_adapter.protocols.turns.spaces import Hook
+from codex_adapter.agents.codex.harness.hooks import hooks_file, trusted_hooks
+from codex_adapter.spaces import Hook
+from codex_adapter.turn_errors import TurnError
 
 from .environments import a_hook
 

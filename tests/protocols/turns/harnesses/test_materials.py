@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.turns.harnesses.codex.materials import foreign_skills, materials, told_digest
-from codex_adapter.protocols.turns.harnesses.codex.own_home import OwnHome
-from codex_adapter.protocols.turns.spaces import Environment, Server
+from codex_adapter.agents.codex.harness.materials import foreign_skills, materials, told_digest
+from codex_adapter.agents.codex.harness.own_home import OwnHome
+from codex_adapter.spaces import Environment, Server
 
 from .environments import EMPTY, a_hook, a_server, a_skill, environment
 

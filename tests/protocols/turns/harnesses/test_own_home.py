@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.turns.harness import TurnError
-from codex_adapter.protocols.turns.harnesses.codex.own_home import read_own_home
-from codex_adapter.protocols.turns.spaces.reach import Reach
+from codex_adapter.agents.codex.harness.own_home import read_own_home
+from codex_adapter.spaces.reach import Reach
+from codex_adapter.turn_errors import TurnError
 
 pytestmark = pytest.mark.rule("U9")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.turns.harnesses.codex.skills import copy_skill
-from codex_adapter.protocols.turns.spaces import Skill
+from codex_adapter.agents.codex.harness.skills import copy_skill
+from codex_adapter.spaces import Skill
 
 pytestmark = pytest.mark.rule("U9")
 

@@ -1,0 +1,1 @@
+"""The Codex CLI of OpenAI."""

@@ -1,0 +1,1 @@
+"""Decode the JSON Lines of `codex exec --json` into events."""

@@ -1,0 +1,1 @@
+"""Show runs to a person: as lines, on a terminal, as markup."""

@@ -1,0 +1,1 @@
+"""Contain an agent and all that it starts, so that nothing survives a run."""
