@@ -32,6 +32,7 @@ LAYERS = {
     "errors": Layer(frozenset({"hints"}), DATA),
     "events": Layer(frozenset({"errors", "hints"}), DATA),
     "request": Layer(frozenset(), DATA),
+    "options": Layer(frozenset(), DATA),
     "extras": Layer(frozenset(), frozenset()),
     "records": Layer(VOCABULARY, DATA),
     "text": Layer(VOCABULARY, DATA),
@@ -40,7 +41,7 @@ LAYERS = {
     "strict_decode": Layer(frozenset(), DATA),
     "file_systems": Layer(frozenset({"errors"}), frozenset({"trio"})),
     "core": Layer(CORE, DATA),
-    "agent": Layer(CORE, TRIO),
+    "agent": Layer(CORE | {"options"}, TRIO),
     "runtime": Layer(RUNTIME, TRIO),
     "workspace": Layer(RUNTIME | {"workspace"}, TRIO),
     "spaces": Layer(
@@ -53,7 +54,7 @@ LAYERS = {
     "harness": Layer(frozenset({PUBLIC, "spaces", "turn_errors"}), TRIO),
     "agents": Layer(
         RUNTIME
-        | {PUBLIC, "records", "text", "safe_read", "durable", "strict_decode", "extras"}
+        | {PUBLIC, "options", "records", "text", "safe_read", "durable", "strict_decode", "extras"}
         | {"workspace", "spaces", "harness", "turn_errors", "testing", "agents"},
         TRIO | {"tomli_w", "yaml"},
     ),
@@ -83,6 +84,7 @@ LAYERS = {
         RUNTIME
         | {
             PUBLIC,
+            "options",
             "extras",
             "records",
             "text",
