@@ -22,6 +22,7 @@ from typing_extensions import override
 from codex_adapter.hints import ADVICE, Hint
 
 __all__ = [
+    "DEFAULT_AGENT",
     "AdapterError",
     "BackendError",
     "BackendKind",
@@ -33,6 +34,9 @@ __all__ = [
     "UnknownBackendError",
     "UnsupportedCapabilityError",
 ]
+
+DEFAULT_AGENT: Final = "codex"
+"""The kind of agent where none is named."""
 
 BackendKind = Literal["spawn", "wait", "timeout", "io", "invalid_request", "other", "closed", "cancelled", "session"]
 """Why a run failed: the six kinds of the canonical text, then the three failures that have a text of their own."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from typing_extensions import override
 
-__all__ = ["CodexConfig", "RunRequest"]
+__all__ = ["CodexConfig", "RunConfig", "RunRequest"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -84,6 +84,9 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         hidden = {name: names(getattr(self, name)) for name in ("env", "mask_env", "settings")}
         shown = {name: repr(getattr(self, name)) for name in self.__struct_fields__}
         return f"CodexConfig({', '.join(f'{name}={text}' for name, text in {**shown, **hidden}.items())})"
+
+
+RunConfig = CodexConfig
 
 
 def names(values: Mapping[str, Any]) -> str:
