@@ -55,6 +55,9 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     or the name of a file with JSON. `convert` makes the value of a word, of all words as a list, or of the JSON; it
     raises ValueError with the rest of a sentence that begins with the name. `merge(requested, chosen)` joins the value
     of a request file and that of the option; by default the option replaces the other.
+
+    `place` says that the value is the agent's program, or the directory of its login and settings. `variable` is the
+    environment variable of the same meaning.
     """
 
     key: str | None = None
@@ -68,6 +71,8 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     takes: Literal["word", "words", "json_file"] = "word"
     convert: Callable[[Any], Any] = _same
     merge: Callable[[Any, Any], Any] = _replace
+    place: Literal["program", "home"] | None = None
+    variable: str | None = None
 
     @property
     def name(self) -> str:

@@ -14,9 +14,9 @@ from codex_adapter.cli.errors import (
     FAILURE_STATUS,
     HelpRequested,
     UsageError,
-    complain,
-    complain_of_defect,
-    complain_of_output,
+    report_defect,
+    report_error,
+    report_output_failure,
 )
 
 __all__ = ["main"]
@@ -79,10 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HelpRequested as request:
         return _show(request.text)
     except UsageError as error:
-        complain(f"{error}; see codex-adapter {_name(words)}--help")
+        report_error(f"{error}; see codex-adapter {_name(words)}--help")
         return _USAGE_STATUS
     except Exception as error:  # noqa: BLE001 - a traceback could show what a run said
-        complain_of_defect(error)
+        report_defect(error)
         return FAILURE_STATUS
 
 
@@ -124,7 +124,7 @@ def _fill_standard_descriptors() -> bool:
             try:
                 os.set_inheritable(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), True)
             except OSError as error:
-                complain(
+                report_error(
                     f"/dev/null cannot be opened ({error.strerror}), and standard input, output or error is closed. "
                     "Open it, or give access to /dev/null"
                 )
@@ -140,6 +140,6 @@ def _show(text: str) -> int:
     except BrokenPipeError:
         return 0
     except OSError as error:
-        complain_of_output(error.errno)
+        report_output_failure(error.errno)
         return FAILURE_STATUS
     return 0

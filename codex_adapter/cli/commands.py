@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import trio
 
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.errors import FAILURE_STATUS, complain_of_output
+from codex_adapter.cli.errors import FAILURE_STATUS, report_output_failure
 from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signals
 from codex_adapter.cli.logs import logging_to_stderr
 from codex_adapter.cli.output import Output, standard_output
@@ -33,12 +33,12 @@ def carry_out(name: str, words: Sequence[str], *, program: bool) -> int:
     with held_back(for_good=program) as wanted:
         if program:
             watch_pending_signals(wanted)
-        options = command.parser().read(words)
+        options = command.parser(words).read(words)
         with standard_output() as output, logging_to_stderr(getattr(options, "log_level", None)):
             stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _nothing)
             status = trio.run(_perform, command, options, output, stop)
         if output.failure is not None:
-            complain_of_output(output.failure)
+            report_output_failure(output.failure)
             return FAILURE_STATUS
         return status
 

@@ -49,7 +49,7 @@ _NOT_FINE: Final = 1
 
 
 class _SpaceParser(Parser):
-    def __init__(self) -> None:
+    def __init__(self, _words: Sequence[str]) -> None:
         super().__init__("space", "check|describe DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
         self.add_argument("action", type=one_of(_CHECK, _DESCRIBE), metavar="ACTION", help="check or describe")
         self.add_argument("directory", metavar="DIR", help="the directory with its space.toml")

@@ -33,6 +33,7 @@ LAYERS = {
     "events": Layer(frozenset({"errors", "hints"}), DATA),
     "request": Layer(frozenset(), DATA),
     "options": Layer(frozenset(), DATA),
+    "findings": Layer(frozenset(), DATA),
     "extras": Layer(frozenset(), frozenset()),
     "records": Layer(VOCABULARY, DATA),
     "text": Layer(VOCABULARY, DATA),
@@ -41,7 +42,7 @@ LAYERS = {
     "strict_decode": Layer(frozenset(), DATA),
     "file_systems": Layer(frozenset({"errors"}), frozenset({"trio"})),
     "core": Layer(CORE, DATA),
-    "agent": Layer(CORE | {"options"}, TRIO),
+    "agent": Layer(CORE | {"options", "findings"}, TRIO),
     "runtime": Layer(RUNTIME, TRIO),
     "workspace": Layer(RUNTIME | {"workspace"}, TRIO),
     "spaces": Layer(
@@ -54,7 +55,7 @@ LAYERS = {
     "harness": Layer(frozenset({PUBLIC, "spaces", "turn_errors"}), TRIO),
     "agents": Layer(
         RUNTIME
-        | {PUBLIC, "options", "records", "text", "safe_read", "durable", "strict_decode", "extras"}
+        | {PUBLIC, "agent", "options", "findings", "records", "text", "safe_read", "durable", "strict_decode", "extras"}
         | {"workspace", "spaces", "harness", "turn_errors", "testing", "agents"},
         TRIO | {"tomli_w", "yaml"},
     ),
@@ -85,6 +86,7 @@ LAYERS = {
         | {
             PUBLIC,
             "options",
+            "findings",
             "extras",
             "records",
             "text",
@@ -203,6 +205,19 @@ def test_only_the_command_line_and_programs_touch_the_terminal(package: dict[str
         if _layer(module) != "cli" and module not in PROGRAMS
         for line, name in [*_uses(source), *_imports(module, source)]
         if name in TERMINAL and (module, name) != ("codex_adapter.sync", "trio.run")
+    ]
+    assert not wrong, _listed(wrong)
+
+
+@pytest.mark.rule("P3", "C23")
+def test_the_command_line_knows_an_agent_by_the_registry_alone(package: dict[str, str]) -> None:
+    words = ("backend.codex", "agent_api.", f"{PACKAGE}.agents.codex", "codex_home")
+    wrong = [
+        f"{module}:{number}: {line.strip()}"
+        for module, source in package.items()
+        if _layer(module) == "cli"
+        for number, line in enumerate(source.splitlines(), 1)
+        if any(word in line for word in words)
     ]
     assert not wrong, _listed(wrong)
 

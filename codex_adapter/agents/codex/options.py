@@ -106,6 +106,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
         metavar="BINARY",
         help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)",
         group="run",
+        place="program",
+        variable="CODEX_BINARY",
     ),
     Option(
         field="codex_home",
@@ -113,6 +115,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
         metavar="DIR",
         help="sets CODEX_HOME (default: as it is)",
         group="run",
+        place="home",
+        variable="CODEX_HOME",
     ),
     Option(
         key="backend.codex.exec.sandbox_mode",

@@ -8,13 +8,13 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
+from codex_adapter.cli.agent_options import command_containment, program_config
 from codex_adapter.cli.agent_places import agent_homes, require_outside
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.errors import UsageError, complain
-from codex_adapter.cli.levels import command_containment
+from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.mailbox.answerers import FAILED, answering, status_of_failure
 from codex_adapter.cli.mailbox.narration import Words
-from codex_adapter.cli.mailbox.options import AGENT, MailboxParser
+from codex_adapter.cli.mailbox.options import MailboxParser, answering_agent, options_agent
 from codex_adapter.cli.mailbox.output import Showing
 from codex_adapter.cli.mailbox.status import show_sessions
 from codex_adapter.cli.mailbox.views import choose_mailbox_view
@@ -44,10 +44,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     except MailboxRefusal as error:
         raise UsageError(f"--mailbox: {error}") from None
     except MailboxError as error:
-        complain(f"--mailbox: {error}")
+        report_error(f"--mailbox: {error}")
         return FAILED
     except AnswerFailed as error:
-        return status_of_failure(error, stop)
+        return status_of_failure(error, options, stop)
 
 
 async def _work(options: argparse.Namespace, places: Places, output: Output, stop: StopSignals) -> int:
@@ -61,8 +61,9 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
         return stop.exit_status
     starting = options.action == "start"
     workspace = str(options.workspace) if starting else workspace_of(places, options.subject)
-    if options.answer == AGENT:
-        require_outside(options, workspace)
+    agent = answering_agent(options)
+    if agent is not None:
+        require_outside(options, agent, workspace)
     sandbox = None if options.no_sandbox else _sandbox(options, workspace)
     showing = Showing(output, choose_mailbox_view(options.format, output, Words(clipboard=options.clipboard)))
     work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
@@ -73,18 +74,23 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
 
 def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
     """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
+    agent = options_agent(options)
     try:
-        sandbox = find_sandbox(options.codex, workspace=workspace)
+        sandbox = find_sandbox(program_config(options, agent).binary, workspace=workspace)
     except WorkspaceError as error:
         raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
-    return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options)))
+    return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options, agent)))
 
 
 @contextmanager
 def _opened(
     options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
-    settings = {"sandbox": sandbox, "network": options.network, "containment": command_containment(options)}
+    settings = {
+        "sandbox": sandbox,
+        "network": options.network,
+        "containment": command_containment(options, options_agent(options)),
+    }
     with ExitStack() as opened:
         try:
             if options.action == "start":

@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from codex_adapter import AdapterError, BackendError, CodexBackend, CodexConfig, Gateway
-from codex_adapter.agents.codex.validation import check_config
-from codex_adapter.cli.agent_options import add_backend_options, read_config, read_environment
-from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, place, whole_number
+from codex_adapter import BackendError, CodexBackend, Gateway
+from codex_adapter.agents import agent_of
+from codex_adapter.cli.agent_options import (
+    add_agent_options,
+    add_backend_options,
+    agent_kind,
+    find_agents,
+    read_config,
+    read_environment,
+)
+from codex_adapter.cli.arguments import Command, Once, Parser, one_of, path, whole_number
 from codex_adapter.cli.errors import UsageError, explain_wait
 from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
@@ -25,7 +31,9 @@ from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.jsonrpc import MOST_IN_A_BATCH
 from codex_adapter.daemon.messages import Limits, ServerInfo
 from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.file_systems import Inquiry, inquire
+from codex_adapter.request import RunConfig
 from codex_adapter.runtime.descriptors import raise_limit
 
 __all__ = ["COMMAND"]
@@ -46,12 +54,14 @@ _MAX_RUNS = 32
 _GARBAGE = (20_000, 50, 100)
 
 
-def _parser() -> Parser:
+def _parser(words: Sequence[str]) -> Parser:
     parser = Parser("serve", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    agents = find_agents(words)
     runs = parser.add_argument_group("the runs")
-    add_backend_options(runs)
-    tools = "metadata, or full: also what tools were given and gave (default: metadata)"
-    runs.add_argument("--tool-payloads", action=Once, metavar="WHICH", help=tools)
+    kind = f"a kind of agent to serve; repeatable (default: {DEFAULT_AGENT})"
+    runs.add_argument("--agent", action="append", type=agent_kind, metavar="KIND", help=kind)
+    add_backend_options(runs, agents)
+    add_agent_options(runs, agents, "records")
     add = parser.add_argument_group("the daemon").add_argument
     add("--max-runs", action=Once, type=whole_number, metavar="N", help=f"agents alive at once (default: {_MAX_RUNS})")
     add("--no-queue", action="store_true", help="refuse further runs; without it, they wait")
@@ -65,7 +75,7 @@ def _parser() -> Parser:
     add_log_option(parser)
     add = parser.add_argument_group("the journal").add_argument
     journal = "keep every record of every run in DIR/RUNID.jsonl"
-    add("--journal", action=Once, type=place, metavar="DIR", help=journal)
+    add("--journal", action=Once, type=path, metavar="DIR", help=journal)
     add("--journal-prompts", action="store_true", help="keep the prompt of each run, masked, in its first line, too")
     old = "remove the journals of runs that ended N days ago (default: never)"
     add("--keep-days", action=Once, type=whole_number, metavar="N", help=old)
@@ -73,22 +83,15 @@ def _parser() -> Parser:
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    config = replace(
-        read_config(options),
-        model=options.model,
-        default_timeout=options.timeout,
-        env=read_environment(options.env or ()),
-        tool_payloads=options.tool_payloads,
-    )
-    try:
-        check_config(config)
-    except AdapterError as error:
-        raise UsageError(in_our_words(str(error))) from None
+    env = read_environment(options.env or ())
+    agents = [agent_of(kind) for kind in dict.fromkeys(options.agent or [DEFAULT_AGENT])]
+    configs = [read_config(options, agent, default_timeout=options.timeout, env=env) for agent in agents]
     if options.journal is None and (options.journal_prompts or options.keep_days is not None):
         raise UsageError("--journal-prompts and --keep-days are for a journal; give --journal DIR, too")
-    backend = CodexBackend(config, ask_release=options.journal is not None)
+    backends = [CodexBackend(config, ask_release=options.journal is not None) for config in configs]
     gateway = Gateway()
-    gateway.register(backend)
+    for backend in backends:
+        gateway.register(backend)
     # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
@@ -96,13 +99,13 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     with stop.interrupting():
         journal = None if options.journal is None else await _journal(options)
         explain_wait("the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first")
-        settings = _settings(options, config, backend, journal)
+        settings = _settings(options, configs[0], backends[0], journal)
         await serve(gateway, settings, StandardWires(output), governing=stop.governing)
     return 0
 
 
 def _settings(
-    options: argparse.Namespace, config: CodexConfig, backend: CodexBackend, journal: Journal | None
+    options: argparse.Namespace, config: RunConfig, backend: CodexBackend, journal: Journal | None
 ) -> Settings:
     return Settings(
         server=ServerInfo(name="codex-adapter", version=installed_version("codex-adapter")),

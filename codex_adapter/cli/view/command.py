@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ import trio
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
-from codex_adapter.cli.errors import UsageError, complain
+from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.inputs import open_input
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.narration import Line, Narrator, printable
@@ -51,7 +51,7 @@ _NO_RECORD: Final = (
 _UNREADABLE: Final = "FILE: cannot be read; give the path of a file of records, or - for standard input"
 
 
-def _parser() -> Parser:
+def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("view", "[OPTIONS] FILE|DIR", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("file", metavar="FILE|DIR", help="records, one a line; - for standard input; or a directory of journals")
@@ -99,7 +99,7 @@ async def _show_text(file: str, output: Output) -> None:
     await _read(file, reader, take)
     await output.write(show(teller.end()))
     for remark in _remarks(reader):
-        complain(remark)
+        report_error(remark)
 
 
 async def _write_page(file: str, out: str, output: Output) -> None:
@@ -138,7 +138,7 @@ async def _put(content: bytes, out: str, remarks: Iterable[str], output: Output)
             raise UsageError(f"--html: OUT cannot be written ({reason})") from None
         await output.write(f"The page is in {printable(str(target))}\n".encode(errors="backslashreplace"))
     for remark in remarks:
-        complain(remark)
+        report_error(remark)
 
 
 async def _read(file: str, reader: MomentReader, take: Callable[[Iterable[Moment]], Awaitable[bool]]) -> None:
