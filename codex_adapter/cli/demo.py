@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from pathlib import Path
 
+from typing_extensions import override
+
 from codex_adapter import AdapterError, Completion, Event, RunHandle, open_run
 from codex_adapter.cli.agent_options import (
     add_agent_kind,
@@ -22,8 +24,9 @@ from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import printable
-from codex_adapter.cli.present.views import View, text_view
+from codex_adapter.cli.present.lines import Line, printable
+from codex_adapter.cli.present.run_narration import RunItem, RunNarrator
+from codex_adapter.cli.present.views import live_view
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.events import ToolCall
 
@@ -41,42 +44,24 @@ _EXAMPLES = """\
 """
 
 
-class _Witness:
-    """Shows a run as another view does, and remembers what the story at the end needs."""
+class _Witness(RunNarrator):
+    """Narrates a run, and remembers what the story at the end needs."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self) -> None:
+        super().__init__()
         self.events_seen = 0
         self.statuses: list[int] = []
         self.outcome: Completion | AdapterError | None = None
 
-    @property
-    def refresh_seconds(self) -> float | None:
-        """As `View.refresh_seconds`."""
-        return self._view.refresh_seconds
-
-    @property
-    def shows_hint(self) -> bool:
-        """As `View.shows_hint`."""
-        return self._view.shows_hint
-
-    def events(self, batch: Sequence[Event]) -> bytes:
-        """As `View.events`."""
-        self.events_seen += len(batch)
-        results = (
-            event.data.tool for event in batch if event.kind == "tool_result" and isinstance(event.data, ToolCall)
-        )
-        self.statuses += [tool.exit_code for tool in results if tool.exit_code is not None]
-        return self._view.events(batch)
-
-    def refresh(self) -> bytes:
-        """As `View.refresh`."""
-        return self._view.refresh()
-
-    def completion(self, outcome: Completion | AdapterError) -> bytes:
-        """As `View.completion`."""
-        self.outcome = outcome
-        return self._view.completion(outcome)
+    @override
+    def narrate(self, item: RunItem | None) -> list[Line]:
+        if isinstance(item, Event):
+            self.events_seen += 1
+            if item.kind == "tool_result" and isinstance(item.data, ToolCall) and item.data.tool.exit_code is not None:
+                self.statuses.append(item.data.tool.exit_code)
+        else:
+            self.outcome = item
+        return super().narrate(item)
 
 
 def _parser(words: Sequence[str]) -> Parser:
@@ -88,7 +73,7 @@ def _parser(words: Sequence[str]) -> Parser:
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    witness = _Witness(text_view(output)())
+    witness = _Witness()
     agent = the_agent(options)
     binary = program_config(options, agent).binary
     with _directory(keep=options.keep) as root, agent.stage_demo(root, binary) as demo:
@@ -98,7 +83,8 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         def opening() -> AbstractAsyncContextManager[RunHandle]:
             return open_run(demo.request, config=demo.config)
 
-        status = await drive_run(opening, witness, output, stop, names=OptionNames(agent.options))
+        view = live_view(witness, output)
+        status = await drive_run(opening, view, output, stop, form="pretty", names=OptionNames(agent.options))
         written = demo.file.read_text(encoding="utf-8") if demo.file.is_file() else None
     if status == 0 and written is None:
         status = 1

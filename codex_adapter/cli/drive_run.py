@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -24,10 +24,13 @@ from codex_adapter import (
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, report_defect, report_error
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import AnswerView, JsonLines, View
+from codex_adapter.cli.present.views import View
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.records import in_pieces
+
+if TYPE_CHECKING:
+    from codex_adapter.cli.present.run_narration import RunItem
 
 __all__ = ["Opening", "drive_run", "exit_status", "explain"]
 
@@ -41,10 +44,11 @@ Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 
 async def drive_run(
     opening: Opening,
-    view: View,
+    view: View[RunItem],
     output: Output,
     stop: StopSignals,
     *,
+    form: str,
     quiet: bool = False,
     last_message: str | None = None,
     names: OptionNames,
@@ -52,8 +56,8 @@ async def drive_run(
     """Show one run from its opening to its completion, and return its exit status (W3, E1, E2, E4).
 
     A signal before the run is open leaves it unopened; it is a cancelled run all the same. With `quiet`, the reason of
-    a failure is not written to standard error. `last_message` is a file for the final text, `names` puts options into
-    texts for a person. Raises `UsageError`.
+    a failure is not written to standard error. `form` is that of the view (C7), `last_message` a file for the final
+    text; `names` puts options into texts for a person. Raises `UsageError`.
     """
     outcome: Completion | AdapterError = RunCancelled("cancelled")
     with stop.interrupting():
@@ -74,9 +78,9 @@ async def drive_run(
     if stop.exit_status is not None:
         output.limit_waits()
     with stop.governing(_Stoppable(output)):
-        await output.write(view.completion(_worded(outcome, view, names)))
-    explained = quiet or explain(outcome, names, with_hint=not view.shows_hint)
-    if not explained and isinstance(view, AnswerView):
+        await output.write(view.show([_with_options(outcome, names) if form != "jsonl" else outcome]))
+    explained = quiet or explain(outcome, names, with_hint=form != "pretty")
+    if not explained and form == "text":
         _explain_missing_answer(outcome)
     status = exit_status(outcome, stop)
     if stop.exit_status is not None and output.given_up:
@@ -86,11 +90,9 @@ async def drive_run(
     return status
 
 
-def _worded(outcome: Completion | AdapterError, view: View, names: OptionNames) -> Completion | AdapterError:
-    """Return an outcome as it is for a program, with options in the place of keys for a person (E5)."""
-    if isinstance(outcome, InvalidRequestError) and not isinstance(view, JsonLines):
-        return InvalidRequestError(names(str(outcome)))
-    return outcome
+def _with_options(outcome: Completion | AdapterError, names: OptionNames) -> Completion | AdapterError:
+    """Return an outcome for a person, with options in the place of keys (E5)."""
+    return InvalidRequestError(names(str(outcome))) if isinstance(outcome, InvalidRequestError) else outcome
 
 
 class _Stoppable:
@@ -112,10 +114,10 @@ class _Stoppable:
             self._run.kill()
 
 
-async def _forward(run: RunHandle, view: View, output: Output) -> None:
+async def _forward(run: RunHandle, view: View[RunItem], output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
     while (batch := await _next_batch(run, view.refresh_seconds)) is not None:
-        shown = map(view.events, in_pieces(batch, _MUCH_TEXT)) if batch else [view.refresh()]
+        shown = map(view.show, in_pieces(batch, _MUCH_TEXT)) if batch else [view.refresh()]
         for text in shown:
             if not await output.write(text):
                 await run.events.aclose()

@@ -14,7 +14,7 @@ from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import AnswerView, JsonLines, choose_view
+from codex_adapter.cli.present.views import effective_form, run_view
 from codex_adapter.cli.signals import StopSignals
 
 __all__ = ["COMMAND"]
@@ -59,10 +59,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     if options.files.count("-") > 1:
         raise UsageError("standard input can be replayed only once")
     agent = the_agent(options)
-    make_view = choose_view(options.format, output)
-    full = options.tool_payloads == "full" or (
-        options.tool_payloads is None and make_view not in (JsonLines, AnswerView)
-    )
+    form = effective_form(options.format, output)
+    full = (options.tool_payloads or ("full" if form == "pretty" else "metadata")) == "full"
+    names = OptionNames(agent.options)
     statuses: list[int] = []
     for file in options.files:
 
@@ -71,8 +70,8 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
                 recording, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
             )
 
-        names = OptionNames(agent.options)
-        statuses.append(await drive_run(opening, make_view(), output, stop, quiet=options.quiet, names=names))
+        view = run_view(form, output)
+        statuses.append(await drive_run(opening, view, output, stop, form=form, quiet=options.quiet, names=names))
         if stop.exit_status is not None:
             break
     return next((status for status in statuses if status), 0)

@@ -11,7 +11,7 @@ from typing_extensions import override
 from codex_adapter import CodexConfig
 from codex_adapter.cli.arguments import Command, Parser, one_of
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, printable
+from codex_adapter.cli.present.lines import Line, printable
 from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, said

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from codex_adapter.agent import Agent
 from codex_adapter.cli.option_names import OptionNames
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.findings import Finding
 
 __all__ = ["finding_lines", "printable_findings", "release_lines"]

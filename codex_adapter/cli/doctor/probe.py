@@ -18,7 +18,7 @@ from codex_adapter.cli.agent_options import program_config, the_agent
 from codex_adapter.cli.doctor.findings import finding_lines, printable_findings
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.present.views import is_for_a_program
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.findings import Finding, Verdict

@@ -11,7 +11,7 @@ from codex_adapter.cli.drive_run import exit_status, explain
 from codex_adapter.cli.errors import report_error
 from codex_adapter.cli.mailbox.options import answering_agent
 from codex_adapter.cli.option_names import OptionNames
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AgentAnswers, Answerer, AnswerFailed, CommandAnswers
 

@@ -13,19 +13,20 @@ from codex_adapter.cli.agent_places import agent_homes, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.mailbox.answerers import FAILED, answering, status_of_failure
-from codex_adapter.cli.mailbox.narration import Words
 from codex_adapter.cli.mailbox.options import MailboxParser, answering_agent, options_agent
 from codex_adapter.cli.mailbox.output import Showing
 from codex_adapter.cli.mailbox.status import show_sessions
-from codex_adapter.cli.mailbox.views import choose_mailbox_view
 from codex_adapter.cli.mailbox.work import SessionWork
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import View, is_for_a_program, live_view
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
+from codex_adapter.protocols.mailbox.events import Happening
 from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
 from codex_adapter.protocols.mailbox.session import Session
+from codex_adapter.records import encode_lines
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox, seal_imports
 
 __all__ = ["COMMAND"]
@@ -65,11 +66,19 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
     if agent is not None:
         require_outside(options, agent, workspace)
     sandbox = None if options.no_sandbox else _sandbox(options, workspace)
-    showing = Showing(output, choose_mailbox_view(options.format, output, Words(clipboard=options.clipboard)))
+    showing = Showing(output, _view(options, output))
     work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
     with _opened(options, places, task, work, sandbox) as session:
         seal_imports(workspace)
         return await work.carry_through(session)
+
+
+def _view(options: argparse.Namespace, output: Output) -> View[Happening]:
+    if is_for_a_program(options.format, output):
+        return View(encode_lines)
+    from codex_adapter.cli.present.mailbox_narration import MailboxNarrator  # noqa: PLC0415 - for a person only
+
+    return live_view(MailboxNarrator(clipboard=options.clipboard), output, unbroken=True)
 
 
 def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:

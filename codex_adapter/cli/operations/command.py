@@ -15,7 +15,7 @@ from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, explain_wait, r
 from codex_adapter.cli.operations.agent import add_work_options, check_work_options, read_task, work_with_agent
 from codex_adapter.cli.operations.approvals import NoTerminal, at_the_terminal
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import is_for_a_program
+from codex_adapter.cli.present.views import View, is_for_a_program, lines_view
 from codex_adapter.cli.serve.standard_io import StandardWires
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.audit import read_audit
@@ -96,9 +96,22 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
     if is_for_a_program(options.format, output):
         return StandardWires(output)
-    from codex_adapter.cli.operations.view import PrettyWires  # noqa: PLC0415 - for a person only
+    from codex_adapter.cli.present.operations_narration import OperationsNarrator  # noqa: PLC0415 - for a person only
 
-    return PrettyWires(output)
+    return _PrettyWires(output, lines_view(OperationsNarrator().narrate, output))
+
+
+class _PrettyWires(StandardWires):
+    """Standard input as it is, and on standard output text in the place of records."""
+
+    def __init__(self, output: Output, view: View[bytes]) -> None:
+        super().__init__(output)
+
+        async def write(data: bytes) -> bool:
+            return await output.write(view.show(data.splitlines()))
+
+        self.write = write
+        self.write_now = lambda data: 0  # `write` does all of it
 
 
 @contextmanager

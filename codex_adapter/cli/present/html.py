@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final, TypeAlias
 
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 
 __all__ = ["Content", "Markup", "element", "joined", "text"]
 

@@ -18,7 +18,7 @@ from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import AnswerView, JsonLines, choose_view
+from codex_adapter.cli.present.views import effective_form, run_view
 from codex_adapter.cli.run.options import add_options, read_request
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.file_systems import Inquiry, inquire
@@ -55,7 +55,7 @@ def _parser(words: Sequence[str]) -> Parser:
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    make_view = choose_view(options.format, output)
+    form = effective_form(options.format, output)
     agent = the_agent(options)
 
     @asynccontextmanager
@@ -64,7 +64,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
             await _refuse_what_cannot_hold(options.last_message)
         request, config = await read_request(options, agent)
         # A person who reads along wants to see the commands; a program that wants them asks for them.
-        if make_view not in (JsonLines, AnswerView):
+        if form == "pretty":
             config = replace(config, tool_payloads="full")
         async with open_run(request, config=config) as run:
             if not options.quiet:
@@ -73,9 +73,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
     return await drive_run(
         opening,
-        make_view(),
+        run_view(form, output),
         output,
         stop,
+        form=form,
         quiet=options.quiet,
         last_message=options.last_message,
         names=OptionNames(agent.options, options),

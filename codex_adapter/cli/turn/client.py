@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from codex_adapter import CodexConfig
 from codex_adapter.cli.errors import UsageError
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.extras import how_to_install
 from codex_adapter.protocols.turns.messages import AgentSpacesError, RunTurnResponse
 

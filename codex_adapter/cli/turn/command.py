@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import secrets
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -14,12 +14,12 @@ import trio
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import FAILURE_STATUS, report_error
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, printable
-from codex_adapter.cli.present.views import is_for_a_program, line_printer
+from codex_adapter.cli.present.lines import Line, printable
+from codex_adapter.cli.present.turn_narration import TurnNarrator
+from codex_adapter.cli.present.views import View, is_for_a_program, line_printer, lines_view
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, why_not
-from codex_adapter.cli.turn.narration import TurnWords
 from codex_adapter.cli.turn.options import TurnParser, backend_config, resuming_words, turn_agent, turn_request
 from codex_adapter.protocols.turns.messages import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
@@ -37,13 +37,13 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     told: RunTurnResponse | None = None
     complaint: str | None = None
     for_a_program = is_for_a_program(options.format, output)
-    show = _show_events() if for_a_program else _show_words(output)
+    view = _view(output, for_a_program=for_a_program)
     # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
     with stop.interrupting():
         request = turn_request(options, agent, await require_prompt(options.prompt), secrets.token_hex(8))
 
         async def on_event(event: AgentEvent) -> None:
-            if text := show(event):
+            if text := view.show([event]):
                 await output.write(text)
 
         async with _hurrying(output, stop):
@@ -87,13 +87,8 @@ def _status(told: RunTurnResponse) -> int:
     return _TOOK_TOO_LONG if (error.details or {}).get("failure") == "timeout" else _FAILED
 
 
-def _show_events() -> Callable[[AgentEvent], bytes]:
-    return lambda event: encode_lines((event,))
-
-
-def _show_words(output: Output) -> Callable[[AgentEvent], bytes]:
-    words, text = TurnWords(), line_printer(output, unbroken=True)
-    return lambda event: text(words.tell(event))
+def _view(output: Output, *, for_a_program: bool) -> View[AgentEvent]:
+    return View(encode_lines) if for_a_program else lines_view(TurnNarrator().narrate, output, unbroken=True)
 
 
 COMMAND = Command(TurnParser, _perform)

@@ -17,7 +17,8 @@ from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pre
 from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.inputs import open_input
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, Narrator, printable
+from codex_adapter.cli.present.lines import Line, printable
+from codex_adapter.cli.present.run_narration import RunNarrator
 from codex_adapter.cli.present.views import line_printer
 from codex_adapter.cli.present.wording import amount, date_of
 from codex_adapter.cli.signals import StopSignals
@@ -178,7 +179,7 @@ class _Teller:
     def __init__(self, reader: MomentReader) -> None:
         self._reader = reader
         self._time: float | None = None
-        self._narrator: Narrator | None = None
+        self._narrator: RunNarrator | None = None
 
     def tell(self, moments: Iterable[Moment]) -> list[Line]:
         """The lines for the next records."""
@@ -188,25 +189,25 @@ class _Teller:
         """The lines where the records end; none when the run had its completion."""
         lines, asked = self._cut_off(), _asked(self._reader.asked)
         # A run that was asked for and has told nothing.
-        return [*lines, *asked, *(Narrator(lambda: None).end(None) if asked else [])]
+        return [*lines, *asked, *(RunNarrator(lambda: None).narrate(None) if asked else [])]
 
     def _cut_off(self) -> list[Line]:
-        return [] if self._narrator is None else self._narrator.end(None)
+        return [] if self._narrator is None else self._narrator.narrate(None)
 
     def _tell(self, moment: Moment) -> list[Line]:
         lines: list[Line] = []
         if moment.opens or self._narrator is None:
             lines += self._cut_off()
             self._time = moment.time
-            self._narrator = Narrator(lambda: self._time, offsets=True)
+            self._narrator = RunNarrator(lambda: self._time, offsets=True)
             lines += [] if self._time is None else [Line("notice", f"run of {date_of(self._time)}")]
             lines += _asked(moment.asked)
         self._time = self._time if moment.time is None else moment.time
         if moment.missing:
             lines.append(Line("warning", f"{amount(moment.missing, 'record')} missing here"))
         if isinstance(moment.record, Event):
-            return [*lines, *self._narrator.tell(moment.record)]
-        lines += self._narrator.end(_outcome(moment.record))
+            return [*lines, *self._narrator.narrate(moment.record)]
+        lines += self._narrator.narrate(_outcome(moment.record))
         self._narrator = None
         return lines
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from codex_adapter.cli.present.html import Markup, element, joined
-from codex_adapter.cli.present.narration import call_label
+from codex_adapter.cli.present.run_narration import call_label
 from codex_adapter.cli.present.wording import OUTCOMES, amount, duration
 from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.cli.view.timeline_model import Outcome, Span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from codex_adapter.cli.present.repeated_warnings import Repeats
+from codex_adapter.cli.present.folding import Repeats
 from codex_adapter.cli.view.record_reader import Moment
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Level, Note, Outcome, Span, Text, Turn, place_of
 from codex_adapter.events import (

@@ -1,42 +1,31 @@
-"""A run told to a person: events to lines of safe text, each with what kind of line it is (C7)."""
+"""Narrate one run: turn its events and its outcome into lines of safe text (C7)."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.present.folding import Folding
+from codex_adapter.cli.present.lines import Line, Tone, first_line, last_lines, printable, with_facts
+from codex_adapter.cli.present.wording import tokens
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
 
-__all__ = ["Line", "Narrator", "Tone", "bare_command", "call_label", "first_line", "last_lines", "printable"]
+__all__ = ["RunItem", "RunNarrator", "bare_command", "call_label"]
 
-Tone: TypeAlias = Literal[
-    "answer", "thought", "started", "ok", "failed", "output", "plan", "notice", "warning", "error"
-]
+RunItem: TypeAlias = Event | Completion | AdapterError
+"""What a run consists of: its events, and in the end one outcome."""
 
 _UNFINISHED: Final[Mapping[str | None, str]] = {
     "failed": ", but the turn failed",
     "cut_off": ", but the turn was cut off",
     None: ", but no turn began",
 }
-_OUTPUT_LINES: Final = 5
-_OUTPUT_WIDTH: Final = 200
-
-# What moves the cursor, changes the terminal's state, or the order in which text is read; a tab and a line feed stay.
-_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-class Line(NamedTuple):
-    """Text to be shown, of one or more lines."""
-
-    tone: Tone
-    text: str
+_MOST_LIVE: Final = 5
 
 
 class _Open(NamedTuple):
@@ -44,22 +33,15 @@ class _Open(NamedTuple):
     since: float | None
 
 
-def printable(text: str) -> str:
-    """The text with a visible sign in the place of every character that a terminal would obey."""
+class RunNarrator:
+    """Narrates one run. `clock` returns seconds; the time of a tool call is measured between its events.
 
-    def sign(match: re.Match[str]) -> str:
-        code = ord(match[0])
-        return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
-
-    return _UNSAFE.sub(sign, text.replace("\r\n", "\n"))
-
-
-class Narrator:
-    """Tells one run. `clock` gives seconds; how long a tool call took is measured between its events.
-
-    A clock that gives None does not know, and then no time is told. With `offsets`, each tool call is told with the
+    A clock that returns None does not know, and then no time is shown. With `offsets`, each tool call is shown with the
     time since the beginning of the run.
     """
+
+    live_tones: frozenset[Tone] = frozenset({"started", "plan"})
+    """On a terminal these lines are shown as long as they are true, and do not scroll by."""
 
     def __init__(self, clock: Callable[[], float | None] = time.monotonic, *, offsets: bool = False) -> None:
         self._clock = clock
@@ -68,33 +50,41 @@ class Narrator:
         self._texts: dict[str | None, list[str]] = {}
         self._tools: dict[str | None, _Open] = {}
         self._folding = Folding()
-        self.plan: list[str] = []
+        self._plan: list[Line] = []
+        self._ended = False
 
     @property
-    def running(self) -> list[str]:
-        """The tool calls that are open, with their seconds so far."""
-        return [_with(tool.label, self._since(tool.since, digits=0)) for tool in self._tools.values()]
+    def live(self) -> list[Line]:
+        """The plan, the open tool calls with their seconds so far, and the counts of repeated warnings."""
+        if self._ended:
+            return []
+        repeated = [Line("warning", count) for count in self._folding.pending[-_MOST_LIVE:]]
+        return [*self._plan, *self._running()[-_MOST_LIVE:], *repeated]
 
-    @property
-    def repeated(self) -> list[str]:
-        """How often each of the last warnings and notices was repeated since it was shown."""
-        return self._folding.pending
+    def narrate(self, item: RunItem | None) -> list[Line]:
+        """Return the lines of an event or of the outcome; none for an event without interest or a repeated warning.
 
-    def tell(self, event: Event) -> list[Line]:
-        """The lines for one event; none for what is of no interest to a person, or repeats a warning."""
-        return self._folding.fold(self._tell(event))
+        The outcome None says that the run has no completion, or none yet.
+        """
+        if isinstance(item, Event):
+            return self._folding.fold(self._event(item))
+        self._ended = True
+        return self._end(item)
 
-    def _tell(self, event: Event) -> list[Line]:
+    def _running(self) -> list[Line]:
+        open_tools = self._tools.values()
+        return [Line("started", with_facts(tool.label, self._since(tool.since, digits=0))) for tool in open_tools]
+
+    def _event(self, event: Event) -> list[Line]:
         match event.data:
             case TextPart() as part:
                 return self._text(part, event.text or "")
             case ToolCall() as call:
                 return self._tool(call)
             case Plan(items=items):
-                plan = [f"[{'x' if step.completed else ' '}] {printable(step.text)}" for step in items]
-                told = plan == self.plan
-                self.plan = plan
-                return [] if told else [Line("plan", line) for line in plan]
+                plan = [Line("plan", f"[{'x' if step.completed else ' '}] {printable(step.text)}") for step in items]
+                known, self._plan = self._plan, plan
+                return [] if plan == known else plan
             case SessionHandle(session=session):
                 return [Line("notice", f"session {printable(session.id)}")]
             case UnknownLine(type=name, item_type=item):
@@ -104,27 +94,25 @@ class Narrator:
         warning = event.kind == "error" and isinstance(event.data, ErrorSource)
         return [Line("warning" if warning else "error", printable(event.message))]
 
-    def end(self, outcome: Completion | AdapterError | None) -> list[Line]:
-        """The last lines of the run; None where it is not known how it ended, or whether it has."""
+    def _end(self, outcome: Completion | AdapterError | None) -> list[Line]:
         texts = [Line("answer", printable(text)) for text in map("".join, self._texts.values()) if text]
         lines = [*self._folding.fold(texts), *self._folding.end()]
         took = self._since(self._began)
         if outcome is None:
-            lines += [Line("started", f"not ended: {label}") for label in self.running]
-            told = "no completion: the run still goes on, or who wrote this was killed"
-            return [*lines, Line("warning", _with(told, took))]
+            lines += [Line("started", f"not ended: {tool.text}") for tool in self._running()]
+            unknown = "no completion: the run still goes on, or who wrote this was killed"
+            return [*lines, Line("warning", with_facts(unknown, took))]
         known = outcome.advice if isinstance(outcome, Completion | BackendError) and outcome.hint is not None else None
         advice = [] if known is None else [Line("warning", printable(known))]
         if not isinstance(outcome, Completion):
-            return [*lines, *advice, Line("error", _with(f"failed: {printable(str(outcome))}", took))]
-        usage = outcome.usage or {}
-        if usage:
-            counts = f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
-            lines.append(Line("notice", f"tokens: {counts}, {usage.get('cached_input_tokens', 0):,} cached"))
+            return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
+        if outcome.usage:
+            cached = f"{outcome.usage.get('cached_input_tokens', 0):,} cached"
+            lines.append(Line("notice", f"tokens: {tokens(outcome.usage)}, {cached}"))
         if outcome.status.success:
             turn = _UNFINISHED.get(outcome.turn, "")
-            return [*lines, *advice, Line("ok" if outcome.ok else "error", _with(f"completed{turn}", took))]
-        return [*lines, *advice, Line("failed", _with(f"ended with {outcome.status}", took))]
+            return [*lines, *advice, Line("ok" if outcome.ok else "error", with_facts(f"completed{turn}", took))]
+        return [*lines, *advice, Line("failed", with_facts(f"ended with {outcome.status}", took))]
 
     def _since(self, then: float | None, *, digits: int = 1) -> list[str]:
         now = self._clock()
@@ -149,7 +137,7 @@ class Narrator:
             known = tool.backend_item_id in self._tools
             label = call_label(call)
             self._tools.setdefault(tool.backend_item_id, _Open(label, self._clock()))
-            return [] if known else [Line("started", _with(label, self._offset()))]
+            return [] if known else [Line("started", with_facts(label, self._offset()))]
         begun = self._tools.pop(tool.backend_item_id, None)
         facts = [] if tool.exit_code is None else [f"exit {tool.exit_code}"]
         if begun is not None:
@@ -157,17 +145,12 @@ class Narrator:
         else:
             facts += self._offset()
         if tool.status == "completed":
-            return [Line("ok", _with(call_label(call), facts))]
-        return [Line("failed", _with(call_label(call), [tool.status, *facts])), *_tail(call)]
-
-
-def _with(label: str, facts: Iterable[str]) -> str:
-    told = ", ".join(facts)
-    return f"{label} ({told})" if told else label
+            return [Line("ok", with_facts(call_label(call), facts))]
+        return [Line("failed", with_facts(call_label(call), [tool.status, *facts])), *_tail(call)]
 
 
 def call_label(call: ToolCall) -> str:
-    """A tool call in one line of safe text: the command, the files, or the name of what was called."""
+    """Return a tool call in one line of safe text: the command, the files, or the name of what was called."""
     given, kind = call.input, call.tool.kind
     if given is not None and given.command is not None:
         return f"$ {first_line(bare_command(given.command.text))}"
@@ -179,14 +162,8 @@ def call_label(call: ToolCall) -> str:
     return f"{kind}: {first_line(name)}" if name else kind
 
 
-def first_line(text: str) -> str:
-    """The first line of a text, safe and not long, with a sign that there is more."""
-    line, _, more = printable(text).strip().partition("\n")
-    return line[:_OUTPUT_WIDTH] + ("…" if more or len(line) > _OUTPUT_WIDTH else "")
-
-
 def bare_command(command: str) -> str:
-    """What the shell was given, without the shell that the CLI puts around every command."""
+    """Return what a shell gets, without the shell that an agent puts around every command."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -209,15 +186,9 @@ def _changes(changes: PayloadText) -> str:
 
 
 def _tail(call: ToolCall) -> list[Line]:
-    """The end of what a failed tool put out."""
+    """Return the end of the output of a failed tool."""
     output = call.output
     if output is None:
         return []
     said = output.error or output.aggregated_output or output.result
     return [] if said is None else last_lines(said.text)
-
-
-def last_lines(output: str) -> list[Line]:
-    """The end of an output, a few lines of safe text that are not long."""
-    lines = printable(output).strip().split("\n") if output.strip() else []
-    return [Line("output", line[:_OUTPUT_WIDTH]) for line in lines[-_OUTPUT_LINES:]]
