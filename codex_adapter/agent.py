@@ -1,27 +1,103 @@
-"""Define what an agent CLI must bring (stub until the seam lands)."""
+"""Define what an agent CLI must bring: the seam between the runtime and a folder of `agents` (AG1 to AG6).
+
+The runtime starts a `Launch`, passes the agent's standard output and standard error to a `Decoder`, writes what the
+decoder has to send to standard input, and ends the agent with the launch's signals. It knows nothing else of an agent.
+"""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
+from shutil import which
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
+import msgspec
+from typing_extensions import override
+
+from codex_adapter.core.decoder import Decoded, Decoder
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.state import StreamState
+from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError
 from codex_adapter.request import RunConfig, RunRequest
 
 if TYPE_CHECKING:
     from codex_adapter.findings import AgentReport, Finding, Verdict
     from codex_adapter.options import Option
 
-__all__ = ["Agent", "Demo", "Purpose"]
+__all__ = [
+    "Agent",
+    "CheckedRun",
+    "Decoded",
+    "Decoder",
+    "Demo",
+    "ExpectedSession",
+    "Launch",
+    "Purpose",
+    "StreamState",
+]
 
 Purpose: TypeAlias = Literal["run", "no_tools", "turn"]
 """What a configuration is for: any run, a run whose agent has no tools, or a turn."""
 
 
+class ExpectedSession(Protocol):
+    """The session that a run was asked to resume or fork (S9)."""
+
+    def refuses(self, session_id: str) -> BackendError | None:
+        """Return the error for a run whose first session id is not of the session asked for, else None."""
+
+    def missing(self) -> BackendError:
+        """Return the error for a session that does not exist."""
+
+
+class CheckedRun(msgspec.Struct, frozen=True):
+    """A request that was checked, where nothing has been started: its directory, model and secrets (Q)."""
+
+    cwd: str
+    model: str | None
+    secrets: tuple[str, ...]
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "CheckedRun(...)"
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the start of one agent needs, checked (AG2).
+
+    `argv[0]` is an absolute path, `cwd` an absolute directory. `stdin` is written first; standard input is closed after
+    it unless the decoder keeps it open. `timeout` is in seconds, None for no limit. `secrets` are values to mask.
+    `decoder` makes the decoder of the run. `stop_signals` ask the agent to end: the signals of a group at once, a group
+    after the other, each with an equal part of `stop_timeout`, and SIGKILL after the last (K4). `private_file` is an
+    absolute path that is removed with the run, and its directory with it. `model` and `release` are None where they are
+    not known.
+    """
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str
+    decoder: Callable[[Masker], Decoder]
+    stop_signals: Sequence[Sequence[int]]
+    stdin: bytes = b""
+    timeout: float | None = None
+    secrets: tuple[str, ...] = ()
+    session: ExpectedSession | None = None
+    private_file: str | None = None
+    model: str | None = None
+    release: str | None = None
+
+    @override
+    def __repr__(self) -> str:
+        """Show nothing: it may be secret (X1)."""
+        return "Launch(...)"
+
+
 class Demo(NamedTuple):
-    """A run that needs neither account nor network; it succeeds when `file` exists at its end.
+    """A run that needs neither account nor network; it succeeds when `file` exists at its end (C3).
 
     `introduction` is a line for a person; it is empty where the program cannot be executed, and the run says so.
     """
@@ -36,45 +112,80 @@ class Agent(ABC):
     """One kind of agent CLI. It has no state; any number of runs use it at once (AG1)."""
 
     kind: ClassVar[str]
+    """By which requests, events and the command line name it: `[a-z][a-z0-9_]*` (G1)."""
     name: ClassVar[str]
-    conversation_variables: ClassVar[Sequence[str]] = ()
-    """The variables that say where it keeps its files, which belong to the conversation of a turn."""
+    """What a person calls it, with its article: "the Codex CLI"."""
+    capabilities: ClassVar[frozenset[str]]
+    """The capability ids that it has, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig
+    """The type of its configuration."""
+    conversation_variables: ClassVar[Sequence[str]] = ()
+    """The variables that name directories of its own, which a turn sets itself (U9)."""
 
     @property
-    @abstractmethod
     def options(self) -> Sequence[Option]:
-        """All choices that it offers, in the order of the help (C6)."""
+        """All choices that it offers, in the order of the help; none by default (C6, C23)."""
+        return ()
 
     @abstractmethod
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
         """Check what can be checked of a configuration without a request. Raise `InvalidRequestError` (Q5, Q7)."""
 
     @abstractmethod
+    async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
+        """Check all of a request, and find the program, without starting anything.
+
+        Raises `InvalidRequestError`, `UnsupportedCapabilityError` and `BackendError`.
+        """
+
+    @abstractmethod
+    def prepare(
+        self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
+    ) -> AbstractAsyncContextManager[Launch]:
+        """Check a request, and hold all that its run needs besides the process: its private files, for one.
+
+        Entering raises as `check` does, and leaves nothing then; leaving removes what entering has made. `mark` names
+        the run, and begins the names of files that are found by it if this process is killed. With `ask_release` the
+        launch has the release of the program, where it names one.
+        """
+
+    @abstractmethod
+    def decoder(self, masker: Masker, *, full_payloads: bool = False) -> Decoder:
+        """Return a decoder for a recorded stream, of which nothing but its standard output is known (Y1)."""
+
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
         """Return the absolute path of the program that a run executes. Raise `SpawnError` (S6)."""
+        found = which(config.binary or self.kind, path=environ.get("PATH"))
+        if found is None:
+            raise SpawnError(not_found=True, advice=f"The program of {self.name} was not found; name one.")
+        return str(Path(found).absolute())
 
-    @abstractmethod
+    def notice(self, request: RunRequest) -> str | None:
+        """Return what a person should know before this run, in a sentence; may block on the file system."""
+        del request
+        return None
+
     async def examine(self, config: RunConfig) -> AgentReport:
         """Report on program, login and sandbox on this machine (C4)."""
+        from codex_adapter.findings import AgentReport, BinaryReport, Finding  # noqa: PLC0415 - no run needs it
 
-    @abstractmethod
+        try:
+            binary = BinaryReport(self.find_program(config, os.environ))
+        except SpawnError as error:
+            return AgentReport(findings=[Finding(self.kind, "failed", "not found", error.advice)])
+        return AgentReport(binary=binary, findings=[Finding(self.kind, "ok", binary.path)])
+
     async def probe(
-        self,
-        config: RunConfig,
-        root: Path,
-        report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]],
+        self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
-        """Report which promises hold with the installed program, below `root`; return its release (C8)."""
+        """Report which promises hold with the installed program, below `root`, and return its release (C8)."""
+        await report((await self.examine(config)).findings)
+        return None
 
-    @abstractmethod
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Return argv and environment of a login. Raise `SpawnError` or `InvalidRequestError` (C16)."""
+        raise InvalidRequestError(f"{self.name} has no login; log in with its own program")
 
-    @abstractmethod
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
-        """Make a run that needs neither account nor network, all of it below `root` (C3)."""
-
-    @abstractmethod
-    def notice(self, request: RunRequest) -> str | None:
-        """Return what a person should know before this run, in a sentence; blocks on the file system."""
+        """Make a run that needs neither account nor network, below `root`. Raise `InvalidRequestError` (C3)."""
+        raise InvalidRequestError(f"{self.name} has no demo")

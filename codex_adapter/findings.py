@@ -25,27 +25,27 @@ class BinaryReport(msgspec.Struct, frozen=True):
     """
 
     path: str
-    origin: str
-    launcher: bool
-    version: str | None
-    supported: bool | None
-    features: dict[str, bool]
-    differences: dict[str, str]
+    origin: str = "configured"
+    launcher: bool = False
+    version: str | None = None
+    supported: bool | None = None
+    features: dict[str, bool] = {}
+    differences: dict[str, str] = {}
 
 
 class AgentReport(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent reports of itself on this machine; no field holds a secret.
 
-    `login` has a bool for each place of a login. `sandbox` says whether the agent's own sandbox works, None where that
-    cannot be tried; `sandbox_findings` explain it.
+    `login` has a bool for each place of a login; `logged_in` is true where one was found, or none is needed. `sandbox`
+    says whether the agent's own sandbox works, None where that cannot be tried; `sandbox_findings` explain it.
     """
 
-    binary: BinaryReport | None
     findings: list[Finding]
-    login: dict[str, bool]
-    logged_in: bool
-    sandbox: bool | None
-    sandbox_findings: list[Finding]
+    binary: BinaryReport | None = None
+    login: dict[str, bool] = {}
+    logged_in: bool = True
+    sandbox: bool | None = None
+    sandbox_findings: list[Finding] = []
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="promise"):

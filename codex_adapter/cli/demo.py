@@ -6,12 +6,13 @@ import argparse
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from typing_extensions import override
 
-from codex_adapter import AdapterError, Completion, Event, RunHandle, open_run
+from codex_adapter import AdapterError, Completion, Event, InvalidRequestError, RunHandle, open_run
+from codex_adapter.agent import Agent, Demo
 from codex_adapter.cli.agent_options import (
     add_agent_kind,
     add_program_options,
@@ -76,12 +77,12 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     witness = _Witness()
     agent = the_agent(options)
     binary = program_config(options, agent).binary
-    with _directory(keep=options.keep) as root, agent.stage_demo(root, binary) as demo:
+    with _directory(keep=options.keep) as root, _staged(agent, root, binary) as demo:
         if demo.introduction:
             await output.write(f"# {printable(demo.introduction)}\n".encode())
 
         def opening() -> AbstractAsyncContextManager[RunHandle]:
-            return open_run(demo.request, config=demo.config)
+            return open_run(demo.request, agent=agent.kind, config=demo.config)
 
         view = live_view(witness, output)
         status = await drive_run(opening, view, output, stop, form="pretty", names=OptionNames(agent.options))
@@ -103,6 +104,13 @@ def _directory(*, keep: bool) -> Iterator[Path]:
         if not keep:
             leaving.callback(shutil.rmtree, root, ignore_errors=True)
         yield Path(root)
+
+
+def _staged(agent: Agent, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
+    try:
+        return agent.stage_demo(root, binary)
+    except InvalidRequestError as error:
+        raise UsageError(str(error)) from None
 
 
 def _story(witness: _Witness, file: str, written: str | None) -> list[str]:

@@ -67,7 +67,11 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
         def opening(recording: str | int = _STDIN if file == "-" else file) -> AbstractAsyncContextManager[RunHandle]:
             return open_replay(
-                recording, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
+                recording,
+                agent=agent.kind,
+                exit_status=options.exit_status or 0,
+                interval=options.interval or 0.0,
+                full_payloads=full,
             )
 
         view = run_view(form, output)

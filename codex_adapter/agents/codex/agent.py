@@ -1,19 +1,34 @@
-"""The Codex CLI as an agent (stub until the seam lands)."""
+"""Bring the Codex CLI to the runtime (AG1, AG2)."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
+import msgspec
 from typing_extensions import override
 
-from codex_adapter.agent import Agent, Demo, Purpose
+from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
 from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.agents.codex.extensions import CAPABILITIES
+from codex_adapter.agents.codex.kind import KIND
+from codex_adapter.agents.codex.launch import CodexLaunch, check_launch, prepare_launch
+from codex_adapter.agents.codex.mount_targets import mount_targets_removed
+from codex_adapter.agents.codex.run_secrets import run_secrets
+from codex_adapter.agents.codex.session import SessionExpectation
+from codex_adapter.agents.codex.session_file import usage_before
 from codex_adapter.agents.codex.settings import check_settings
+from codex_adapter.agents.codex.stream.decoder import CodexDecoder
 from codex_adapter.agents.codex.validation import check_config
-from codex_adapter.request import CodexConfig, RunConfig, RunRequest
+from codex_adapter.core.checks import refuse
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.runtime.private_file import private_file
 
 if TYPE_CHECKING:
     from codex_adapter.findings import AgentReport, Finding, Verdict
@@ -21,63 +36,90 @@ if TYPE_CHECKING:
 
 __all__ = ["AGENT", "CodexAgent"]
 
+_STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
+"""SIGINT first, by which the CLI stops its own tools and keeps the session's last records."""
+
 
 class CodexAgent(Agent):
     """The Codex CLI."""
 
-    kind = "codex"
-    name = "the Codex CLI"
-    conversation_variables = ("CODEX_HOME", "CODEX_SQLITE_HOME")
-    config_type = CodexConfig
+    kind: ClassVar[str] = KIND
+    name: ClassVar[str] = "the Codex CLI"
+    capabilities: ClassVar[frozenset[str]] = CAPABILITIES
+    config_type: ClassVar[type[RunConfig]] = CodexConfig
+    conversation_variables: ClassVar[Sequence[str]] = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
     @property
     @override
     def options(self) -> Sequence[Option]:
+        """As `Agent.options`."""
         from codex_adapter.agents.codex.options import OPTIONS  # noqa: PLC0415 - the library needs no option
 
         return OPTIONS
 
     @override
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
-        check_settings("config.settings", config.settings, purpose)
+        """As `Agent.check_config`; which settings may be passed depends on the purpose (Q7)."""
+        check_settings("config.settings", _own(config).settings, purpose)
         check_config(config)
 
     @override
+    async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
+        """As `Agent.check` (Q1 to Q7, S6); the release of the CLI is not asked for."""
+        own = _own(config)
+        launch = await check_launch(request, own)
+        return CheckedRun(launch.cwd, launch.options.model, await run_secrets(launch, request, own, log=False))
+
+    @override
+    @asynccontextmanager
+    async def prepare(
+        self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
+    ) -> AsyncIterator[Launch]:
+        """As `Agent.prepare` (S1 to S11, K8)."""
+        own = _own(config)
+        launch = await prepare_launch(request, own, ask_release=ask_release)
+        options = launch.options
+        decoder = partial(
+            CodexDecoder,
+            full_payloads=options.tool_payloads == "full",
+            usage_before=await usage_before(launch),
+            sandboxed=options.sandbox_mode != "danger-full-access" and options.tools != "none",
+        )
+        secrets = await run_secrets(launch, request, own)
+        async with AsyncExitStack() as held:
+            schema = None
+            if options.output_schema is not None:
+                content = msgspec.json.encode(options.output_schema)
+                schema = await held.enter_async_context(private_file(mark, "output-schema.json", content))
+            await held.enter_async_context(mount_targets_removed(options, launch.env, launch.cwd))
+            yield Launch(
+                argv=launch.argv(schema),
+                env=launch.env,
+                cwd=launch.cwd,
+                decoder=decoder,
+                stop_signals=_STOP_SIGNALS,
+                stdin=launch.prompt,
+                timeout=launch.timeout,
+                secrets=secrets,
+                session=_expectation(launch),
+                private_file=schema,
+                model=options.model,
+                release=None if launch.version is None else str(launch.version),
+            )
+
+    @override
+    def decoder(self, masker: Masker, *, full_payloads: bool = False) -> CodexDecoder:
+        """As `Agent.decoder`."""
+        return CodexDecoder(masker, full_payloads=full_payloads)
+
+    @override
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
-        return find_binary(config, environ).path
-
-    @override
-    async def examine(self, config: RunConfig) -> AgentReport:
-        from codex_adapter.agents.codex.doctor import examine  # noqa: PLC0415 - no run needs it
-
-        return await examine(config)
-
-    @override
-    async def probe(
-        self,
-        config: RunConfig,
-        root: Path,
-        report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]],
-    ) -> str | None:
-        from codex_adapter.agents.codex.probes.session import probe  # noqa: PLC0415 - brings a web server
-
-        return await probe(config, root, report)
-
-    @override
-    def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        from codex_adapter.agents.codex.login import login_command  # noqa: PLC0415 - no run needs it
-
-        return login_command(config, arguments)
-
-    @override
-    def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
-        from codex_adapter.agents.codex.demo import stage_demo  # noqa: PLC0415 - brings a web server
-
-        return stage_demo(root, binary)
+        """As `Agent.find_program` (S6)."""
+        return find_binary(_own(config), environ).path
 
     @override
     def notice(self, request: RunRequest) -> str | None:
-        """Report that an AGENTS.md exists and is not read by newer releases of the CLI (S11)."""
+        """Return that an AGENTS.md exists which newer releases of the CLI do not read (S11)."""
         trusted = request.extensions.get("backend.codex.exec.trust_project")
         if trusted or not Path(request.working_dir or ".", "AGENTS.md").is_file():
             return None
@@ -86,5 +128,49 @@ class CodexAgent(Agent):
             "Pass --trust-project to use it, with the project's own settings, hooks and MCP servers"
         )
 
+    @override
+    async def examine(self, config: RunConfig) -> AgentReport:
+        """As `Agent.examine`."""
+        from codex_adapter.agents.codex.doctor import examine  # noqa: PLC0415 - no run needs it
 
-AGENT = CodexAgent()
+        return await examine(_own(config))
+
+    @override
+    async def probe(
+        self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
+    ) -> str | None:
+        """As `Agent.probe`."""
+        from codex_adapter.agents.codex.probes.session import probe  # noqa: PLC0415 - brings a web server
+
+        return await probe(_own(config), root, report)
+
+    @override
+    def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """As `Agent.login_command`."""
+        from codex_adapter.agents.codex.login import login_command  # noqa: PLC0415 - no run needs it
+
+        return login_command(_own(config), arguments)
+
+    @override
+    def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
+        """As `Agent.stage_demo`."""
+        from codex_adapter.agents.codex.demo import stage_demo  # noqa: PLC0415 - brings a web server
+
+        return stage_demo(root, binary)
+
+
+AGENT: Final = CodexAgent()
+
+
+def _own(config: RunConfig) -> CodexConfig:
+    """Return the configuration as one of this agent. Raises `InvalidRequestError` for any other."""
+    if not isinstance(config, CodexConfig):
+        refuse("config", "a CodexConfig")
+    return config
+
+
+def _expectation(launch: CodexLaunch) -> SessionExpectation | None:
+    resume, fork = launch.options.resume, launch.options.fork
+    if resume is not None:
+        return SessionExpectation(resume.id, fork=False)
+    return None if fork is None else SessionExpectation(fork.id, fork=True)

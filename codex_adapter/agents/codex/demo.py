@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from codex_adapter.agent import Demo
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.errors import SpawnError
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.request import RunRequest
 from codex_adapter.testing import (
     ModelServer,
     Patch,

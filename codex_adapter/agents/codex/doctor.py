@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from codex_adapter.agents.codex.binary import Binary, ask_version, find_binary
 from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.quirks import facts_of
 from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, Version, is_supported
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding
-from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.containment.containment import Containment
 
 __all__ = ["Installed", "agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]

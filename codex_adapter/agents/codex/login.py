@@ -8,8 +8,8 @@ from pathlib import Path
 
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.errors import InvalidRequestError
-from codex_adapter.request import CodexConfig
 
 __all__ = ["login_command"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from codex_adapter import AdapterError, BackendError, CodexBackend, Completion, RunRequest
+from codex_adapter import AdapterError, BackendError, Completion, RunRequest
 from codex_adapter.cli.agent_options import read_config, read_environment
 from codex_adapter.cli.drive_run import exit_status, explain
 from codex_adapter.cli.errors import report_error
@@ -14,6 +14,7 @@ from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AgentAnswers, Answerer, AnswerFailed, CommandAnswers
+from codex_adapter.runtime.backend import AgentBackend
 
 __all__ = ["FAILED", "answering", "status_of_failure"]
 
@@ -28,7 +29,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
     agent = answering_agent(options)
     if agent is None:
         return CommandAnswers(options.answer, timeout=options.timeout or None)
-    backend = CodexBackend(read_config(options, agent, "no_tools"))
+    backend = AgentBackend(agent, read_config(options, agent, "no_tools"))
     request = RunRequest(
         prompt=_ANY_PROMPT,
         timeout=options.timeout,

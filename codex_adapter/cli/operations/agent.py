@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any, Final
 
-from codex_adapter import CodexBackend, RunRequest
+from codex_adapter import RunRequest
 from codex_adapter.agent import Agent
 from codex_adapter.cli.agent_options import (
     FOR_COMMANDS,
@@ -34,6 +34,7 @@ from codex_adapter.protocols.operations.agent_decisions import AskedPerson, Deci
 from codex_adapter.protocols.operations.agent_records import Ended
 from codex_adapter.protocols.operations.executor import Runtime
 from codex_adapter.protocols.operations.serve import Decide
+from codex_adapter.runtime.backend import AgentBackend
 
 __all__ = ["add_work_options", "check_work_options", "read_task", "work_with_agent"]
 
@@ -95,7 +96,7 @@ async def work_with_agent(
     require_outside(options, agent, options.workspace)
     work = AgentWork(
         runtime,
-        CodexBackend(read_config(options, agent, "no_tools")).open_run,
+        AgentBackend(agent, read_config(options, agent, "no_tools")).open_run,
         RunRequest(
             prompt=task,
             working_dir=options.workspace,

@@ -66,7 +66,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         # A person who reads along wants to see the commands; a program that wants them asks for them.
         if form == "pretty":
             config = replace(config, tool_payloads="full")
-        async with open_run(request, config=config) as run:
+        async with open_run(request, agent=agent.kind, config=config) as run:
             if not options.quiet:
                 await _report_notice(agent, request)
             yield run

@@ -7,8 +7,9 @@ import gc
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from codex_adapter import BackendError, CodexBackend, Gateway
+from codex_adapter import BackendError, Gateway
 from codex_adapter.agents import agent_of
 from codex_adapter.cli.agent_options import (
     add_agent_options,
@@ -34,7 +35,11 @@ from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
 from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunConfig
+from codex_adapter.runtime.backend import AgentBackend
 from codex_adapter.runtime.descriptors import raise_limit
+
+if TYPE_CHECKING:
+    from codex_adapter import CodexConfig
 
 __all__ = ["COMMAND"]
 
@@ -88,7 +93,8 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     configs = [read_config(options, agent, default_timeout=options.timeout, env=env) for agent in agents]
     if options.journal is None and (options.journal_prompts or options.keep_days is not None):
         raise UsageError("--journal-prompts and --keep-days are for a journal; give --journal DIR, too")
-    backends = [CodexBackend(config, ask_release=options.journal is not None) for config in configs]
+    ask_release = options.journal is not None
+    backends = [AgentBackend(*pair, ask_release=ask_release) for pair in zip(agents, configs, strict=True)]
     gateway = Gateway()
     for backend in backends:
         gateway.register(backend)
@@ -105,7 +111,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 
 def _settings(
-    options: argparse.Namespace, config: RunConfig, backend: CodexBackend, journal: Journal | None
+    options: argparse.Namespace, config: RunConfig, backend: AgentBackend, journal: Journal | None
 ) -> Settings:
     return Settings(
         server=ServerInfo(name="codex-adapter", version=installed_version("codex-adapter")),
@@ -120,7 +126,7 @@ def _settings(
         journal=journal,
         drain_on_eof=options.on_eof == "drain",
         notify=ServiceManager(os.environ).notify,
-        services=turn_services(config),
+        services=turn_services(cast("CodexConfig", config)),
     )
 
 

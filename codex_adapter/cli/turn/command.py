@@ -7,7 +7,7 @@ import secrets
 import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import trio
 
@@ -24,6 +24,9 @@ from codex_adapter.cli.turn.options import TurnParser, backend_config, resuming_
 from codex_adapter.protocols.turns.messages import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
+if TYPE_CHECKING:
+    from codex_adapter import CodexConfig
+
 __all__ = ["COMMAND"]
 
 _FAILED: Final = 1
@@ -33,7 +36,7 @@ _TOOK_TOO_LONG: Final = 124
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     agent = turn_agent(options)
-    client = open_client(backend_config(options, agent))
+    client = open_client(cast("CodexConfig", backend_config(options, agent)))
     told: RunTurnResponse | None = None
     complaint: str | None = None
     for_a_program = is_for_a_program(options.format, output)

@@ -10,10 +10,10 @@ from typing import Final
 import trio
 
 from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.doctor import Installed, find_installed
 from codex_adapter.agents.codex.probes import PROBES, Evidence, judge, judge_all, perform
 from codex_adapter.findings import Finding, Verdict
-from codex_adapter.request import CodexConfig
 
 __all__ = ["probe"]
 
