@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 914b25a50554b2450a50971f74cdbf38987aa5664552cd83846cf55a8d2f9e01. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 4d491560eaf30597a1da6dec14951668b50adaa9a36989fb9cd242a9c66312cc. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
