@@ -35,10 +35,10 @@ _DESCRIPTION = """\
 Looks at a space, and writes nothing anywhere.
 
   check DIR      whether it is fine, with all that it depends on
-  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and asked
+  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and fields
 
 exit status: 0 when the space is fine; 1 when it is not; 2 for a wrong command line; 125 for any other failure; 128+n
-when we were asked to stop by SIGINT, SIGTERM or SIGHUP.
+when we were fields to stop by SIGINT, SIGTERM or SIGHUP.
 """
 _EXAMPLES = """\
   codex-adapter space check spaces/review
@@ -64,7 +64,7 @@ class _SpaceParser(Parser):
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     client = open_client(CodexConfig())
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "asp_home": asp_home(options),
         "spec": SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),)),
         "accept_changed_spaces": options.accept_changed_spaces,
@@ -72,9 +72,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     answer: ResolveResponse | DescribeResponse = ResolveResponse(ok=False)
     with stop.interrupting():
         if options.action == _CHECK:
-            answer = await client.resolve(ResolveRequest(**asked))
+            answer = await client.resolve(ResolveRequest(**fields))
         else:
-            answer = await _described(client, DescribeRequest(**asked))
+            answer = await _described(client, DescribeRequest(**fields))
     if stop.exit_status is not None:
         return stop.exit_status
     if is_for_a_program(options.format, output):

@@ -110,8 +110,8 @@ def _opened(
         except WorkspaceError as error:
             what = "--workspace" if options.action == "start" else "--mailbox: the workspace of its session"
             missing = "move it back" if what.startswith("--mailbox") else "make it first"
-            told = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
-            raise UsageError(f"{what}: {told}") from None
+            problem = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
+            raise UsageError(f"{what}: {problem}") from None
         yield session
 
 

@@ -137,8 +137,8 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
             raise UsageError(f"--policy: {error}") from None
         except WorkspaceError as error:
             missing = error.code == "not_found"
-            told = "there is no such directory; make it first" if missing else error.text
-            raise UsageError(f"--workspace: {told}") from None
+            problem = "there is no such directory; make it first" if missing else error.text
+            raise UsageError(f"--workspace: {problem}") from None
         seal_imports(options.workspace)
         yield runtime
 

@@ -92,8 +92,8 @@ def state_lines(places: Places, state: SessionState, waiting: Sequence[str]) -> 
     text = f"session {state.session_id}: {how}, outbox {state.sequence_number}, last changed {state.updated_at}"
     lines = [Line("ok" if state.is_complete else "started", one_line(text)), Line("plan", one_line(state.task))]
     if state.is_complete:
-        said = [result.output for result in state.last_results if result.success and result.command == Done.name]
-        return lines + [Line("answer", printable(text)) for text in said if text.strip()]
+        summaries = [result.output for result in state.last_results if result.success and result.command == Done.name]
+        return lines + [Line("answer", printable(text)) for text in summaries if text.strip()]
     for result in filter(_says_more, state.last_results):
         lines.append(Line("ok" if result.success else "failed", one_line(f"{result.command}: {result.summary}")))
     for name in waiting:

@@ -151,13 +151,13 @@ class RunNarrator:
 
 def call_label(call: ToolCall) -> str:
     """Return a tool call in one line of safe text: the command, the files, or the name of what was called."""
-    given, kind = call.input, call.tool.kind
-    if given is not None and given.command is not None:
-        return f"$ {first_line(bare_command(given.command.text))}"
-    if given is not None and given.changes is not None:
-        return f"files: {first_line(_changes(given.changes))}"
-    if given is not None and given.query is not None and given.query.text:
-        return f"search: {first_line(given.query.text)}"
+    passed, kind = call.input, call.tool.kind
+    if passed is not None and passed.command is not None:
+        return f"$ {first_line(bare_command(passed.command.text))}"
+    if passed is not None and passed.changes is not None:
+        return f"files: {first_line(_changes(passed.changes))}"
+    if passed is not None and passed.query is not None and passed.query.text:
+        return f"search: {first_line(passed.query.text)}"
     name = call.tool.tool_name
     return f"{kind}: {first_line(name)}" if name else kind
 
@@ -190,5 +190,5 @@ def _tail(call: ToolCall) -> list[Line]:
     output = call.output
     if output is None:
         return []
-    said = output.error or output.aggregated_output or output.result
-    return [] if said is None else last_lines(said.text)
+    shown = output.error or output.aggregated_output or output.result
+    return [] if shown is None else last_lines(shown.text)

@@ -43,8 +43,8 @@ class TurnNarrator:
             case MessageEvent(role="assistant", content=content):
                 self._growing = ""
                 yield from [Line("answer", printable(content))] if content else []
-            case ToolCallEvent(tool_use_id=id_, tool_name=name, input=given):
-                self._calls[id_] = label = _label(name, given)
+            case ToolCallEvent(tool_use_id=id_, tool_name=name, input=arguments):
+                self._calls[id_] = label = _label(name, arguments)
                 yield Line("started", label)
             case ToolResultEvent():
                 yield from self._result(event)
@@ -70,9 +70,9 @@ class TurnNarrator:
             yield from last_lines(shown) if isinstance(shown, str) else ()
 
 
-def _label(name: str, given: Any) -> str:
+def _label(name: str, arguments: Any) -> str:
     """A call in one line: the command, the files, or the name of what was called."""
-    match given:
+    match arguments:
         case {"command": str(command)}:
             return f"$ {first_line(bare_command(command))}"
         case {"changes": [*changes]}:
