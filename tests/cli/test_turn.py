@@ -33,6 +33,7 @@ from codex_adapter.testing.thread_lines import (
     turn_failed,
     turn_started,
 )
+from tests.widths import crossed
 
 from ..faults.waiting import until
 from ..protocols.turns.event_rules import check_events
@@ -233,8 +234,13 @@ def test_without_a_prompt_on_a_terminal_it_is_said_how_to_give_one(place: Place)
     assert "give it as an argument, or pipe it" in done.complaint
 
 
-@pytest.mark.parametrize("package", ["httpx2", "semantic_version", "tomli_w", "yaml"])
-@pytest.mark.parametrize("words", [["turn", "--space", "space:path:house", "Hi."], ["space", "check", "house"]])
+@pytest.mark.parametrize(
+    ("package", "words"),
+    crossed(
+        ["httpx2", "semantic_version", "tomli_w", "yaml"],
+        {"turn": ["turn", "--space", "space:path:house", "Hi."], "space": ["space", "check", "house"]},
+    ),
+)
 def test_without_the_packages_of_turns_it_says_what_to_install(place: Place, package: str, words: list[str]) -> None:
     place.agent(ReadPrompt())
     program = (sys.executable, "-c", WITHOUT.format(package=package))

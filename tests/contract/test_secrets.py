@@ -24,6 +24,7 @@ from codex_adapter.testing import (
     read_facts,
 )
 from codex_adapter.testing.thread_lines import agent_message, thread_started
+from tests.widths import crossed
 
 from ..cli.command import SOON, Cli
 from ..core.secret_forms import FORMS
@@ -105,8 +106,7 @@ ENDINGS: Final = {
 
 
 @pytest.mark.rule("X1", "X2", "X3", "M7", "T4", "S7", "Q3", "C7")
-@pytest.mark.parametrize("form", ["jsonl", "pretty"])
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(("name", "form"), crossed(list(ENDINGS), ["jsonl", "pretty"]))
 def test_what_must_not_be_shown_is_not_shown(scene: Scene, name: str, form: str) -> None:
     ending = ENDINGS[name]
     words = ("--format", form, *METADATA, *ending.words)
