@@ -128,8 +128,7 @@ def test_what_may_be_shown_is_shown(scene: Scene, words: tuple[str, ...]) -> Non
 
 
 @pytest.mark.rule("X5", "C6")
-@pytest.mark.parametrize("status", [0, 3])
-@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+@pytest.mark.parametrize(("form", "status"), crossed(["jsonl", "pretty"], [0, 3]))
 def test_secrets_of_the_environment_are_masked_wherever_they_stand(scene: Scene, form: str, status: int) -> None:
     inherited, given, named = (Canary(name) for name in ("inherited", "given", "named"))
     scene.cli.env["SOME_API_KEY"] = inherited.word
