@@ -16,7 +16,7 @@ from codex_adapter import CodexConfig, Completion, Event, ExitStatus, RunRequest
 from codex_adapter.events import TextPart
 
 AT_ONCE: Final = 200
-IN_A_ROW: Final = (100, pytest.param(300, marks=pytest.mark.nightly))
+IN_A_ROW: Final = (40, pytest.param(300, marks=pytest.mark.nightly))
 BROKEN_OFF: Final = (50, pytest.param(200, marks=pytest.mark.nightly))
 SECONDS: Final = 90
 THREAD: Final = "0199a213-81c0-7800-8aa1-{number:012d}"
