@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.testing import ModelServer, Shell, answer, script
-from tests.widths import crossed
+from tests.widths import crossed, thinned
 
 from .stage import Outcome, Stage
 
@@ -111,7 +111,7 @@ PLACES = [plain, below_a_repository, worktree, link, home]
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+@pytest.mark.parametrize("place", thinned(PLACES, 2), ids=lambda place: place.__name__)
 @pytest.mark.fault(
     "environment", "the project in the working directory is hostile", "its servers, hooks and settings are not used"
 )
