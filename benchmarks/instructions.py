@@ -35,7 +35,7 @@ from codex_adapter.records import encode_events
 _READ_SIZE: Final = 65_536
 _LIMIT: Final = 16 * 1024 * 1024
 _FLOOR: Final = "decode"
-_STREAMS: Final = ("realistic", "small", "legacy", "deltas", "malformed")
+_STREAMS: Final = ("realistic", "small", "malformed")
 # Valgrind writes down and forgets what it has counted whenever this function of the C library is entered. Nothing else
 # of Python calls it.
 _MARK: Final = "getppid"

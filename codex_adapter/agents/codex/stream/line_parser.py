@@ -33,48 +33,36 @@ class LineParser:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._read = _read_today
 
     def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
         """The thread event of each line, or what is wrong with it (L4); nothing for one of white space (L1)."""
-        read = self._read
         parsed: list[ThreadEvent | BadLine] = []
         for line in lines:
             try:
-                parsed.append(read(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
+                parsed.append(_read_today(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
             except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
                 if isinstance(line, OversizeLine):
                     reason = f"line longer than {self._limit} bytes"
                     parsed.append(BadLine(parse_error_text(reason, line.length)))
                 elif content := content_of(line):
-                    parsed.append(self._look_again(content))
-                    read = self._read
+                    parsed.append(_look_again(content))
         return parsed
 
-    def _look_again(self, line: bytes | bytearray) -> ThreadEvent | BadLine:
-        """A line that was not read at once. What reads it will be tried first on the next: streams keep to a shape."""
-        try:
-            event = _read_today(line)
-        except msgspec.ValidationError as error:
-            # The error itself would keep this frame alive, and the line with it.
-            wrong = str(error)
-        except Exception as error:  # noqa: BLE001 - as in `parse`
-            return _parse_error(line, error)
-        else:
-            self._read = _read_today
-            return event
-        from codex_adapter.agents.codex.stream.flat_shapes import read_flat_line  # noqa: PLC0415 - many structs, for older shapes only
 
-        try:
-            event = read_flat_line(line)
-        except Exception:  # noqa: BLE001 - whatever it is, `modernize` has the last word
-            return _general_look(line, wrong)
-        self._read = read_flat_line
-        return event
+def _look_again(line: bytes | bytearray) -> ThreadEvent | BadLine:
+    """Read a line that was not read as it arrived: its white space is gone now, and its shape may be an older one."""
+    try:
+        return _read_today(line)
+    except msgspec.ValidationError as error:
+        # The error itself would keep this frame alive, and the line with it.
+        wrong = str(error)
+    except Exception as error:  # noqa: BLE001 - as in `parse`
+        return _parse_error(line, error)
+    return _read_older(line, wrong)
 
 
-def _general_look(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
-    """A line that nothing takes as it stands; `wrong` is what the decoder says of it."""
+def _read_older(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
+    """Read a line of an older shape; `wrong` is what the decoder says of it as it stands (T2)."""
     try:
         modern = modernize(line)
     except msgspec.ValidationError:

@@ -163,6 +163,16 @@ def test_an_update_with_nothing_but_a_delta_is_a_fragment(fields: dict[str, Any]
     assert event.item == AgentMessage(id="a", text="frag", delta=True)
 
 
+@pytest.mark.rule("T1", "T2", "T5")
+def test_a_stream_may_go_back_and_forth_between_the_shapes() -> None:
+    older, today = (
+        json.dumps(line).encode() for line in (flat("item.completed", MESSAGE), item_line("item.completed", MESSAGE))
+    )
+    first, *others = LineParser(1000).parse([older, today, older, today, today, older, older])
+    assert not isinstance(first, BadLine)
+    assert others == [first] * 6
+
+
 @pytest.mark.rule("T2")
 def test_a_delta_of_a_tool_has_the_tools_fields() -> None:
     item = {"type": "command_execution", "id": "c", "delta": {"command": "ls", "stdout": "out", "exit_code": 3}}
