@@ -9,15 +9,14 @@ import pytest
 from codex_adapter import Completion, ExitStatus
 from codex_adapter.agents.codex.probes import PROBES, Evidence, Probe, judge, judge_all, perform
 from codex_adapter.agents.codex.probes.probe import Promise, Seen
-from codex_adapter.agents.codex.quirks import Fact
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Quirk, Version
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 
 pytestmark = pytest.mark.rule("C8")
 
 NAMED = {probe.name: probe for probe in PROBES}
-NOT_YET = Fact("not_yet", "it was not there yet", until=Version(0, 50, 0))
+NOT_YET = Quirk("not_yet", "it was not there yet", until=Version(0, 50, 0))
 ONE = Probe("one", NAMED["message"].scenario, (Promise("F2", "it goes well", lambda _: None, (NOT_YET,)),))
 SEEN = Seen((), Completion(ExitStatus(code=0)), (), 0, 0.1)
 

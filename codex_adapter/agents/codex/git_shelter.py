@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from codex_adapter.agents.codex.command import MACHINE_SETTINGS
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Version, quirk
 from codex_adapter.core.checks import toml_string
 
 __all__ = ["shelter_git"]
 
 _NAME: Final = "GIT_DIR"
 _NO_SNAPSHOT: Final = "features.shell_snapshot=false"
-_FIXED: Final = Version(0, 158, 0)
-"""Before it, the CLI's snapshot of a shell brings excluded variables back."""
+_RESTORES_EXCLUDED: Final = quirk("snapshot_restores_excluded")
 
 
 def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -> tuple[str, ...]:
@@ -33,7 +32,7 @@ def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -
         return (f"shell_environment_policy.set.{_NAME}={toml_string(own)}",)
     excluded = ",".join(map(toml_string, (*_excluded(codex_home), _NAME)))
     settings = (f"shell_environment_policy.exclude=[{excluded}]",)
-    return settings if release is not None and release[:3] >= _FIXED[:3] else (*settings, _NO_SNAPSHOT)
+    return (*settings, _NO_SNAPSHOT) if release is None or _RESTORES_EXCLUDED.holds(release) else settings
 
 
 def _excluded(codex_home: str) -> list[str]:

@@ -17,8 +17,7 @@ import msgspec
 
 from codex_adapter.agents.codex.command import home_of_cli
 from codex_adapter.agents.codex.launch import Launch
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import parse_version
+from codex_adapter.agents.codex.releases import parse_version, quirk
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 
@@ -30,6 +29,7 @@ _READS: Final = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 """So many bytes of the file's end are looked at, and more of them only where fewer hold no count."""
 _FIRST_LINE: Final = 1024 * 1024
 _MARK: Final = b'"token_count"'
+_USAGE_OF_THREAD: Final = quirk("usage_of_thread")
 
 Usage = Mapping[str, int]
 
@@ -120,7 +120,7 @@ def _counts_threads(first_line: bytes) -> bool:
     Asking the binary for its release would cost every resumed run a process more.
     """
     version = parse_version(f"codex {_writer(_line(first_line).payload).cli_version}")
-    return version is not None and "usage_of_thread" in facts_of(version)
+    return version is not None and _USAGE_OF_THREAD.holds(version)
 
 
 def _lines_with_mark(data: bytes, *, whole: bool) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from codex_adapter.agents.codex.harness.home import Home, is_session
 from codex_adapter.agents.codex.harness.installed import Installation, Installed
 from codex_adapter.agents.codex.harness.materials import foreign_skills, materials, told_digest
 from codex_adapter.agents.codex.harness.own_home import SETTINGS_OF_A_TURN, OwnHome, read_own_home
-from codex_adapter.agents.codex.harness.releases import REPLACES_INSTRUCTIONS, check_release, lacking
+from codex_adapter.agents.codex.harness.releases import check_release, missing
 from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.hints import ADVICE
@@ -163,8 +163,9 @@ def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
         return
     if not (is_session(turn.session) and home.has(turn.session)):
         raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
-    if not installed.since(REPLACES_INSTRUCTIONS) and home.began_with() != told_digest(turn.environment):
-        raise lacking(installed, "other instructions or skills within a conversation", REPLACES_INSTRUCTIONS)
+    error = missing(installed, "other_instructions")
+    if error is not None and home.began_with() != told_digest(turn.environment):
+        raise error
 
 
 def _extensions(turn: HarnessTurn, model: str | None, images: Sequence[str]) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.agents.codex.quirks import Fact
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Quirk, Version
 from codex_adapter.events import ErrorSource, Plan, SessionHandle, TextPart, TokenUsage, Tool, ToolCall, UnknownLine
 from codex_adapter.testing.scenario import Scenario
 
@@ -115,18 +114,18 @@ class Evidence(NamedTuple):
 class Promise(NamedTuple):
     """What the rule says that must be so; `check` gives None when it is, else what was there in its place.
 
-    What `check` gives holds nothing that the agent said, nor a path (X1). Releases of which one of the facts `unless`
-    holds are known not to keep the promise.
+    What `check` gives holds nothing that the agent said, nor a path (X1). Releases with one of the quirks
+    `unless` are known not to keep the promise.
     """
 
     rule: str
     text: str
     check: Callable[[Evidence], str | None]
-    unless: tuple[Fact, ...] = ()
+    unless: tuple[Quirk, ...] = ()
 
     def excuse(self, release: Version | None) -> str | None:
         """Why this release is known not to keep the promise; one that does not tell what it is has no excuse (S8)."""
-        return next((fact.about for fact in self.unless if release is not None and fact.holds(release)), None)
+        return next((one.about for one in self.unless if release is not None and one.holds(release)), None)
 
 
 class Probe(NamedTuple):

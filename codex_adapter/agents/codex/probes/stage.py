@@ -15,8 +15,7 @@ import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, open_run
 from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, VALUE, VARIABLE, Evidence, Probe, Seen, Start
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Version, quirks_of
 from codex_adapter.runtime.containment.marks import marked
 from codex_adapter.testing.model_server import ModelServer
 from codex_adapter.testing.scenario import Scenario
@@ -45,12 +44,12 @@ async def perform(
     for name, data in probe.files.items():
         (root / "workspace" / name).write_bytes(data)
     runs: list[Seen] = []
-    facts = {} if release is None else facts_of(release)
-    scenario = _paused(probe.scenario) if "command_completion_lost" in facts else probe.scenario
+    quirks = {} if release is None else quirks_of(release)
+    scenario = _paused(probe.scenario) if "command_completion_lost" in quirks else probe.scenario
     with ModelServer(scenario) as server:
         retries = {"request_max_retries": 0, "stream_max_retries": probe.retries}
         home = server.write_codex_home(root / "codex_home", config=probe.config, provider=retries)
-        if "asks_for_models" in facts:
+        if "asks_for_models" in quirks:
             _write_models_cache(Path(home), release)
         config = CodexConfig(binary=binary, codex_home=home, stop_timeout=STOP_SECONDS, exit_grace=EXIT_SECONDS)
         for start in probe.starts:

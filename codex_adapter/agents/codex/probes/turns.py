@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from codex_adapter import Completion
 from codex_adapter.agents.codex.probes.probe import VALUE, VARIABLE, Evidence, Probe, Promise, Start
-from codex_adapter.agents.codex.quirks import FACTS, Fact
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import quirk
 from codex_adapter.testing.mcp_config import mcp_config
 from codex_adapter.testing.scenario import (
     McpCall,
@@ -125,9 +124,9 @@ def _search(seen: Evidence) -> str | None:
     return None if len(seen.last.ended("web_search")) == 1 else seen.last.how()
 
 
-LOSES_OUTPUT = next(fact for fact in FACTS if fact.name == "command_output_lost")
-CUTS_OUTPUT = Fact("output_cut", "output over 40 kB is cut", Version(0, 98, 0), Version(0, 116, 0))
-NO_PLAN = Fact("plan_not_offered", "the configuration cannot turn plans on", until=Version(0, 50, 0))
+LOSES_OUTPUT = quirk("command_output_lost")
+CUTS_OUTPUT = quirk("output_cut")
+NO_PLAN = quirk("plan_not_offered")
 
 PROBES = (
     Probe(
