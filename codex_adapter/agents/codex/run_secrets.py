@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.launch import Launch
 from codex_adapter.agents.codex.login_secrets import login_secrets
-from codex_adapter.agents.codex.settings import SETTINGS_KEY, setting_texts
+from codex_adapter.agents.codex.settings import setting_texts
 from codex_adapter.core.checks import printable
 from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.request import CodexConfig, RunRequest
@@ -33,7 +34,7 @@ async def run_secrets(launch: Launch, request: RunRequest, config: CodexConfig, 
 
 
 def _of_settings(launch: Launch, request: RunRequest, config: CodexConfig) -> Iterator[str]:
-    for settings in (config.settings, request.extensions.get(SETTINGS_KEY, {})):
+    for settings in (config.settings, request.extensions.get(keys.SETTINGS, {})):
         for name, text in setting_texts(settings):
             # A header has the scheme in front of its token.
             for value in (text, text.rpartition(" ")[2]):

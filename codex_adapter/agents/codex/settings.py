@@ -11,13 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.core.checks import is_encodable, refuse, toml_string
 from codex_adapter.errors import InvalidRequestError
 
-__all__ = ["SETTINGS_KEY", "Scope", "check_settings", "setting_texts"]
-
-SETTINGS_KEY: Final = "backend.codex.settings"
-"""The extension key of a request's settings."""
+__all__ = ["Scope", "check_settings", "setting_texts"]
 
 Scope: TypeAlias = Literal["run", "no_tools", "turn"]
 """What the settings are for: any run, a run whose agent has no tools, or a turn."""
@@ -61,14 +59,14 @@ _ALLOWED: Final[Mapping[Scope, frozenset[tuple[str, ...]]]] = {
 """The settings that may be passed, and with each all that is below it."""
 
 _INSTEAD_OF: Final = {
-    "model": "use agent_api.config.model.v1",
-    "sandbox_mode": "use backend.codex.exec.sandbox_mode",
-    "sandbox_workspace_write": "use backend.codex.exec.sandbox_mode and agent_api.exec.add_dirs.v1",
-    "default_permissions": "use backend.codex.exec.sandbox_mode",
-    "permissions": "use backend.codex.exec.sandbox_mode",
-    "approval_policy": "use backend.codex.exec.approval_policy",
-    "approvals_reviewer": "use backend.codex.exec.approval_policy",
-    "projects": "use backend.codex.exec.trust_project",
+    "model": f"use {keys.MODEL}",
+    "sandbox_mode": f"use {keys.SANDBOX_MODE}",
+    "sandbox_workspace_write": f"use {keys.SANDBOX_MODE} and {keys.ADD_DIRS}",
+    "default_permissions": f"use {keys.SANDBOX_MODE}",
+    "permissions": f"use {keys.SANDBOX_MODE}",
+    "approval_policy": f"use {keys.APPROVAL_POLICY}",
+    "approvals_reviewer": f"use {keys.APPROVAL_POLICY}",
+    "projects": f"use {keys.TRUST_PROJECT}",
     "profile": "pass each setting of the profile by itself",
     "profiles": "pass each setting of the profile by itself",
 }

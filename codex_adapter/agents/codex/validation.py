@@ -13,15 +13,15 @@ from typing import Any, Final
 
 import msgspec
 
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.extensions import (
-    TOOL_PAYLOADS,
     ExecOptions,
     FileFacts,
     check_model,
     check_tool_payloads,
     read_extensions,
 )
-from codex_adapter.agents.codex.settings import SETTINGS_KEY, Scope, check_settings
+from codex_adapter.agents.codex.settings import Scope, check_settings
 from codex_adapter.core.checks import is_encodable, is_path, is_seconds, is_short_text, refuse
 from codex_adapter.request import CodexConfig, RunRequest
 
@@ -67,7 +67,7 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     _check_labels(request.labels)
     if options.model is None and config.model is not None:
         options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
-    if config.tool_payloads is not None and TOOL_PAYLOADS not in request.extensions:
+    if config.tool_payloads is not None and keys.TOOL_PAYLOADS not in request.extensions:
         payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
         options = msgspec.structs.replace(options, tool_payloads=payloads)
     return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
@@ -138,7 +138,7 @@ def effective_idle_timeout(config: CodexConfig, timeout: float | None) -> float 
 def _all_settings(request: RunRequest, config: CodexConfig, options: ExecOptions) -> tuple[str, ...]:
     """The settings of a run, the request's last; an agent without tools is given none that touch on tools (Q4, Q7)."""
     if options.tools == "none":
-        check_settings(SETTINGS_KEY, request.extensions.get(SETTINGS_KEY, {}), "no_tools")
+        check_settings(keys.SETTINGS, request.extensions.get(keys.SETTINGS, {}), "no_tools")
     scope: Scope = "no_tools" if options.tools == "none" else "run"
     return (*check_settings("config.settings", config.settings, scope), *options.settings)
 

@@ -11,6 +11,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
 from codex_adapter.agents.codex.harness.failures import failure
 from codex_adapter.agents.codex.harness.home import Home, is_session
@@ -170,13 +171,13 @@ def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
 
 def _extensions(turn: HarnessTurn, model: str | None, images: Sequence[str]) -> dict[str, Any]:
     extensions: dict[str, Any] = {
-        "backend.codex.exec.sandbox_mode": _SANDBOXES[turn.environment.permissions],
-        "backend.codex.tool_payloads": "full",
+        keys.SANDBOX_MODE: _SANDBOXES[turn.environment.permissions],
+        keys.TOOL_PAYLOADS: "full",
     }
     if model is not None:
-        extensions["agent_api.config.model.v1"] = model
+        extensions[keys.MODEL] = model
     if turn.session is not None:
-        extensions["agent_api.session.resume.v1"] = {"selector": "id", "id": turn.session}
+        extensions[keys.RESUME] = {"selector": "id", "id": turn.session}
     if images:
-        extensions["backend.codex.images"] = list(images)
+        extensions[keys.IMAGES] = list(images)
     return extensions

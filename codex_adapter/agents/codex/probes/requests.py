@@ -6,6 +6,7 @@ import base64
 import json
 
 from codex_adapter import Completion
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise, Start
 from codex_adapter.agents.codex.probes.turns import finished
 from codex_adapter.testing.mcp_server import PIXEL
@@ -81,33 +82,26 @@ PROBES = (
             Promise("S1", "the model asked for is the one asked", _model),
             Promise("S1", "an output schema arrives at the model", _schema),
         ),
-        (Start(wishes={"agent_api.config.model.v1": MODEL, "backend.codex.output_schema": SCHEMA}),),
+        (Start(wishes={keys.MODEL: MODEL, keys.OUTPUT_SCHEMA: SCHEMA}),),
     ),
     Probe(
         "image",
         DONE,
         (Promise("S1", "an image arrives at the model", _image),),
-        (Start(wishes={"backend.codex.images": [IMAGE]}),),
+        (Start(wishes={keys.IMAGES: [IMAGE]}),),
         files={IMAGE: base64.b64decode(PIXEL)},
     ),
     Probe(
         "directories",
         DONE,
         (Promise("S1", "an additional directory is taken", finished),),
-        (Start(wishes={"agent_api.exec.add_dirs.v1": {"dirs": ["../extra"]}}),),
+        (Start(wishes={keys.ADD_DIRS: {"dirs": ["../extra"]}}),),
     ),
     Probe(
         "approval",
         DONE,
         (Promise("S1", "an approval policy is taken", finished),),
-        (
-            Start(
-                wishes={
-                    "agent_api.exec.non_interactive": False,
-                    "backend.codex.exec.approval_policy": "on-request",
-                }
-            ),
-        ),
+        (Start(wishes={keys.NON_INTERACTIVE: False, keys.APPROVAL_POLICY: "on-request"}),),
     ),
     Probe(
         "configuration",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from codex_adapter.agents.codex.extension_keys import FORK, RESUME
 from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, Evidence, Probe, Promise, Start
 from codex_adapter.agents.codex.probes.turns import finished
 from codex_adapter.testing.scenario import answer, script
 
 __all__ = ["PROBES"]
 
-RESUME, FORK = "agent_api.session.resume.v1", "agent_api.session.fork.v1"
 NOBODYS = "01234567-89ab-7def-8123-456789abcdef"
 FIRST_PROMPT = "Remember the word marzipan."
 MODEL = script(fallback=answer("Done."))

@@ -14,6 +14,7 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, open_run
+from codex_adapter.agents.codex.extension_keys import SANDBOX_MODE, TOOL_PAYLOADS
 from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, VALUE, VARIABLE, Evidence, Probe, Seen, Start
 from codex_adapter.agents.codex.releases import Version, quirks_of
 from codex_adapter.runtime.containment.marks import marked
@@ -23,7 +24,7 @@ from codex_adapter.testing.scenario import Scenario
 __all__ = ["perform"]
 
 NOWHERE = "http://127.0.0.1:1"
-WISHES = {"backend.codex.exec.sandbox_mode": "danger-full-access", "backend.codex.tool_payloads": "full"}
+WISHES = {SANDBOX_MODE: "danger-full-access", TOOL_PAYLOADS: "full"}
 STOP_SECONDS = 3.0
 EXIT_SECONDS = 2.0
 LARGEST_FILE = 4096

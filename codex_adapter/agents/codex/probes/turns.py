@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codex_adapter import Completion
+from codex_adapter.agents.codex.extension_keys import SANDBOX_MODE
 from codex_adapter.agents.codex.probes.probe import VALUE, VARIABLE, Evidence, Probe, Promise, Start
 from codex_adapter.agents.codex.releases import quirk
 from codex_adapter.testing.mcp_config import mcp_config
@@ -189,6 +190,6 @@ PROBES = (
                 lambda seen: finished(seen) if "forbidden" not in seen.files else "it has written",
             ),
         ),
-        (Start(wishes={"backend.codex.exec.sandbox_mode": "read-only"}),),
+        (Start(wishes={SANDBOX_MODE: "read-only"}),),
     ),
 )
