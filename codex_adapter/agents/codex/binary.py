@@ -1,16 +1,17 @@
-"""The Codex CLI that a run executes: where it is, and which release it is."""
+"""Find the Codex CLI that a run executes, and its release (S6, S8)."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -21,7 +22,7 @@ from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
 from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.descriptors import give_back_limit
 
-__all__ = ["Binary", "Versions", "ask_version", "find_binary"]
+__all__ = ["Binary", "Versions", "ask_version", "find_binary", "packaged_release"]
 
 _BINARY_VARIABLE = "CODEX_BINARY"
 _ROLE = "codex binary"
@@ -29,6 +30,10 @@ _ROLE = "codex binary"
 _WHEEL_MODULE = "codex_cli_bin"
 _INSTALL = "install one with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
 _VERSION_BYTES = 4096
+_DEEPEST = 8
+"""Directories above a binary that may be those of its package."""
+_LARGEST_MANIFEST = 65_536
+_WHEEL_METADATA = re.compile(r"openai_codex_cli_bin-(.+)\.dist-info")
 
 _LINUX_BUILDS = {
     "x86_64": ("codex-linux-x64", "x86_64-unknown-linux-musl"),
@@ -129,6 +134,23 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
     return parse_version(output.decode(errors="replace"))
 
 
+def packaged_release(binary: str, at: At) -> Version | None:
+    """Return the release of the npm package or the wheel that a binary is in, None outside of these. Blocks on files.
+
+    `at` gets the role and the path of each file before it is looked at.
+    """
+    for directory in Path(os.path.realpath(binary)).parents[:_DEEPEST]:
+        at(_ROLE, str(directory))
+        with suppress(OSError):
+            if directory.name == _WHEEL_MODULE:
+                names = os.listdir(directory.parent)  # noqa: PTH208 - names are all that is needed
+                found = next(filter(None, map(_WHEEL_METADATA.fullmatch, names)), None)
+                return None if found is None else parse_version(f"codex-cli {found[1]}")
+            with (directory / "package.json").open("rb") as file:
+                return _of_npm(file.read(_LARGEST_MANIFEST))
+    return None
+
+
 def _key(inquiry: Inquiry, path: str) -> _Key:
     inquiry.at(_ROLE, path)
     facts = Path(path).stat()
@@ -216,4 +238,12 @@ def _native_binary(launcher: Path) -> Path | None:
             native = vendor / target / folder / "codex"
             if native.is_file():
                 return native
+    return None
+
+
+def _of_npm(content: bytes) -> Version | None:
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        manifest: Any = msgspec.json.decode(content)
+        if isinstance(manifest, dict) and str(manifest.get("name")).startswith("@openai/codex"):
+            return parse_version(f"codex-cli {manifest.get('version')}")
     return None
