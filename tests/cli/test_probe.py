@@ -23,10 +23,10 @@ pytestmark = pytest.mark.rule("C8")
 PROGRAM = Path(__file__).with_name("small_cli.py")
 SPECS = Path(__file__).parents[2] / "specs"
 SECRET = "a secret"
-SESSION = "a run tells the id of its session"
+SESSION = "a run reports the id of its session"
 FORKED = "a session is forked, and the fork has an id of its own"
 COMPLETED = "a completed turn ends with status 0 and a final text"
-KNOWN = "no line is of a kind that nobody knows"
+KNOWN = "every line is of a known kind"
 READ = "every line can be read"
 NORMAL: tuple[Step, ...] = (
     ReadPrompt(),
@@ -115,9 +115,9 @@ def test_unknown_kinds_are_named(cli: Cli, empty: Path) -> None:
 @pytest.mark.parametrize(
     ("steps", "promise", "detail"),
     [
-        ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; told: agent_message, usage"),
-        ((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; told: session, agent_message, usage"),
-        ((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; told: nothing"),
+        ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; reported: agent_message, usage"),
+        ((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; reported: session, agent_message, usage"),
+        ((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; reported: nothing"),
     ],
     ids=["no session", "another status", "a crash"],
 )
@@ -133,7 +133,7 @@ def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) 
     found = probed(cli, cli.agent(*NORMAL, version="0.47.0"), status=1)
     reasons = {promise: record["detail"] for promise, record in found.items() if record["state"] == "not_probed"}
     assert reasons.keys() == {
-        "a plan is told, and told again when it changes",
+        "a plan is reported, and again when it changes",
         "an image arrives at the model",
         "an additional directory is taken",
         "the last session is resumed",

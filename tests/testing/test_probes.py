@@ -30,15 +30,15 @@ async def test_a_run_that_hangs_breaks_the_promises_of_its_probe(tmp_path: Path)
     agent = write_agent(tmp_path / "bin", [Hang()])
     evidence = await perform(NAMED["message"], tmp_path / "probe", binary=agent, release=None, seconds=0.2)
     timeout = "codex backend error: timeout (details redacted when unsafe)"
-    assert states(NAMED["message"], evidence) == {("broken", f"did not end in time; {timeout}; told: nothing")}
+    assert states(NAMED["message"], evidence) == {("broken", f"did not end in time; {timeout}; reported: nothing")}
 
 
 async def test_a_session_that_was_never_told_cannot_be_gone_on_with(tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "bin", [ReadPrompt(), PrintJson(turn_started()), PrintJson(turn_completed())])
     evidence = await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=20)
     assert len(evidence.runs) == 1
-    told = "exit status: 0, turn completed; told: usage"
-    assert states(NAMED["resume"], evidence) == {("broken", f"there was no session to go on with; {told}")}
+    told = "exit status: 0, turn completed; reported: usage"
+    assert states(NAMED["resume"], evidence) == {("broken", f"there was no session to continue; {told}")}
 
 
 @pytest.mark.rule("S5", "S9")

@@ -57,21 +57,21 @@ class FileFacts(Protocol):
 
 
 class SessionSelector(msgspec.Struct, frozen=True):
-    """Which session to continue: the one with `id`, or the last one when `id` is None."""
+    """The session to continue: the one with `id`, or the last one if `id` is None."""
 
     id: str | None = None
 
     @property
     def last(self) -> bool:
-        """Whether the last session is meant."""
+        """Return whether the last session is selected."""
         return self.id is None
 
 
 class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the extension keys of a request come to; all of it is safe to stand in an argv.
+    """The checked extensions of a request; all of it is safe in an argv.
 
-    `approval_policy` None means that the CLI's own default holds. `add_dirs` and `images` are absolute paths.
-    `settings` are those of the configuration, then the request's, then ours, each `KEY=TOML`: later ones win.
+    `approval_policy` None leaves the CLI's own default. `add_dirs` and `images` are absolute paths. `settings` are
+    those of the configuration, then the request's, then ours, each `KEY=TOML`: later ones win.
     """
 
     approval_policy: str | None = "never"
@@ -188,7 +188,7 @@ def _session(key: str, value: Any, _facts: FileFacts) -> SessionSelector:
 
 
 def _canonical(session: str) -> str:
-    """A UUID in the form in which the CLI prints it; the CLI takes other spellings, and answers with this one."""
+    """Return a UUID as the CLI prints it; the CLI accepts other spellings, and prints this one."""
     found = _UUID.fullmatch(session)
     return session if found is None else "-".join(found.groups()).lower()
 
@@ -207,7 +207,7 @@ def _images(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
 
 def _image(field: str, value: Any, facts: FileFacts) -> str:
     path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
-    # the CLI splits the value of --image at commas and has no way to quote one
+    # The CLI splits the value of --image at commas, which cannot be quoted.
     if "," in path or not facts.is_file(path):
         refuse(field, "an existing file whose absolute path has no comma and no control character")
     return path

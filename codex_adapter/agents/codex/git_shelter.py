@@ -23,8 +23,8 @@ _RESTORES_EXCLUDED: Final = quirk("snapshot_restores_excluded")
 def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -> tuple[str, ...]:
     """Have git find no repository in `env`, and return the settings that keep this from commands in the sandbox.
 
-    A `GIT_DIR` of the run reaches commands as it is. Without one they get none, and none of the variables that the user
-    excludes: one list replaces the other. `release` is the CLI's, where it is known. Blocks on files.
+    Commands get the run's own `GIT_DIR`. Without one they get none, and none of the variables that the user excludes,
+    since this list replaces the user's. `release` is the CLI's, None if unknown. Blocks on files.
     """
     own = env.get(_NAME)
     env[_NAME] = os.devnull
@@ -36,7 +36,7 @@ def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -
 
 
 def _excluded(codex_home: str) -> list[str]:
-    """List what the user's settings keep from commands; where they cannot be read, the CLI does not start."""
+    """List the variables that the user's settings keep from commands; with unreadable ones the CLI does not start."""
     excluded: list[str] = []
     for directory in (MACHINE_SETTINGS, codex_home):
         policy = _read(Path(directory, "config.toml")).get("shell_environment_policy")

@@ -1,6 +1,6 @@
-"""Read the secrets with which the CLI logs in, from its home, so that they are masked (X5).
+"""Read the secrets with which the CLI logs in from its home, so that they are masked (X5).
 
-The agent can read these files, and would show them.
+The agent can read these files and print them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from codex_adapter.core.masking.credentials import secret_values
 __all__ = ["login_secrets"]
 
 _SECONDS: Final = 2.0
-"""For a file system that does not answer, a run does not wait longer."""
+"""How long a run waits for a file system that does not answer."""
 _LARGEST: Final = 1024 * 1024
 _DEEPEST: Final = 16
 _NOT_SECRET: Final = frozenset({"auth_mode", "last_refresh"})
@@ -50,7 +50,7 @@ def _secrets(home: Path, launch: Launch) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> bytes:
-    """Return a file of a sensible size; nothing of anything else, which is not waited for."""
+    """Return the content of a regular file of a sensible size, empty for anything else; do not wait for it."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a device is not even opened
             return b""

@@ -1,4 +1,4 @@
-"""A recorded stream as typed thread events with their line numbers, without an event loop (P4)."""
+"""Read a recorded stream as typed thread events with their line numbers, without an event loop (P4)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 
 
 class NumberedLine(msgspec.Struct, frozen=True):
-    """One line of a recording: its number, counted from 1 over the lines that are not blank, and what it holds."""
+    """One line of a recording: its number, counted from 1 over the lines that are not blank, and its event."""
 
     number: int
     event: ThreadEvent | BadLine
 
 
 def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
-    """The thread events of a file of `codex exec --json` output, one at a time (T1 to T5).
+    """Yield the thread events of a file of `codex exec --json` output, one at a time (T1 to T5).
 
-    A line that is no thread event is given as a `BadLine`. Raises OSError when the file cannot be read.
+    A line that is not a thread event is a `BadLine`. Raise OSError if the file cannot be read.
     """
     framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES), Context()
 
