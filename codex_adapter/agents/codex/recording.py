@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
 from codex_adapter.core.framing import Line, LineFramer
 
@@ -33,7 +33,7 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
 
     A line that is not a thread event is a `BadLine`. Raise OSError if the file cannot be read.
     """
-    framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES), Context()
+    framer, context = LineFramer(_MAX_LINE_BYTES), Context()
 
     def reads() -> Iterator[list[Line]]:
         with Path(path).open("rb") as file:
@@ -41,7 +41,7 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
                 yield framer.receive_data(data)
         yield framer.receive_eof()
 
-    events = chain.from_iterable(map(parser.parse, reads()))
+    events = chain.from_iterable(map(parse_lines, reads()))
     for number, event in enumerate(events, 1):
         if not isinstance(event, BadLine):
             context.place(event)

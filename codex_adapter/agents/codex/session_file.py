@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.codex.command import home_of_cli
-from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.agents.codex.releases import parse_version, quirk
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
@@ -61,7 +61,7 @@ _kind = msgspec.json.Decoder(_Kind).decode
 _token_count = msgspec.json.Decoder(_TokenCount).decode
 
 
-async def usage_before(launch: Launch) -> Usage | None:
+async def usage_before(launch: CodexLaunch) -> Usage | None:
     """Return the tokens that a resumed or forked session had used before, by the names of its usage (F10).
 
     None if unknown, and for a new session, whose usage is the run's.
@@ -78,7 +78,7 @@ async def usage_before(launch: Launch) -> Usage | None:
         return None
 
 
-def _sessions(launch: Launch) -> Path | None:
+def _sessions(launch: CodexLaunch) -> Path | None:
     home = home_of_cli(launch.env)
     return None if home is None else Path(launch.cwd, home, "sessions")
 

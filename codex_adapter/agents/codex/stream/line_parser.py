@@ -8,6 +8,7 @@ from typing import final
 
 import msgspec
 
+from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.stream import lines as thread_events
 from codex_adapter.agents.codex.stream.legacy import modernize
 from codex_adapter.agents.codex.stream.lines import DecodedEvent, ThreadEvent, Unknown
@@ -15,7 +16,7 @@ from codex_adapter.core.error_texts import normalize_error_text, parse_error_tex
 from codex_adapter.core.framing import Line, OversizeLine, content_of
 from codex_adapter.events import PlanItem
 
-__all__ = ["BadLine", "LineParser"]
+__all__ = ["BadLine", "parse_lines"]
 
 
 @final
@@ -28,25 +29,22 @@ class BadLine(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
-class LineParser:
-    """Decodes lines, each for itself: what a line leaves out, the context fills in (T3). `limit` is that of L2."""
+def parse_lines(lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
+    """Return the thread event of each line, or what is wrong with it (L4); nothing for a line of white space (L1).
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-
-    def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
-        """The thread event of each line, or what is wrong with it (L4); nothing for one of white space (L1)."""
-        parsed: list[ThreadEvent | BadLine] = []
-        for line in lines:
-            try:
-                parsed.append(_read_today(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
-            except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
-                if isinstance(line, OversizeLine):
-                    reason = f"line longer than {self._limit} bytes"
-                    parsed.append(BadLine(parse_error_text(reason, line.length)))
-                elif content := content_of(line):
-                    parsed.append(_look_again(content))
-        return parsed
+    Each line is parsed by itself: what it leaves out, `Context` fills in (T3).
+    """
+    parsed: list[ThreadEvent | BadLine] = []
+    for line in lines:
+        try:
+            parsed.append(_read_today(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
+        except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+            if isinstance(line, OversizeLine):
+                reason = f"line longer than {line.limit} bytes"
+                parsed.append(BadLine(parse_error_text(KIND, reason, line.length)))
+            elif content := content_of(line):
+                parsed.append(_look_again(content))
+    return parsed
 
 
 def _look_again(line: bytes | bytearray) -> ThreadEvent | BadLine:
@@ -56,7 +54,7 @@ def _look_again(line: bytes | bytearray) -> ThreadEvent | BadLine:
     except msgspec.ValidationError as error:
         # The error itself would keep this frame alive, and the line with it.
         wrong = str(error)
-    except Exception as error:  # noqa: BLE001 - as in `parse`
+    except Exception as error:  # noqa: BLE001 - as in `parse_lines`
         return _parse_error(line, error)
     return _read_older(line, wrong)
 
@@ -66,11 +64,11 @@ def _read_older(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
     try:
         modern = modernize(line)
     except msgspec.ValidationError:
-        return BadLine(parse_error_text("not an object", len(line)))
-    except Exception as plain_error:  # noqa: BLE001 - as in `parse`
+        return BadLine(parse_error_text(KIND, "not an object", len(line)))
+    except Exception as plain_error:  # noqa: BLE001 - as in `parse_lines`
         return _parse_error(line, plain_error)
     if modern is None:
-        return BadLine(normalize_error_text(_field_reason(wrong), len(line)))
+        return BadLine(normalize_error_text(KIND, _field_reason(wrong), len(line)))
     if isinstance(modern, Unknown):
         return modern
     try:
@@ -78,8 +76,8 @@ def _read_older(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
     except msgspec.ValidationError as shape_error:
         if _OUT_OF_RANGE.match(str(shape_error)):
             return _parse_error(line, shape_error)
-        return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
-    except Exception as modern_error:  # noqa: BLE001 - as in `parse`
+        return BadLine(normalize_error_text(KIND, _field_reason(str(shape_error)), len(line)))
+    except Exception as modern_error:  # noqa: BLE001 - as in `parse_lines`
         return _parse_error(line, modern_error)
 
 
@@ -96,7 +94,7 @@ def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:
     else:
         found = _BYTE.search(str(error))
         reason = f"malformed JSON at byte {found[1] if found else len(line)}"
-    return BadLine(parse_error_text(reason, len(line)))
+    return BadLine(parse_error_text(KIND, reason, len(line)))
 
 
 _BYTE = re.compile(r"\(byte ([0-9]{1,20})\)\Z")
