@@ -18,7 +18,6 @@ from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail
 from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.payloads import with_payloads
 from codex_adapter.agents.codex.stream.tools import TOOLS, ToolItem
-from codex_adapter.agents.codex.stream.unknown_lines import failure, unknown_line
 from codex_adapter.agents.codex.stream.usage import RunShare, counts
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
 from codex_adapter.core.decoder import Decoded, Decoder
@@ -246,7 +245,7 @@ class CodexDecoder(Decoder):
         return self._error(line.message, _FROM_LINE)
 
     def _unknown(self, line: te.Unknown) -> Event:
-        return Event(0, KIND, "unknown", None, None, None, unknown_line(line, self._mask))
+        return Event(0, KIND, "unknown", None, None, None, line.names(self._mask))
 
     def _item_line(self, line: te.ItemStarted | te.ItemUpdated | te.ItemCompleted) -> Event:
         return _ITEMS[type(line.item)](self, line.item, _PHASES[type(line)])
@@ -256,7 +255,7 @@ class CodexDecoder(Decoder):
         if isinstance(line.item, ToolItem):
             line.item.status = "failed"
             return self._tool(line.item, "fail")
-        return self._error(failure(line), _FROM_ITEM)
+        return self._error(line.message(), _FROM_ITEM)
 
     def _text(self, item: te.AgentMessage | te.Reasoning, phase: ToolPhase) -> Event:
         text, item_id = item.text, item.id

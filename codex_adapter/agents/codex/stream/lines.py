@@ -7,13 +7,16 @@ may have new ones. Values that are only passed on or counted stay undecoded (`ms
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from codex_adapter.events import PlanItem
+from codex_adapter.events import PlanItem, UnknownLine
 
 __all__ = [
+    "PLAIN_NAME",
     "AgentMessage",
     "CollabToolCall",
     "CommandExecution",
@@ -37,6 +40,9 @@ __all__ = [
     "Unknown",
     "WebSearch",
 ]
+
+PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""The form of the CLI's own names."""
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -201,6 +207,13 @@ class ItemFailed(_Line, tag="item.failed", kw_only=True):
     item: Item
     error: Any = None
 
+    def message(self) -> str:
+        """Return the error of the line, or one that names the item (M0)."""
+        message = self.error.get("message") if isinstance(self.error, dict) else self.error
+        if isinstance(message, str):
+            return message
+        return self.item.message if isinstance(self.item, ErrorItem) else f"{self.item.__struct_config__.tag} failed"
+
 
 class ErrorLine(_Line, tag="error", kw_only=True):
     """A notice of the CLI, mostly of a reconnect; not terminal by itself."""
@@ -216,6 +229,15 @@ class Unknown(msgspec.Struct, kw_only=True, gc=False):
     thread_id: str | None = None
     turn_id: str | None = None
     conversation_id: str | None = None
+
+    def names(self, mask: Callable[[str], str]) -> UnknownLine:
+        """Return the names of the line, each masked first and then cut to its plain beginning (M0, T4)."""
+
+        def plain(name: str | None) -> str | None:
+            found = None if name is None else PLAIN_NAME.match(mask(name))
+            return None if found is None else found[0]
+
+        return UnknownLine(plain(self.type), plain(self.item_type))
 
 
 DecodedEvent: TypeAlias = (
