@@ -95,7 +95,7 @@ def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Pa
     [
         ("unknown line", {KNOWN}),
         ("no line", {READ}),
-        ("no sandbox", {"a command in the sandbox read-only cannot write"}),
+        ("no sandbox", {"a command in the read-only sandbox cannot write"}),
         ("forgets", {"a session is resumed by its id, and keeps it", "the last session is resumed"}),
     ],
 )
@@ -135,7 +135,7 @@ def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) 
     assert reasons.keys() == {
         "a plan is reported, and again when it changes",
         "an image arrives at the model",
-        "an additional directory is taken",
+        "an additional directory is accepted",
         "the last session is resumed",
         FORKED,
     }
