@@ -144,7 +144,7 @@ def test_imports_of_ours_go_down_the_layers(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, source in package.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if name.split(".")[0] == PACKAGE and not _may_import(module, name)
     ]
     assert not wrong, _listed(wrong)
@@ -155,7 +155,7 @@ def test_no_protocol_knows_another(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, source in package.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if _layer(module) == "protocols" == _layer(name) and module.split(".")[2:3] != name.split(".")[2:3]
     ]
     assert not wrong, _listed(wrong)
@@ -166,7 +166,7 @@ def test_imports_of_others_belong_to_the_layer(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, source in package.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if (top := name.split(".")[0]) != PACKAGE
         and top not in sys.stdlib_module_names | LAYERS.get(_layer(module), NOTHING).others
     ]
@@ -180,7 +180,7 @@ def test_the_core_does_no_io(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}: not in PURE_MODULES"
         for module, source in core.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if (top := name.split(".")[0]) in sys.stdlib_module_names and top not in PURE_MODULES and name not in PURE_NAMES
     ]
     wrong += [
@@ -199,7 +199,7 @@ def test_only_the_command_line_and_programs_touch_the_terminal(package: dict[str
         f"{module}:{line} uses {name}"
         for module, source in package.items()
         if _layer(module) != "cli" and module not in PROGRAMS
-        for line, name in [*_uses(source), *_imports(module, source)]
+        for line, name in [*_uses(source), *imports(module, source)]
         if name in TERMINAL and (module, name) != ("codex_adapter.sync", "trio.run")
     ]
     assert not wrong, _listed(wrong)
@@ -243,7 +243,7 @@ def _may_import(module: str, name: str) -> bool:
     return layer in allowed
 
 
-def _imports(module: str, source: str) -> Iterator[Import]:
+def imports(module: str, source: str) -> Iterator[Import]:
     """Everything imported, anywhere in a module; relative names are made absolute."""
     parents = module.split(".")[:-1]
     for node in ast.walk(ast.parse(source)):
