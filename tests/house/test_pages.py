@@ -49,6 +49,17 @@ def test_files_and_folders_that_are_named_exist(root: Path, pages: list[Path]) -
     assert not gone, "\n".join(gone)
 
 
+def test_modules_that_docstrings_name_exist(package: dict[str, str]) -> None:
+    names = {f"{module.rpartition('.')[2]}.py" for module in package}
+    gone = [
+        f"{module}: {path}"
+        for module, source in package.items()
+        for path in QUOTED.findall(source)
+        if path.endswith(".py") and path.rpartition("/")[2] not in names
+    ]
+    assert not gone, "\n".join(gone)
+
+
 def test_modules_that_are_run_exist(root: Path, pages: list[Path]) -> None:
     texts = {path: path.read_text() for path in [*pages, root / "tox.ini"]}
     gone = [
