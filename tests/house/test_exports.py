@@ -32,7 +32,7 @@ NAMES, FACES = re.findall(
     r"^\| -?.*?\n\n", RULES[RULES.index("### P1 ") : RULES.index("### P2 ")], re.DOTALL | re.MULTILINE
 )
 """The tables of the rule: the public names of the package, and its faces."""
-MISSING = {"codex_adapter.agent", "codex_adapter.daemon", "codex_adapter.protocols.mailbox"}
+MISSING = {"codex_adapter.daemon", "codex_adapter.protocols.mailbox"}
 
 
 def faces() -> list[str]:
