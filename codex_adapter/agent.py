@@ -82,7 +82,7 @@ class Agent(ABC):
     kind: ClassVar[str]
     """By which requests, events and the command line name it: `[a-z][a-z0-9_]*` (G1)."""
     name: ClassVar[str]
-    """What a person calls it, with its article: "the Codex CLI"."""
+    """What a person calls it, with its article."""
     capabilities: ClassVar[frozenset[str]]
     """The capability ids that it has, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig
