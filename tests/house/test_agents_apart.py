@@ -12,13 +12,12 @@ import pytest
 
 from .test_layers import imports
 
-pytestmark = pytest.mark.rule("P11")
-
 AGENTLESS: Final = ("core", "runtime", "daemon", "workspace", "spaces", "protocols", "agent.py")
 NAME: Final = re.compile(r"codex|claude|openai", re.IGNORECASE)
 OWN_NAME: Final = re.compile(r"codex[_-]adapter", re.IGNORECASE)
 
 
+@pytest.mark.rule("AG1")
 @pytest.mark.xfail(strict=True, reason="17 files still name an agent")
 def test_no_agent_is_named_where_all_are_meant(root: Path) -> None:
     named = [
@@ -32,6 +31,7 @@ def test_no_agent_is_named_where_all_are_meant(root: Path) -> None:
     assert not named, "\n".join([f"{len(files)} files name an agent:", *named])
 
 
+@pytest.mark.rule("AG5")
 @pytest.mark.xfail(strict=True, reason="18 modules outside agents/ still import from an agent")
 def test_an_agent_is_reached_by_the_registry_alone(root: Path, package: dict[str, str]) -> None:
     kinds = [path.parent.name for path in (root / "codex_adapter" / "agents").glob("*/__init__.py")]

@@ -35,6 +35,12 @@ NAMES, FACES = re.findall(
 MISSING = {"codex_adapter.daemon", "codex_adapter.protocols.mailbox"}
 
 
+def public_names() -> set[str]:
+    """Each face, and each name of one with its face's."""
+    names = {f"{face}.{name}" for face in faces() if face not in MISSING for name in import_module(face).__all__}
+    return names | {*faces()}
+
+
 def faces() -> list[str]:
     return re.findall(r"`([\w.]+)`", FACES)
 
@@ -61,14 +67,25 @@ def test_a_face_lists_its_names_and_has_them(face: str) -> None:
 
 @pytest.mark.rule("P1")
 def test_documentation_and_examples_name_public_things_alone(root: Path) -> None:
-    public = {f"{face}.{name}" for face in faces() if face not in MISSING for name in import_module(face).__all__}
-    public.update(faces())
+    public = public_names()
     paths = [*root.glob("*.md"), *(root / "docs").glob("*.md")]
     paths += [path for place in ("examples", "contrib", "clients") for path in (root / place).rglob("*.md")]
     wrong = [
         f"{path.relative_to(root)}: {name}" for path in paths for name in _named(path.read_text()) if name not in public
     ]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.rule("P1", "AG5")
+def test_an_agent_of_another_distribution_imports_from_faces_alone(root: Path) -> None:
+    imported = [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse((root / "tests" / "toy" / "toy_agent.py").read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "codex_adapter"
+        for alias in node.names
+    ]
+    assert imported
+    assert set(imported) <= public_names()
 
 
 @pytest.mark.rule("P1")
