@@ -23,12 +23,14 @@ from codex_adapter import (
     RunTimedOut,
     UnknownBackendError,
     UnsupportedCapabilityError,
+    codex_pipeline,
     collect,
     open_replay,
     open_run,
 )
 from codex_adapter.agents import agent_of, kinds
 from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.events import TOOL_KINDS, ToolCall
 
 from ..faults.waiting import until
 
@@ -69,6 +71,19 @@ async def test_a_run_of_it_is_a_run_like_any_other() -> None:
     assert texts(events) == ["You said: hello"]
     assert (completion.ok, completion.final_text, completion.session_id) == (True, "You said: hello", "toy-1")
     assert completion.run_usage == {"tokens": 7}
+
+
+@pytest.mark.rule("AG6")
+def test_the_kinds_of_tools_are_one_closed_list() -> None:
+    index = Path(__file__).parents[2] / "fixtures" / "codex"
+    seen = {
+        event.data.tool.kind
+        for recording in index.rglob("*.jsonl")
+        if recording.suffixes == [".jsonl"] and recording.name != "index.jsonl"
+        for event in codex_pipeline().receive_data(recording.read_bytes())
+        if isinstance(event.data, ToolCall)
+    }
+    assert {"command_execution", "file_change", "mcp_tool_call"} <= seen <= set(TOOL_KINDS)
 
 
 @pytest.mark.rule("AG3")
@@ -160,7 +175,7 @@ async def test_what_it_does_not_know_is_refused_in_its_name() -> None:
     assert str(missing.value) == "toy backend error: spawn (details redacted when unsafe)"
 
 
-@pytest.mark.rule("AG2", "Q")
+@pytest.mark.rule("AG2", "Q5")
 async def test_a_configuration_of_another_agent_is_refused() -> None:
     with pytest.raises(Exception, match="config must be a CodexConfig"):
         await collect(RunRequest(prompt="x"), agent="codex", config=RunConfig())
