@@ -28,7 +28,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
-@pytest.mark.rule("AG5", "P11")
+@pytest.mark.rule("AG5", "P12")
 async def test_the_agent_of_the_page_runs() -> None:
     request = RunRequest(prompt='echo "Hello, $MY_TOKEN."\necho Bye.', env={"MY_TOKEN": "correct-horse-battery"})
     async with open_run(request, agent="greeter") as run:

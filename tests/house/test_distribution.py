@@ -9,7 +9,7 @@ import pytest
 
 import codex_adapter
 
-pytestmark = pytest.mark.rule("P10")
+pytestmark = pytest.mark.rule("P11")
 
 AGAIN = "the installation is older than pyproject.toml: install the package again"
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-pytestmark = pytest.mark.rule("P11")
+pytestmark = pytest.mark.rule("P12")
 
 LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 QUOTED: Final = re.compile(r"`([\w./-]+)`")
