@@ -96,7 +96,7 @@ def _feed(case: Case, reads: Iterable[bytes]) -> Fed:
     given.append(pipeline.receive_eof())
     completions = [pipeline.completion(status) for status in _OUTCOMES]
     completions.append(pipeline.completion(_OUTCOMES[1], lingered=True))
-    facts = {name: getattr(pipeline.state, name) for name in pipeline.state.__slots__}
+    facts = {name.lstrip("_"): getattr(pipeline.state, name) for name in pipeline.state.__slots__}
     facts["open_tools"] = list(facts["open_tools"])
     facts["hint"] = pipeline.hint
     return Fed(given, completions, facts)
@@ -134,7 +134,7 @@ def _check_lines(case: Case, whole: Fed) -> None:
     by_line = _feed(case, [b"{\n" if wrong else line + b"\n" for line, wrong in zip(lines, bad, strict=True)])
     *reads, end = by_line.reads
     assert (by_line.completions, by_line.facts) == (whole.completions, whole.facts), "a bad line has influence"
-    assert by_line.facts["_lines"] == len(lines)
+    assert by_line.facts["lines"] == len(lines)
     events = iter(whole.events)
     parser, masker = LineParser(), Masker(case.secrets)
     noted = Noted()
