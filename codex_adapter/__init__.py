@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from codex_adapter.request import CodexConfig, RunRequest
     from codex_adapter.runtime.handle import RunHandle, RunSetup
     from codex_adapter.runtime.stream import EventStream
+    from codex_adapter.text import AssembledText, TextAssembler
 
 __all__ = [
     "AdapterError",
+    "AssembledText",
     "BackendError",
     "CodexBackend",
     "CodexConfig",
@@ -50,6 +52,7 @@ __all__ = [
     "RunSetup",
     "RunTimedOut",
     "SpawnError",
+    "TextAssembler",
     "UnknownBackendError",
     "UnsupportedCapabilityError",
     "collect",
@@ -68,6 +71,7 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         "agents.codex.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
         "runtime.handle": ("RunHandle", "RunSetup"),
         "runtime.stream": ("EventStream",),
+        "text": ("AssembledText", "TextAssembler"),
     }
     _HOME = dict.fromkeys(__all__, "errors") | {name: home for home, names in _HOMES.items() for name in names}
 

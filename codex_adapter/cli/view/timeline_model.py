@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from codex_adapter.events import ToolCall
+from codex_adapter.text import AssembledText
 
 __all__ = ["Call", "Entry", "Gap", "Level", "Note", "Outcome", "Span", "Text", "Turn", "place_of"]
 
@@ -58,17 +59,25 @@ class Call:
 
 @dataclass(slots=True)
 class Text:
-    """What the agent said, or with `thought` only thought, as of the last event of it."""
+    """What the agent said or thought, as of the last event of it."""
 
-    seq: int
     time: float | None
-    thought: bool
-    pieces: list[str] = field(default_factory=list)
+    said: AssembledText
+
+    @property
+    def seq(self) -> int:
+        """The number of the first event of it."""
+        return self.said.seq
+
+    @property
+    def thought(self) -> bool:
+        """Whether it was not said, only thought."""
+        return self.said.item_type == "reasoning"
 
     @property
     def whole(self) -> str:
         """The text."""
-        return "".join(self.pieces)
+        return self.said.text
 
 
 @dataclass(slots=True)
