@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter import AssembledText, Event, Pipeline, TextAssembler
+from codex_adapter import AssembledText, Event, TextAssembler, codex_pipeline
 from codex_adapter.events import TextPart
 
 pytestmark = pytest.mark.rule("P10")
@@ -67,7 +67,7 @@ def test_the_messages_are_those_of_the_lines(messages: list[str]) -> None:
 
 
 def events_of(messages: Sequence[str]) -> Iterator[Event]:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     for number, message in enumerate(messages):
         item = {"id": f"item_{number}", "type": "agent_message", "text": message}
         yield from pipeline.receive_data(msgspec.json.encode({"type": "item.completed", "item": item}) + b"\n")
