@@ -90,7 +90,7 @@ class RunTimeline:
             case TextPart():
                 text = self._texts.receive(event)
                 if text is not None and text.seq == event.seq:
-                    self._append(Text(time, text), self._turn or self._open(event.seq, time))
+                    self._append(Text(event.seq, time, text), self._turn or self._open(event.seq, time))
             case ToolCall() as facet:
                 self._call(facet, event.seq, time)
             case SessionHandle(session=session):

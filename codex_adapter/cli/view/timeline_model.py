@@ -61,23 +61,9 @@ class Call:
 class Text:
     """What the agent said or thought, as of the last event of it."""
 
+    seq: int
     time: float | None
     said: AssembledText
-
-    @property
-    def seq(self) -> int:
-        """The number of the first event of it."""
-        return self.said.seq
-
-    @property
-    def thought(self) -> bool:
-        """Whether it was not said, only thought."""
-        return self.said.item_type == "reasoning"
-
-    @property
-    def whole(self) -> str:
-        """The text."""
-        return self.said.text
 
 
 @dataclass(slots=True)
