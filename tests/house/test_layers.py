@@ -58,7 +58,7 @@ LAYERS = {
         TRIO | {"tomli_w", "yaml"},
     ),
     "runs": Layer(RUNTIME | {"agents"}, TRIO),
-    "__init__": Layer(RUNTIME | {"agents", "runs"}, frozenset()),
+    "__init__": Layer(RUNTIME | {"agents", "text", "runs"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "sync": Layer(frozenset({PUBLIC}), frozenset({"trio"})),
     "prompting": Layer(frozenset({PUBLIC, "agent", "events", "records", "text", "workspace"}), TRIO),
