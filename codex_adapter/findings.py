@@ -19,9 +19,9 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class BinaryReport(msgspec.Struct, frozen=True):
-    """The program of an agent. Of a known release, `features` says what a run can ask of it (R1).
+    """The program of an agent. Of a known release, `features` says what a run or a turn can ask of it (R1).
 
-    `differences` are the other properties of this release, by name, each in a sentence.
+    `differences` has its quirks by name, each in a clause.
     """
 
     path: str

@@ -13,6 +13,7 @@ import msgspec
 from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import CAPABILITIES
@@ -120,7 +121,7 @@ class CodexAgent(Agent):
     @override
     def notice(self, request: RunRequest) -> str | None:
         """Return that an AGENTS.md exists which newer releases of the CLI do not read (S11)."""
-        trusted = request.extensions.get("backend.codex.exec.trust_project")
+        trusted = request.extensions.get(keys.TRUST_PROJECT)
         if trusted or not Path(request.working_dir or ".", "AGENTS.md").is_file():
             return None
         return (

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from codex_adapter.agent import Demo
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
@@ -70,6 +71,6 @@ def stage_demo(root: Path, binary: str | None) -> Iterator[Demo]:
                 introduction = f"A scripted agent, and not the real one. {error.advice}"
                 config = replace(config, binary=agent)
         # The commands are ours and harmless, and many containers do not allow the CLI's sandbox.
-        extensions = {"backend.codex.exec.sandbox_mode": "danger-full-access", "backend.codex.tool_payloads": "full"}
+        extensions = {keys.SANDBOX_MODE: "danger-full-access", keys.TOOL_PAYLOADS: "full"}
         request = RunRequest(prompt=_PROMPT, working_dir=str(workspace), env=env, extensions=extensions, timeout=120)
         yield Demo(introduction, request, config, workspace / _FILE)

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from codex_adapter.agents.codex.binary import Binary, ask_version, find_binary
 from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, Version, is_supported
+from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, Version, is_supported, quirks_of
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding
@@ -109,13 +108,13 @@ async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Ins
 
 
 def features_of(release: Version) -> dict[str, bool]:
-    """Return whether this release can do each thing that some release cannot do (R1)."""
-    return {feature.name: feature.has(release) for feature in FEATURES}
+    """Return of everything that some release cannot do for a run or a turn whether this one can (R1)."""
+    return {row.about: row.holds(release) for row in (*FEATURES, *NEEDS)}
 
 
 def differences_of(release: Version) -> dict[str, str]:
-    """Return what this release does and some other does not, by name, each in a sentence (R1)."""
-    return {name: fact.about for name, fact in facts_of(release).items() if fact.since or fact.until}
+    """Return the quirks that this release has and some other does not: a clause for each, by name (R1)."""
+    return {name: quirk.about for name, quirk in quirks_of(release).items() if quirk.since or quirk.until}
 
 
 async def _unknown_release(binary: Binary, environ: Mapping[str, str]) -> Finding:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from codex_adapter.agents.codex.extensions import APPROVAL_POLICIES, SANDBOX_MODES, TOOL_PAYLOADS
-from codex_adapter.agents.codex.settings import SETTINGS_KEY
+from codex_adapter.agents.codex import extension_keys as keys
+from codex_adapter.agents.codex.extensions import APPROVAL_POLICIES, SANDBOX_MODES
 from codex_adapter.options import Option, concatenate, override
 
 __all__ = ["OPTIONS", "read_settings"]
@@ -80,7 +80,7 @@ def _add_directories(requested: Any, chosen: Any) -> Any:
 
 OPTIONS: Final[tuple[Option, ...]] = (
     Option(
-        key="agent_api.config.model.v1",
+        key=keys.MODEL,
         schema={"type": "string", "minLength": 1},
         field="model",
         names=("--model",),
@@ -89,7 +89,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         group="run",
     ),
     Option(
-        key=SETTINGS_KEY,
+        key=keys.SETTINGS,
         schema={"type": "object", "maxProperties": 64},
         field="settings",
         names=("-c", "--config"),
@@ -119,35 +119,35 @@ OPTIONS: Final[tuple[Option, ...]] = (
         variable="CODEX_HOME",
     ),
     Option(
-        key="backend.codex.exec.sandbox_mode",
+        key=keys.SANDBOX_MODE,
         schema={"enum": list(SANDBOX_MODES), "default": SANDBOX_MODES[1]},
         names=("--sandbox",),
         metavar="MODE",
         help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})",
     ),
     Option(
-        key="backend.codex.exec.trust_project",
+        key=keys.TRUST_PROJECT,
         schema={"type": "boolean", "default": False},
         names=("--trust-project",),
         help="let the agent use the project's own settings, hooks and MCP servers; without it, it never does",
         flag=True,
     ),
     Option(
-        key="agent_api.exec.non_interactive",
+        key=keys.NON_INTERACTIVE,
         schema={"type": "boolean", "default": True},
         names=("--interactive",),
         help="let the agent ask; without it, it never does",
         flag=False,
     ),
     Option(
-        key="backend.codex.exec.approval_policy",
+        key=keys.APPROVAL_POLICY,
         schema={"enum": list(APPROVAL_POLICIES)},
         names=("--ask-for-approval",),
         metavar="POLICY",
         help=f"{', '.join(APPROVAL_POLICIES)}; needs --interactive",
     ),
     Option(
-        key="agent_api.exec.add_dirs.v1",
+        key=keys.ADD_DIRS,
         schema=_DIRECTORIES,
         names=("--add-dir",),
         metavar="DIR",
@@ -157,7 +157,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         merge=_add_directories,
     ),
     Option(
-        key="backend.codex.images",
+        key=keys.IMAGES,
         schema={"type": "array", "items": {"type": "string"}},
         names=("--image",),
         metavar="FILE",
@@ -166,7 +166,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         merge=concatenate,
     ),
     Option(
-        key="backend.codex.output_schema",
+        key=keys.OUTPUT_SCHEMA,
         schema={"type": "object"},
         names=("--output-schema",),
         metavar="FILE",
@@ -174,7 +174,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         takes="json_file",
     ),
     Option(
-        key="agent_api.session.resume.v1",
+        key=keys.RESUME,
         schema=_SESSION,
         names=("--resume",),
         metavar="ID|last",
@@ -182,16 +182,16 @@ OPTIONS: Final[tuple[Option, ...]] = (
         convert=_selector,
     ),
     Option(
-        key="agent_api.session.fork.v1",
+        key=keys.FORK,
         schema=_SESSION,
         names=("--fork",),
         metavar="ID",
         help="go on with a copy of a session",
         convert=_selector,
     ),
-    Option(key="backend.codex.tools", schema={"enum": ["all", "none"]}),
+    Option(key=keys.TOOLS, schema={"enum": ["all", "none"]}),
     Option(
-        key=TOOL_PAYLOADS,
+        key=keys.TOOL_PAYLOADS,
         schema={"enum": ["metadata", "full"], "default": "metadata"},
         field="tool_payloads",
         names=("--tool-payloads",),
