@@ -91,7 +91,7 @@ async def _described(client: AgentSpacesClient, request: DescribeRequest) -> Res
     try:
         return await client.describe(request)
     except TurnError as error:
-        return ResolveResponse(ok=False, error=error.told)
+        return ResolveResponse(ok=False, error=error.error)
 
 
 def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:

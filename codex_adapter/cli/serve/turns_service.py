@@ -100,8 +100,8 @@ class _Methods:
         try:
             return await client.describe(request)
         except TurnError as error:
-            code = error.told.code
-            raise Fault(RUN_REFUSED, error.told.message, {"kind": "turn"} | ({"code": code} if code else {})) from None
+            code = error.error.code
+            raise Fault(RUN_REFUSED, error.error.message, {"kind": "turn"} | ({"code": code} if code else {})) from None
 
     async def capabilities(self, _params: Nothing, _: Notify) -> HarnessCapabilities:
         return await self._client.get_harness_capabilities()
