@@ -47,8 +47,7 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `binary` is a path or a name on PATH; None looks for one (S6). `codex_home` sets `CODEX_HOME`; None inherits it.
     `model`, `default_timeout` (seconds) and `default_working_dir` serve requests that do not say. `env` is merged
     below the request's (S5). `settings` are settings of the CLI for every run, JSON values by dotted keys; a request's
-    own win (Q7). `mask` names further variables of the run's environment whose values are secrets (X5);
-    `mask_env` are variables that the run does not have, but a process that it starts: masked as its own are.
+    own win (Q7). `mask` names further variables of the run's environment whose values are secrets (X5).
 
     Limits, in seconds: `idle_timeout` without progress (K2); `tool_timeout` for one open tool call (K2);
     `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
@@ -66,7 +65,6 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     default_working_dir: str | None = None
     env: Mapping[str, str] = _EMPTY
     mask: tuple[str, ...] = ()
-    mask_env: Mapping[str, str] = _EMPTY
     settings: Mapping[str, Any] = _EMPTY
     idle_timeout: float | None = None
     tool_timeout: float | None = None
@@ -81,7 +79,7 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @override
     def __repr__(self) -> str:
         """Show no value of a variable or a setting (X1)."""
-        hidden = {name: names(getattr(self, name)) for name in ("env", "mask_env", "settings")}
+        hidden = {name: names(getattr(self, name)) for name in ("env", "settings")}
         shown = {name: repr(getattr(self, name)) for name in self.__struct_fields__}
         return f"CodexConfig({', '.join(f'{name}={text}' for name, text in {**shown, **hidden}.items())})"
 

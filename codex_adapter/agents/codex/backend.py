@@ -24,7 +24,12 @@ from codex_adapter.agents.codex.run_secrets import run_secrets
 from codex_adapter.agents.codex.schema_file import schema_file
 from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.agents.codex.session_file import usage_before
-from codex_adapter.agents.codex.validation import check_type, effective_idle_timeout, effective_timeout
+from codex_adapter.agents.codex.validation import (
+    check_environment,
+    check_type,
+    effective_idle_timeout,
+    effective_timeout,
+)
 from codex_adapter.core.checks import is_seconds
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
@@ -53,14 +58,19 @@ _TELLING: Final = 1.0
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def open_run(request: RunRequest, *, config: CodexConfig | None = None) -> AbstractAsyncContextManager[RunHandle]:
+def open_run(
+    request: RunRequest, *, config: CodexConfig | None = None, mask_env: Mapping[str, str] = _NOTHING
+) -> AbstractAsyncContextManager[RunHandle]:
     """One run of the Codex CLI, as an async context manager that gives its handle.
+
+    `mask_env` are variables that the run does not have, but a process that it starts: they are masked as the run's own
+    are (X5).
 
     Entering checks the request and starts the agent; it raises `InvalidRequestError`, `UnsupportedCapabilityError` or
     `BackendError`, and then nothing was left running. Leaving normally waits for the run's end, its events unread;
     leaving by an exception or a cancelled scope ends the run first (K5). No process of it is left afterwards (K4).
     """
-    return CodexBackend(config).open_run(request)
+    return CodexBackend(config).open_run(request, mask_env=mask_env)
 
 
 @asynccontextmanager
@@ -143,14 +153,17 @@ class CodexBackend:
         return CAPABILITIES
 
     @asynccontextmanager
-    async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
+    async def open_run(
+        self, request: RunRequest, *, mask_env: Mapping[str, str] = _NOTHING
+    ) -> AsyncIterator[RunHandle]:
         """As the function of that name, with this backend's configuration."""
         require_trio()
         check_type(request)
+        check_environment("mask_env", mask_env)
         limit = effective_timeout(request, self._config)
         async with AsyncExitStack() as files:
             with trio.move_on_after(math.inf if limit is None or not is_seconds(limit) else limit) as opening:
-                run = await self._start(request, files)
+                run = await self._start(request, files, mask_env)
             if opening.cancelled_caught:
                 role = unanswered()
                 told = role is not None and limit is not None and limit >= _TELLING
@@ -163,7 +176,7 @@ class CodexBackend:
         """As `Backend.check`: all of the request, and the binary (Q1 to Q7, S6); its release is not asked for."""
         require_trio()
         launch = await check_launch(request, self._config)
-        secrets = await run_secrets(launch, request, self._config, log=False)
+        secrets = await run_secrets(launch, request, self._config, _NOTHING, log=False)
         # Made when it is first used: without a journal it never is.
         masker = cache(lambda: Masker(secrets))
         return _setup(launch, lambda text, limit: masker().mask_and_cut(text, limit))
@@ -187,13 +200,13 @@ class CodexBackend:
         except (OSError, SpawnError):
             return None
 
-    async def _start(self, request: RunRequest, files: AsyncExitStack) -> Run:
+    async def _start(self, request: RunRequest, files: AsyncExitStack, mask_env: Mapping[str, str]) -> Run:
         """The run of a request, its agent started. What only the start needs, its environment first, is not kept."""
         config = self._config
         begun = trio.current_time()
         launch = await prepare_launch(request, config, versions=self._versions, ask_release=self._ask_release)
         before = await usage_before(launch)
-        secrets = await run_secrets(launch, request, config)
+        secrets = await run_secrets(launch, request, config, mask_env)
         mark = new_mark()
         schema = await files.enter_async_context(schema_file(launch.options, mark))
         await files.enter_async_context(mount_targets_removed(launch.options, launch.env, launch.cwd))

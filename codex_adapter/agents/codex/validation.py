@@ -29,6 +29,7 @@ __all__ = [
     "CONTAINMENT_LEVELS",
     "DEFAULT_IDLE_TIMEOUT",
     "check_config",
+    "check_environment",
     "check_request",
     "check_type",
     "effective_idle_timeout",
@@ -57,7 +58,7 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     _check_prompt(request.prompt)
     options = read_extensions(request.extensions, _RunFacts(request, config, facts))
     check_config(config)
-    _check_environment("env", request.env)
+    check_environment("env", request.env)
     if request.working_dir is not None:
         _check_path("working_dir", request.working_dir)
     if not facts.is_dir(run_directory(request, config, facts)):
@@ -87,10 +88,9 @@ def check_config(config: CodexConfig) -> None:
     if config.model is not None:
         check_model("config.model", config.model)
     _check_optional_seconds("config.default_timeout", config.default_timeout)
-    _check_environment("config.env", config.env)
+    check_environment("config.env", config.env)
     check_settings("config.settings", config.settings, "run")
     _check_mask(config.mask)
-    _check_environment("config.mask_env", config.mask_env)
     _check_optional_seconds("config.idle_timeout", config.idle_timeout)
     limit = config.tool_timeout
     if limit is not None and (not is_seconds(limit) or limit == 0):
@@ -169,7 +169,8 @@ def _check_prompt(prompt: Any) -> None:
         refuse("prompt", "text that can be encoded as UTF-8, without lone surrogates")
 
 
-def _check_environment(field: str, env: Any) -> None:
+def check_environment(field: str, env: Any) -> None:
+    """Check the names and values of variables. Raises `InvalidRequestError`, which names `field` (Q4)."""
     if not isinstance(env, Mapping):
         refuse(field, "an object of strings")
     for name, value in env.items():

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 import trio
-from msgspec.structs import replace
 
-from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
+from codex_adapter import AdapterError, CodexBackend, CodexConfig, Completion, RunHandle, RunRequest
 from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
 from codex_adapter.agents.codex.harness.failures import failure
 from codex_adapter.agents.codex.harness.home import Home, is_session
@@ -50,7 +49,9 @@ class CodexHarness:
 
     def __init__(self, config: CodexConfig | None = None) -> None:
         self._config = CodexConfig() if config is None else config
-        self._installation = Installation(self._config)
+        # One for all turns: it remembers the release and the level of containment.
+        self._backend = CodexBackend(self._config)
+        self._installation = Installation(self._backend)
 
     @property
     def id(self) -> str:
@@ -95,7 +96,7 @@ class CodexHarness:
         home = Home(turn.directory)
         with home.held():
             request = await work_through(self._prepare, turn, given, installed, home)
-            async with open_run(request, config=_masking(self._config, turn)) as run:
+            async with self._backend.open_run(request, mask_env=_mask_env(turn)) as run:
                 yield run
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
@@ -148,13 +149,13 @@ class CodexHarness:
         return _Model(provider, name)
 
 
-def _masking(config: CodexConfig, turn: HarnessTurn) -> CodexConfig:
-    """The agent can read the settings of its servers, and would tell their secrets (U10)."""
-    found = dict(config.mask_env)
+def _mask_env(turn: HarnessTurn) -> dict[str, str]:
+    """Return the variables of the turn's servers: the agent can read them in its settings (U10)."""
+    found: dict[str, str] = {}
     for server in turn.environment.servers:
         for name, value in server.env.items():
             found[name if found.get(name, value) == value else f"{name}_{server.name}"] = value
-    return replace(config, mask_env=found)
+    return found
 
 
 def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
