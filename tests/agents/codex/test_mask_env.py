@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter import CodexConfig, InvalidRequestError, RunRequest, open_run
-from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
+from codex_adapter.testing import PrintJson, ReadPrompt, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message
 
 REQUEST = RunRequest(prompt="Go.", working_dir="/")
@@ -16,7 +16,7 @@ REQUEST = RunRequest(prompt="Go.", working_dir="/")
 
 @pytest.mark.rule("X5")
 async def test_a_variable_that_the_run_does_not_have_is_masked(tmp_path: Path) -> None:
-    steps = [ReadPrompt(), PrintJson(agent_message("item_0", "cod-liver-oil, verbose-mode"))]
+    steps: list[Step] = [ReadPrompt(), PrintJson(agent_message("item_0", "cod-liver-oil, verbose-mode"))]
     config = CodexConfig(binary=write_agent(tmp_path, steps))
     mask_env = {"OUR_KEY": "cod-liver-oil", "MODE": "verbose-mode"}
     async with open_run(REQUEST, config=config, mask_env=mask_env) as run:

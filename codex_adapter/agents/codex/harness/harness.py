@@ -15,8 +15,9 @@ from codex_adapter.agents.codex.harness.failures import failure
 from codex_adapter.agents.codex.harness.home import Home, is_session
 from codex_adapter.agents.codex.harness.installed import Installation, Installed
 from codex_adapter.agents.codex.harness.materials import foreign_skills, materials, told_digest
-from codex_adapter.agents.codex.harness.own_home import SETTINGS_OF_A_TURN, OwnHome, read_own_home
+from codex_adapter.agents.codex.harness.own_home import OwnHome, read_own_home
 from codex_adapter.agents.codex.harness.releases import REPLACES_INSTRUCTIONS, check_release, lacking
+from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.hints import ADVICE
@@ -117,10 +118,7 @@ class CodexHarness:
         environment = turn.environment
         if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
             raise TurnError("the path of aspHome must have printable characters only, and none of $ ` \" '")
-        if not SETTINGS_OF_A_TURN.issuperset(key.partition(".")[0] for key in self._config.settings):
-            raise TurnError(
-                "among config.settings is one that a turn does not take; leave it out, or put it in a space"
-            )
+        check_settings("config.settings", self._config.settings, "turn")
         attachments = sort_attachments(turn.attachments)
         check_release(installed, turn, attachments)
         _check_session(turn, home, installed)

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from codex_adapter.agents.codex.command import home_of_cli
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces.reach import Reach
 from codex_adapter.turn_errors import TurnError
 
-__all__ = ["SETTINGS_OF_A_TURN", "OwnHome", "read_own_home"]
+__all__ = ["OwnHome", "read_own_home"]
 
 _OPENAI: Final = "openai"
 _LARGEST: Final = 4 * 1024 * 1024
@@ -35,22 +36,6 @@ _TAKEN: Final = frozenset(
     }
 )
 """The keys of `config.toml` that a turn takes over, besides model and model provider."""
-
-SETTINGS_OF_A_TURN: Final = frozenset(
-    {
-        *("model_reasoning_effort", "plan_mode_reasoning_effort", "model_reasoning_summary", "model_verbosity"),
-        *("model_supports_reasoning_summaries", "model_context_window", "model_max_output_tokens"),
-        *(
-            "model_auto_compact_token_limit",
-            "tool_output_token_limit",
-            "hide_agent_reasoning",
-            "show_raw_agent_reasoning",
-        ),
-        *("personality", "service_tier", "developer_instructions", "compact_prompt"),
-        *("analytics", "feedback", "disable_response_storage"),
-    }
-)
-"""The keys of `CodexConfig.settings` that a turn takes: how its model answers (U9)."""
 
 
 class OwnHome(NamedTuple):
@@ -158,7 +143,7 @@ def _directory(env: Mapping[str, str]) -> Path | None:
     named = env.get("CODEX_HOME")
     if named and not Path(named).is_dir():
         raise TurnError("CODEX_HOME, where login and settings of the Codex CLI are, is no directory; name another one")
-    place = named or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
+    place = home_of_cli(env)
     if place is None:
         return None
     directory = Path(place).absolute()

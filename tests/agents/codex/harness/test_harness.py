@@ -14,7 +14,7 @@ import pytest
 import trio
 import trio.testing
 
-from codex_adapter import CodexConfig, SpawnError
+from codex_adapter import CodexConfig, InvalidRequestError, SpawnError
 from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.agents.codex.harness.home import Home
 from codex_adapter.harness import Harness, HarnessTurn
@@ -409,3 +409,11 @@ async def test_a_second_turn_starts_nothing_but_its_agent(place: Place, monkeypa
     assert (first, first_guards[-1]) == (["asked", "run"], "guard")
     assert len(first_guards) > 1
     assert (second, second_guards) == (["run"], ["guard"])
+
+
+@pytest.mark.rule("U9", "Q7")
+async def test_a_setting_that_is_not_for_turns_is_refused_by_its_name(place: Place) -> None:
+    place.config = msgspec.structs.replace(place.config, settings={"model_verbosity": "low", "web_search": "live"})
+    with pytest.raises(InvalidRequestError, match=r"^config\.settings: web_search cannot be passed; a turn takes "):
+        await place.turn()
+    assert not (place.root / "facts").exists()
