@@ -15,7 +15,7 @@ from typing_extensions import override
 from codex_adapter.hints import ADVICE, Hint
 
 __all__ = [
-    "AGENT_KIND",
+    "TURN_FAILED",
     "Completion",
     "Dropped",
     "DroppedReason",
@@ -41,8 +41,8 @@ __all__ = [
     "UnknownLine",
 ]
 
-AGENT_KIND = "codex"
-"""The agent kind of every event and error of this backend."""
+TURN_FAILED = "turn failed"
+"""The message of the status event that ends a failed turn (M1)."""
 
 EventKind = Literal["text_output", "tool_call", "tool_result", "status", "error", "unknown"]
 TextPhase = Literal["start", "snapshot", "delta", "complete"]
