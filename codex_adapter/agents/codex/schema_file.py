@@ -14,6 +14,7 @@ import msgspec
 import trio
 
 from codex_adapter.agents.codex.extensions import ExecOptions
+from codex_adapter.durable import write_new
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
@@ -91,7 +92,4 @@ def _write(directory: Path, content: bytes) -> None:
     # Whatever the umask takes away is given back: the agent must be able to read, and nobody else.
     directory.mkdir(0o700)
     directory.chmod(0o700)
-    descriptor = os.open(directory / "output-schema.json", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
+    write_new(directory / "output-schema.json", content)
