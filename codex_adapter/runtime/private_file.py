@@ -12,6 +12,7 @@ from typing import Final
 
 import trio
 
+from codex_adapter.durable import write_new
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
@@ -86,7 +87,4 @@ def _write(file: Path, content: bytes) -> None:
     # Whatever the umask takes away is given back: the agent must be able to read, and no other user.
     file.parent.mkdir(0o700)
     file.parent.chmod(0o700)
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        os.fchmod(opened.fileno(), 0o600)
-        opened.write(content)
+    write_new(file, content)

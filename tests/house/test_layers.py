@@ -42,7 +42,7 @@ LAYERS = {
     "core": Layer(CORE, DATA),
     "agent": Layer(CORE, TRIO),
     "runtime": Layer(RUNTIME, TRIO),
-    "workspace": Layer(RUNTIME | {"workspace"}, TRIO),
+    "workspace": Layer(RUNTIME | {"durable", "workspace"}, TRIO),
     "spaces": Layer(
         frozenset(
             {PUBLIC, "errors", "extras", "file_systems", "safe_read", "durable", "strict_decode", "workspace", "spaces"}
