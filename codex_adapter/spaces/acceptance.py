@@ -65,7 +65,7 @@ class Acceptance:
         known = self._read()
         if self._next(known, sources, reach, accept=accept) == known:
             return
-        with self._state.for_ourselves():
+        with self._state.exclusive():
             new = self._next(self._read(), sources, reach, accept=accept)
             self._state.write_whole(self._path, msgspec.json.encode(new) + b"\n")
 

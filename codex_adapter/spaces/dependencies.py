@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from codex_adapter.spaces.errors import SpaceError, shown
-from codex_adapter.spaces.manifests import SpaceFiles
-from codex_adapter.spaces.registry import Found
+from codex_adapter.spaces.finder import Found
+from codex_adapter.spaces.space_files import SpaceFiles
 
-__all__ = ["MOST_SPACES", "Loaded", "Space", "ordered"]
+__all__ = ["MOST_SPACES", "Loaded", "Space", "order_spaces"]
 
 MOST_SPACES: Final = 200
 """In one environment."""
@@ -38,7 +38,7 @@ class Space(NamedTuple):
     loaded: Loaded
 
 
-def ordered(
+def order_spaces(
     references: Iterable[str],
     base: Path | None,
     find: Callable[[str, Path | None], Found],

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from codex_adapter.spaces.acceptance import Source
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.locks import Locked
-from codex_adapter.spaces.manifests import read_tags
 from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
-from codex_adapter.spaces.references import OfRegistry, ThePath, parse_reference
-from codex_adapter.spaces.versions import DEV, chosen, is_version
+from codex_adapter.spaces.references import PathReference, RegistryReference, parse_reference
+from codex_adapter.spaces.tags import read_tags
+from codex_adapter.spaces.version_locks import Locked
+from codex_adapter.spaces.versions import DEV, choose_version, is_version
 
 __all__ = ["Finder", "Found"]
 
@@ -51,9 +51,9 @@ class Finder:
     def find(self, reference: str, base: Path | None) -> Found:
         """Where it is, `base` being the directory of what refers to it (Z3). Raises `SpaceError`."""
         meant = parse_reference(reference)
-        if isinstance(meant, OfRegistry):
+        if isinstance(meant, RegistryReference):
             return self._versions.get(reference) or self._of_registry(reference, meant)
-        if isinstance(meant, ThePath):
+        if isinstance(meant, PathReference):
             if base is None and not meant.path.startswith("/"):
                 raise SpaceError("there is nothing that the path could be relative to; give an absolute one")
             return _found(Path(base or "/", meant.path))
@@ -69,13 +69,13 @@ class Finder:
             if found.id is not None and found.version is not None
         }
 
-    def _of_registry(self, reference: str, meant: OfRegistry) -> Found:
+    def _of_registry(self, reference: str, meant: RegistryReference) -> Found:
         place = self._registry / meant.id
         locked = self._locked.get(reference)
         if locked is not None:
             found = _found(place / locked.version, meant.id, locked.version, locked.digest)
         else:
-            version = chosen(meant.selector, _versions(place), lambda: self._tags(place))
+            version = choose_version(meant.selector, _versions(place), lambda: self._tags(place))
             if version == DEV and not os.path.lexists(place / DEV):
                 what = "no dev" if meant.selector else "no version that is no pre-release, and no dev"
                 raise SpaceError(f"the registry has {what} of this space; publish one, or change the reference")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,23 +10,23 @@ from typing import Final, TypeAlias
 import msgspec
 
 from codex_adapter.spaces.acceptance import Acceptance, Source
-from codex_adapter.spaces.composition import composed
+from codex_adapter.spaces.composition import compose
 from codex_adapter.spaces.content import is_utf8, read_content
+from codex_adapter.spaces.dependencies import Loaded, Space, order_spaces
 from codex_adapter.spaces.environment import Environment
-from codex_adapter.spaces.errors import SpaceError, shown
-from codex_adapter.spaces.locks import Lock, Locked, spec_name
-from codex_adapter.spaces.manifests import HarnessSettings, Target, read_space, read_targets
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.finder import Finder, Found
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
-from codex_adapter.spaces.registry import Finder, Found
-from codex_adapter.spaces.resolution import Loaded, Space, ordered
+from codex_adapter.spaces.reading import has_hard_links, real_path
+from codex_adapter.spaces.space_files import read_space
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.store import Store
+from codex_adapter.spaces.targets import TARGETS_FILE, HarnessSettings, find_target
+from codex_adapter.spaces.version_locks import Lock, Locked, spec_name
 
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 
 _MOST_TRIES: Final = 100
-_TARGETS: Final = "asp-targets.toml"
 
 
 class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +89,9 @@ class _Sought:
         self._harnesses: dict[str, HarnessSettings] = {}
         if isinstance(spec, TargetSpec):
             self._base = _absolute(spec.directory, "the target's directory")
-            target, digest = _target(self._base, spec.name)
-            file = Path(spec.directory, _TARGETS)
-            self._files.append(Source(file, digest, has_hard_links(file), _TARGETS))
+            target, digest = find_target(self._base, spec.name)
+            file = Path(spec.directory, TARGETS_FILE)
+            self._files.append(Source(file, digest, has_hard_links(file), TARGETS_FILE))
             self._harnesses = target.harness
             self._references: Sequence[str] = target.compose
             name = spec_name(target.compose, (spec.name, self._base))
@@ -133,7 +132,7 @@ class _Sought:
 
     def _ordered(self, known: Mapping[str, Locked]) -> tuple[Finder, list[Space]]:
         finder = Finder(self._asp_home, self._base, known)
-        return finder, ordered(self._references, self._base, finder.find, self._loaded)
+        return finder, order_spaces(self._references, self._base, finder.find, self._loaded)
 
     def _loaded(self, found: Found) -> Loaded:
         source = found.directory
@@ -156,7 +155,7 @@ class _Sought:
         return space._replace(loaded=space.loaded._replace(directory=directory))
 
     def _composed(self, spaces: Sequence[Space], harness: str | None) -> Environment:
-        return composed(spaces, None if harness is None else self._harnesses.get(harness))
+        return compose(spaces, None if harness is None else self._harnesses.get(harness))
 
 
 def _absolute(path: str, what: str) -> Path:
@@ -167,14 +166,3 @@ def _absolute(path: str, what: str) -> Path:
     if not path.startswith("/") or "\0" in path:
         raise SpaceError(f"{what} is not an absolute path")
     return real_path(path, what)
-
-
-def _target(directory: Path, name: str) -> tuple[Target, str]:
-    """A target, and the digest of the file that has it."""
-    content = read_standing(directory / _TARGETS, LARGEST_TOML, _TARGETS)
-    if content is None:
-        raise SpaceError(f"the target's directory has no {_TARGETS}")
-    target = read_targets(content).get(name)
-    if target is None:
-        raise SpaceError(f"{_TARGETS} has no target '{shown(name)}'; add it, or take another")
-    return target, hashlib.sha256(content).hexdigest()

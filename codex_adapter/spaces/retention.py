@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.durable import remove_tree
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.locks import named_digests
-from codex_adapter.spaces.removal import remove
 from codex_adapter.spaces.state import TEMPORARY, State
+from codex_adapter.spaces.version_locks import locked_digests
 
 __all__ = ["KEPT_FOR", "MOST_REMOVED", "aside", "mark_used", "remove_unused"]
 
@@ -53,7 +53,7 @@ def remove_unused(state: State) -> None:
     removed = 0
     for path in _unneeded(state):
         with suppress(OSError):
-            remove(path.rename(aside(state.store, "old")) if _COPY.fullmatch(path.name) else path)
+            remove_tree(path.rename(aside(state.store, "old")) if _COPY.fullmatch(path.name) else path)
             removed += 1
         if removed == MOST_REMOVED:
             return
@@ -66,7 +66,7 @@ def _unneeded(state: State) -> Iterator[Path]:
     yield from _entries(state.store, _ASIDE)
     unused = list(filter(_is_unused, _entries(state.store, _COPY)))
     try:
-        named = named_digests(state) if unused else frozenset()
+        named = locked_digests(state) if unused else frozenset()
     except SpaceError:
         return
     yield from (copy for copy in unused if copy.name not in named)

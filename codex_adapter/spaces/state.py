@@ -11,10 +11,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import TEMPORARY_SUFFIX, open_locked, write_whole
+from codex_adapter.durable import TEMPORARY_SUFFIX, make_private, open_locked, write_whole
 from codex_adapter.spaces.errors import SpaceError
 
-__all__ = ["TEMPORARY", "State", "make_private", "unwritable"]
+__all__ = ["TEMPORARY", "State", "unwritable"]
 
 _PATIENCE: Final = 120.0
 """Seconds to wait for other writers, which copy no more than a few spaces."""
@@ -37,7 +37,7 @@ class State:
             raise SpaceError("aspHome: state/, or a directory in it, is a link; put a directory there")
 
     @contextmanager
-    def for_ourselves(self, *, patience: float = _PATIENCE) -> Iterator[None]:
+    def exclusive(self, *, patience: float = _PATIENCE) -> Iterator[None]:
         """Be the only writer; waits up to so many seconds. Raises `SpaceError`."""
         self.refuse_links()
         try:
@@ -61,17 +61,6 @@ class State:
             write_whole(path, data)
         except OSError as error:
             raise unwritable(error) from None
-
-
-def make_private(directory: Path) -> None:
-    """Have a directory, one that is made being for its owner alone, whatever the umask is. Raises OSError."""
-    try:
-        directory.mkdir(mode=0o700)
-    except FileExistsError:
-        if not directory.is_dir():
-            raise
-    else:
-        directory.chmod(0o700)
 
 
 def unwritable(error: OSError) -> SpaceError:

@@ -8,12 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import write_all
+from codex_adapter.durable import make_private, remove_tree, write_all
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.removal import remove
 from codex_adapter.spaces.retention import aside, mark_used, remove_unused
-from codex_adapter.spaces.state import State, make_private, unwritable
+from codex_adapter.spaces.state import State, unwritable
 
 __all__ = ["Store"]
 
@@ -45,7 +44,7 @@ class Store:
         """
         may_go = mark_used(self.directory(digest))
         if may_go or self.content(digest) is None:
-            with self._state.for_ourselves():
+            with self._state.exclusive():
                 copied = self.content(digest) or self._copied(source)
             if copied.digest != digest:
                 raise SpaceError("it changes while it is read; try again")
@@ -63,7 +62,7 @@ class Store:
                     self._put(new, self.directory(content.digest))
         finally:
             with suppress(OSError):
-                remove(new)
+                remove_tree(new)
         return content
 
     def _put(self, new: Path, place: Path) -> None:
@@ -73,7 +72,7 @@ class Store:
         old = place.rename(aside(self._state.store, "old"))
         new.rename(place)
         with suppress(OSError):
-            remove(old)
+            remove_tree(old)
 
 
 def _new_files(root: Path) -> NewFile:

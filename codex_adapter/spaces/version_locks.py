@@ -17,7 +17,7 @@ from codex_adapter.spaces.reading import read_json, read_standing
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.versions import is_version
 
-__all__ = ["Lock", "Locked", "named_digests", "spec_name"]
+__all__ = ["Lock", "Locked", "locked_digests", "spec_name"]
 
 _LARGEST: Final = 16 * 1024 * 1024
 _DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
@@ -41,7 +41,7 @@ def spec_name(references: Sequence[str], target: tuple[str, Path] | None) -> str
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 
-def named_digests(state: State) -> frozenset[str]:
+def locked_digests(state: State) -> frozenset[str]:
     """All digests in all locks, those too that are no locks any more but were (Z10). Raises `SpaceError`."""
     try:
         paths = [path for path in state.locks.iterdir() if path.suffix == ".json"]
@@ -76,7 +76,7 @@ class Lock:
         """
         if found.items() <= known.items():
             return True
-        with self._state.for_ourselves():
+        with self._state.exclusive():
             if self.read() != known:
                 return False
             file = _LockFile(schema=1, spaces=dict(sorted({**found, **known}.items())))

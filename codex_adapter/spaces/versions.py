@@ -10,7 +10,7 @@ from semantic_version import NpmSpec, Version
 
 from codex_adapter.spaces.errors import SpaceError, shown
 
-__all__ = ["DEV", "TAG", "chosen", "is_version", "require_selector"]
+__all__ = ["DEV", "TAG", "choose_version", "is_version", "require_selector"]
 
 DEV: Final = "dev"
 """The selector, and the directory, of what has no version yet."""
@@ -33,7 +33,7 @@ def require_selector(selector: str) -> None:
     raise SpaceError("what follows '@' is no selector; give dev, a version, a range like ^1.2, or a tag")
 
 
-def chosen(selector: str | None, available: Collection[str], tags: Callable[[], Mapping[str, str]]) -> str:
+def choose_version(selector: str | None, available: Collection[str], tags: Callable[[], Mapping[str, str]]) -> str:
     """Which of the available versions it is, or `DEV`; only a tag makes `tags` called (Z3).
 
     Raises `SpaceError` where nothing answers to the selector.

@@ -12,10 +12,8 @@ from typing import Final
 
 import msgspec
 
-from codex_adapter.durable import write_whole
+from codex_adapter.durable import make_private, remove_tree, write_whole
 from codex_adapter.safe_read import NotRegularError, read_regular
-from codex_adapter.spaces.removal import remove
-from codex_adapter.spaces.state import make_private
 
 __all__ = ["ABANDONED", "Conversation", "Conversations"]
 
@@ -75,7 +73,7 @@ class Conversations:
     def abandon(self, directory: Path) -> None:
         """Remove the directory of a conversation that got no key; what cannot be removed now is a killed turn's."""
         with suppress(OSError):
-            remove(directory)
+            remove_tree(directory)
             (self._begun / directory.name).unlink(missing_ok=True)
 
     def save(self, conversation: Conversation) -> None:

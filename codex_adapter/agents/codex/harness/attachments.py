@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.spaces.removal import remove
+from codex_adapter.durable import remove_tree
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Attachments", "link_images", "sort_attachments"]
@@ -61,7 +61,7 @@ def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
 
     Blocks; links of earlier turns are gone afterwards. Raises OSError.
     """
-    remove(directory)
+    remove_tree(directory)
     directory.mkdir(mode=0o700)
     given: list[str] = []
     for number, image in enumerate(images):

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from codex_adapter.agents.codex.harness.skills import copy_skill
-from codex_adapter.durable import open_locked, write_new
+from codex_adapter.durable import open_locked, remove_tree, write_new
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces import Skill
-from codex_adapter.spaces.removal import remove
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Home", "is_session"]
@@ -79,7 +78,7 @@ class Home:
         self._settle()
         for entry in list(self.path.iterdir()):
             if not _is_kept(entry):
-                remove(entry)
+                remove_tree(entry)
         for name, content in files.items():
             _write(self.path / name, content)
         for link in links:
@@ -106,11 +105,11 @@ class Home:
         for database in list(self.path.glob("*.sqlite")):
             if not _is_database(database):
                 for file in list(self.path.glob(f"{database.name}*")):
-                    remove(file)
+                    remove_tree(file)
         if _note(self._place) == str(self.path):
             return
         for database in list(self.path.glob(_STATE)):
-            remove(database)
+            remove_tree(database)
         _write(self._place, str(self.path).encode())
 
 
@@ -142,5 +141,5 @@ def _note(path: Path) -> str | None:
 
 def _write(path: Path, content: bytes) -> None:
     """For its owner alone: settings can have secrets in them. Whatever was there is gone first."""
-    remove(path)
+    remove_tree(path)
     write_new(path, content)
