@@ -1,4 +1,4 @@
-"""Where the space of a reference is: in the registry, at a path, or in the project (Z3, Z8)."""
+"""Find the space of a reference: in the registry, at a path, or in the project (Z3, Z8)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MOST_NAMES: Final = 100_000
 
 
 class Found(NamedTuple):
-    """Where a space is, and what it has to be.
+    """The place of a space, and what it must be.
 
     `named` is the path by which it was looked up, which leads to `directory`, perhaps by links. `id` and `version` are
-    those that it must have, where that is known; `digest` is that of a version that is locked.
+    those that it must have, None for any; `digest` is that of a locked version.
     """
 
     directory: Path
@@ -36,9 +36,9 @@ class Found(NamedTuple):
 
 
 class Finder:
-    """Finds spaces for one spec; a reference that was locked, or found before, is found to be the same again (Z8).
+    """Find spaces for one spec. A reference that is locked, or was found before, has the same result again (Z8).
 
-    `files` are those in which versions were looked up.
+    `files` are the files in which versions were looked up.
     """
 
     def __init__(self, asp_home: Path, project: Path | None, locked: Mapping[str, Locked]) -> None:
@@ -49,7 +49,7 @@ class Finder:
         self.files: Final[list[Source]] = []
 
     def find(self, reference: str, base: Path | None) -> Found:
-        """Where it is, `base` being the directory of what refers to it (Z3). Raises `SpaceError`."""
+        """Find a space; `base` is the directory of what refers to it. Raises `SpaceError` (Z3)."""
         meant = parse_reference(reference)
         if isinstance(meant, RegistryReference):
             return self._versions.get(reference) or self._of_registry(reference, meant)
@@ -62,7 +62,7 @@ class Finder:
         return _found(self._project / "spaces" / meant.id, meant.id)
 
     def locks(self, digests: Mapping[str, str]) -> dict[str, Locked]:
-        """What each reference to a version in the registry came to, the digests given by ids (Z8)."""
+        """Return the version of each reference to the registry; `digests` are by ids (Z8)."""
         return {
             reference: Locked(version=found.version, digest=digests[found.id])
             for reference, found in self._versions.items()

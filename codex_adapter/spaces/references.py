@@ -1,4 +1,4 @@
-"""References to spaces, as people write them (Z3)."""
+"""Parse references to spaces (Z3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RegistryReference(NamedTuple):
 
 
 class PathReference(NamedTuple):
-    """`space:path:DIR`: a directory, absolute or relative to what says so."""
+    """`space:path:DIR`: a directory, absolute or relative to the directory of what refers to it."""
 
     path: str
 
@@ -40,7 +40,7 @@ Reference: TypeAlias = RegistryReference | PathReference | ProjectReference
 
 
 def parse_reference(text: str) -> Reference:
-    """What a reference means; nothing is looked up (Z3). Raises `SpaceError`."""
+    """Parse a reference; look nothing up. Raises `SpaceError` (Z3)."""
     if len(text) > _LONGEST or _IMPOSSIBLE.search(text):
         raise SpaceError("a reference is one line of at most 4096 characters")
     if not text.startswith(_PREFIX):

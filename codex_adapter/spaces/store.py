@@ -1,4 +1,4 @@
-"""Copies of spaces by their digests, each whole or not there (Z7)."""
+"""Keep copies of spaces by their digests, each complete or absent (Z7)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 
 
 class Store:
-    """What a turn is given lies here, so that nobody changes it under a turn's feet (Z7)."""
+    """The copies of one `aspHome`: a turn uses a copy, which does not change while the turn runs (Z7)."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def directory(self, digest: str) -> Path:
-        """Where the copy of this content is, or would be."""
+        """Return the directory for the copy of this content, whether it exists or not."""
         return self._state.store / digest
 
     def content(self, digest: str) -> Content | None:
-        """What the copy holds, looked at again; None where there is none, or one that somebody changed (Z7)."""
+        """Read the copy again; return None if it does not exist or was changed (Z7)."""
         try:
             content = read_content(self.directory(digest))
         except SpaceError:
@@ -38,9 +38,9 @@ class Store:
         return content if content.digest == digest else None
 
     def keep(self, source: Path, digest: str) -> Path:
-        """Have a copy of a directory with this content, and its place (Z7).
+        """Make a copy of a directory with this content, unless it exists, and return the copy's directory (Z7).
 
-        Raises `SpaceError`, also where the directory has other content by now.
+        Raises `SpaceError`, also if the directory has other content by now.
         """
         may_go = mark_used(self.directory(digest))
         if may_go or self.content(digest) is None:
@@ -53,12 +53,12 @@ class Store:
     def _copied(self, source: Path) -> Content:
         remove_unused(self._state)
         new = aside(self._state.store, "new")
-        with _in_our_words():
+        with _as_space_error():
             make_private(new)
         try:
             content = read_content(source, _new_files(new))
             if self.content(content.digest) is None:
-                with _in_our_words():
+                with _as_space_error():
                     self._put(new, self.directory(content.digest))
         finally:
             with suppress(OSError):
@@ -78,17 +78,17 @@ class Store:
 def _new_files(root: Path) -> NewFile:
     @contextmanager
     def new_file(path: str, executable: bool) -> Iterator[Callable[[bytes], None]]:
-        with _in_our_words():
+        with _as_space_error():
             _make_parents(root, (root / path).parent)
             fd = os.open(root / path, _NEW_FILE, 0o600)
 
         def write(chunk: bytes) -> None:
-            with _in_our_words():
+            with _as_space_error():
                 write_all(fd, chunk)
 
         try:
             yield write
-            with _in_our_words():
+            with _as_space_error():
                 os.fchmod(fd, 0o500 if executable else 0o400)
         finally:
             os.close(fd)
@@ -106,7 +106,7 @@ def _make_parents(root: Path, directory: Path) -> None:
 
 
 @contextmanager
-def _in_our_words() -> Iterator[None]:
+def _as_space_error() -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -15,7 +15,7 @@ from codex_adapter.cli.turn.client import open_client
 from codex_adapter.daemon.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
 from codex_adapter.daemon.messages import Affected, Method, Nothing, Text
 from codex_adapter.daemon.services import Ending, Notify, Service
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.protocols.turns import (
     AgentEvent,
     DescribeRequest,
     DescribeResponse,
@@ -28,7 +28,7 @@ from codex_adapter.protocols.turns.messages import (
 )
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["TURN_METHODS", "TurnEventParams", "turn_services"]
 

@@ -10,10 +10,10 @@ from codex_adapter import CodexConfig
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.present.narration import printable
 from codex_adapter.extras import how_to_install
-from codex_adapter.protocols.turns.messages import AgentSpacesError, RunTurnResponse
+from codex_adapter.protocols.turns import AgentSpacesError, RunTurnResponse
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["open_client", "said", "why_not"]
 

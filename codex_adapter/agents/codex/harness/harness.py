@@ -21,8 +21,7 @@ from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.hints import ADVICE
-from codex_adapter.spaces import Environment
-from codex_adapter.spaces.reach import Reach
+from codex_adapter.spaces import Environment, Reach
 from codex_adapter.turn_errors import AgentSpacesError, TurnError
 
 __all__ = ["CodexHarness"]

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from codex_adapter.agents.codex.command import home_of_cli
 from codex_adapter.safe_read import NotRegularError, read_regular
-from codex_adapter.spaces.reach import Reach
+from codex_adapter.spaces import Reach
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["OwnHome", "read_own_home"]
