@@ -7,7 +7,7 @@ is written by msgspec as their tag.
 from __future__ import annotations
 
 import signal as _signal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from typing_extensions import override
@@ -15,6 +15,7 @@ from typing_extensions import override
 from codex_adapter.hints import ADVICE, Hint
 
 __all__ = [
+    "TOOL_KINDS",
     "TURN_FAILED",
     "Completion",
     "Dropped",
@@ -49,6 +50,11 @@ TextPhase = Literal["start", "snapshot", "delta", "complete"]
 ToolPhase = Literal["start", "delta", "complete", "fail"]
 ToolStatus = Literal["pending", "running", "completed", "failed", "unknown"]
 TurnOutcome = Literal["completed", "failed", "cut_off"]
+TOOL_KINDS: Final = (
+    *("command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call"),
+    *("file_read", "search", "web_fetch", "other"),
+)
+"""What a tool call does, whatever the agent calls the tool (AG6)."""
 
 
 class TextPart(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.text.v1"):
@@ -101,7 +107,7 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Tool(msgspec.Struct, frozen=True, gc=False):
-    """One tool call as it stands; `status` is the item's own (M3)."""
+    """One tool call as it stands; `kind` is one of `TOOL_KINDS`, `status` the item's own (M3, AG6)."""
 
     backend_item_id: str | None
     thread_id: str | None
