@@ -16,7 +16,7 @@ import trio.testing
 
 from codex_adapter import CodexConfig, InvalidRequestError, SpawnError
 from codex_adapter.agents.codex.harness import CodexHarness
-from codex_adapter.agents.codex.harness.home import Home
+from codex_adapter.agents.codex.harness.conversation_home import ConversationHome
 from codex_adapter.harness import Harness, HarnessTurn
 from codex_adapter.runtime.containment import containment
 from codex_adapter.runtime.containment.containment import Contained
@@ -329,7 +329,7 @@ async def test_why_it_does_not_work_is_told(place: Place) -> None:
 )
 async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> None:
     place.begun()
-    with Home(place.directory).held():
+    with ConversationHome(place.directory).exclusive():
         with pytest.raises(TurnError, match="another turn of this session"):
             await place.turn(session=SESSION)
         assert not (place.directory / "codex" / "config.toml").exists()
