@@ -11,7 +11,13 @@ import trio
 from typing_extensions import override
 
 from codex_adapter.agents.codex.binary import Binary, Versions, find_binary
-from codex_adapter.agents.codex.command import MOST_TRUST_BYTES, build_argv, merge_environment, trust_setting
+from codex_adapter.agents.codex.command import (
+    MOST_TRUST_BYTES,
+    build_argv,
+    home_of_cli,
+    merge_environment,
+    trust_setting,
+)
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.configured_servers import configured_servers
 from codex_adapter.agents.codex.extensions import ExecOptions
@@ -155,7 +161,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
         raise BackendError("io", advice="CODEX_HOME has $, `, a quote or a newline in its path; choose another one.")
     binary = find_binary(config, env, inquiry.at)
     if not options.trust_project:
-        codex_home = home or os.path.join(cwd, env.get("HOME", ""), ".codex")  # noqa: PTH118 - as above
+        codex_home = home or os.path.join(cwd, home_of_cli(env) or ".codex")  # noqa: PTH118 - as above
         inquiry.at("CODEX_HOME directory", codex_home)
         sheltered = shelter_git(env, codex_home, packaged_release(binary.path, inquiry.at))
         options = msgspec.structs.replace(options, settings=(*options.settings, *sheltered))
