@@ -93,7 +93,7 @@ def open_locked(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, wait: bool =
     A file that does not exist is made, for its owner alone. Raise BlockingIOError at once while another process has the
     lock, unless told to `wait`; raise OSError, also where the path is a link. (I15, J12, O9, Z9)
     """
-    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, PRIVATE)
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if wait else os.O_NONBLOCK), PRIVATE)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BaseException:

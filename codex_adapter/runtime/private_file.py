@@ -12,7 +12,6 @@ from typing import Final
 
 import trio
 
-from codex_adapter.durable import write_new
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
@@ -84,6 +83,8 @@ def left_directories() -> list[Path]:
 
 
 def _write(file: Path, content: bytes) -> None:
+    from codex_adapter.durable import write_new  # noqa: PLC0415 - few runs need it
+
     # Whatever the umask takes away is given back: the agent must be able to read, and no other user.
     file.parent.mkdir(0o700)
     file.parent.chmod(0o700)

@@ -9,9 +9,10 @@ from typing import Final, Literal
 import msgspec
 
 from codex_adapter.spaces.environment import Permissions
-from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.reading import LARGEST_TOML, read_standing, read_toml
 from codex_adapter.spaces.space_files import Table, Word
+from codex_adapter.strict_decode import shown
 
 __all__ = ["TARGETS_FILE", "HarnessSettings", "Target", "find_target", "read_targets"]
 

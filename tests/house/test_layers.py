@@ -15,7 +15,7 @@ import codex_adapter
 PACKAGE = "codex_adapter"
 VOCABULARY = frozenset({"errors", "events", "hints", "request"})
 CORE = VOCABULARY | {"core"}
-RUNTIME = CORE | {"agent", "runtime", "file_systems"}
+RUNTIME = CORE | {"agent", "runtime", "file_systems", "durable"}
 PUBLIC = "public names"
 DATA = frozenset({"msgspec", "typing_extensions"})
 TRIO = DATA | {"trio"}
@@ -59,7 +59,7 @@ LAYERS = {
         TRIO | {"tomli_w", "yaml"},
     ),
     "runs": Layer(RUNTIME | {"agents"}, TRIO),
-    "__init__": Layer(RUNTIME | {"agents", "runs"}, frozenset()),
+    "__init__": Layer(RUNTIME | {"agents", "text", "runs"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "sync": Layer(frozenset({PUBLIC}), frozenset({"trio"})),
     "prompting": Layer(frozenset({PUBLIC, "agent", "events", "records", "text", "workspace"}), TRIO),
