@@ -12,7 +12,7 @@ import msgspec
 from codex_adapter.spaces.content import is_utf8
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import read_json, read_standing
+from codex_adapter.spaces.reading import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.strict_decode import shown
 
@@ -98,7 +98,7 @@ class Acceptance:
 
     def _read(self) -> _Accepted:
         name = "aspHome: state/accepted.json"
-        content = read_standing(self._path, _LARGEST, name)
+        content = read_optional(self._path, _LARGEST, name)
         return _Accepted(schema=1) if content is None else read_json(content, _Accepted, name)
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from codex_adapter.spaces.acceptance import Source
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
+from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, real_path
 from codex_adapter.spaces.references import PathReference, RegistryReference, parse_reference
 from codex_adapter.spaces.tags import read_tags
 from codex_adapter.spaces.version_locks import Locked
@@ -85,7 +85,7 @@ class Finder:
 
     def _tags(self, place: Path) -> dict[str, str]:
         file = place / "tags.toml"
-        content = read_standing(file, LARGEST_TOML, file.name)
+        content = read_optional(file, LARGEST_TOML, file.name)
         digest = hashlib.sha256(content or b"").hexdigest()
         self.files.append(Source(file, digest, has_hard_links(file), f"{file.name} of {place.name}"))
         return {} if content is None else read_tags(content)

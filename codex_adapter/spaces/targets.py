@@ -10,7 +10,7 @@ import msgspec
 
 from codex_adapter.spaces.environment import Permissions
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import LARGEST_TOML, read_standing, read_toml
+from codex_adapter.spaces.reading import LARGEST_TOML, read_optional, read_toml
 from codex_adapter.spaces.space_files import Table, Word
 from codex_adapter.strict_decode import shown
 
@@ -46,7 +46,7 @@ def read_targets(content: bytes) -> dict[str, Target]:
 
 def find_target(directory: Path, name: str) -> tuple[Target, str]:
     """Return a target of the file in a directory, and the digest of the file. Raises `SpaceError` (Z4)."""
-    content = read_standing(directory / TARGETS_FILE, LARGEST_TOML, TARGETS_FILE)
+    content = read_optional(directory / TARGETS_FILE, LARGEST_TOML, TARGETS_FILE)
     if content is None:
         raise SpaceError(f"the target's directory has no {TARGETS_FILE}")
     target = read_targets(content).get(name)

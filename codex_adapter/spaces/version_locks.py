@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import read_json, read_standing
+from codex_adapter.spaces.reading import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.versions import is_version
 
@@ -47,7 +47,7 @@ def locked_digests(state: State) -> frozenset[str]:
         paths = [path for path in state.locks.iterdir() if path.suffix == ".json"]
     except OSError as error:
         raise unreadable("aspHome: state/locks", error) from None
-    contents = (read_standing(path, _LARGEST, f"aspHome: state/locks/{path.name}") for path in paths)
+    contents = (read_optional(path, _LARGEST, f"aspHome: state/locks/{path.name}") for path in paths)
     return frozenset(digest.decode() for content in contents for digest in _DIGEST.findall(content or b""))
 
 
@@ -61,7 +61,7 @@ class Lock:
     def read(self) -> dict[str, Locked]:
         """Return the locked versions by references, empty before the first turn. Raises `SpaceError` (Z8)."""
         name = f"aspHome: state/locks/{self._path.name}"
-        content = read_standing(self._path, _LARGEST, name)
+        content = read_optional(self._path, _LARGEST, name)
         if content is None:
             return {}
         spaces = read_json(content, _LockFile, name).spaces
