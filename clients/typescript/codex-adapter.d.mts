@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 914b25a50554b2450a50971f74cdbf38987aa5664552cd83846cf55a8d2f9e01. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 6b2b06975c70b299d896c6ce6f1416a1986469d0741f92922b0d4aba6bdf78cb. Do not edit.
 /** The run that is to end, and whether its agent is asked first. */
 export type CancelParams = {
     runId: string;
@@ -28,10 +28,11 @@ export type Dropped = {
 export type DroppedReason = {
     reason: "oversize";
 };
-/** Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the next step. */
+/** Why a run came to no completion: the error's name on the wire, its canonical message, for the kind `backend` the failure in one word, a known cause, and the next step. */
 export type ErrorBody = {
     kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
     message: string;
+    failure?: "cancelled" | "closed" | "invalid_request" | "io" | "other" | "session" | "spawn" | "timeout" | "wait";
     hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     advice?: string;
 };
@@ -259,6 +260,8 @@ export type UnknownLine = {
 };
 /** Why the agent failed, where its own words show it. */
 export type Hint = NonNullable<ErrorBody["hint"]>;
+/** Why a run came to no completion, in one word. */
+export type Failure = NonNullable<ErrorBody["failure"]>;
 /** A record of a journal: `time` is when it was written, in UTC. */
 export type JournalRecord = EventRecord & {
     time?: string;
@@ -307,9 +310,11 @@ export declare class UnsupportedCapabilityError extends AdapterError {
 /** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export declare class BackendError extends AdapterError {
     name: string;
+    readonly failure: Failure;
     readonly hint: Hint | undefined;
     readonly advice: string | undefined;
     constructor(message: string, more?: {
+        failure?: Failure;
         hint?: Hint;
         advice?: string;
         cause?: unknown;

@@ -49,10 +49,11 @@ export type DroppedReason = {
   reason: "oversize";
 };
 
-/** Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the next step. */
+/** Why a run came to no completion: the error's name on the wire, its canonical message, for the kind `backend` the failure in one word, a known cause, and the next step. */
 export type ErrorBody = {
   kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
   message: string;
+  failure?: "cancelled" | "closed" | "invalid_request" | "io" | "other" | "session" | "spawn" | "timeout" | "wait";
   hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
   advice?: string;
 };
@@ -312,6 +313,9 @@ export type UnknownLine = {
 /** Why the agent failed, where its own words show it. */
 export type Hint = NonNullable<ErrorBody["hint"]>;
 
+/** Why a run came to no completion, in one word. */
+export type Failure = NonNullable<ErrorBody["failure"]>;
+
 /** A record of a journal: `time` is when it was written, in UTC. */
 export type JournalRecord = EventRecord & { time?: string };
 
@@ -362,10 +366,12 @@ export class UnsupportedCapabilityError extends AdapterError {
 /** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export class BackendError extends AdapterError {
   override name = "BackendError";
+  readonly failure: Failure;
   readonly hint: Hint | undefined;
   readonly advice: string | undefined;
-  constructor(message: string, more: { hint?: Hint; advice?: string; cause?: unknown } = {}) {
+  constructor(message: string, more: { failure?: Failure; hint?: Hint; advice?: string; cause?: unknown } = {}) {
     super("backend", message, "cause" in more ? { cause: more.cause } : undefined);
+    this.failure = more.failure ?? "other";
     this.hint = more.hint;
     this.advice = more.advice;
   }
@@ -418,6 +424,7 @@ export async function openDaemon(options: DaemonOptions = {}): Promise<Daemon> {
   return daemon;
 }
 
+const CANCELLED = { failure: "cancelled" } as const;
 const start = Symbol("start");
 const ready = Symbol("ready");
 const happened = Symbol("happened");
@@ -482,7 +489,7 @@ export class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable 
   /** End the run: its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
   cancel({ kill = false, reason }: { kill?: boolean; reason?: unknown } = {}): void {
     if (this.#outcome) return;
-    this.#cancelled ??= new RunCancelled("cancelled", reason === undefined ? {} : { cause: reason });
+    this.#cancelled ??= new RunCancelled("cancelled", { ...CANCELLED, ...(reason !== undefined && { cause: reason }) });
     this.#clock ??= setTimeout(this.#giveUp, PATIENCE);
     this.#call("run/cancel", { runId: this.runId, kill });
     this.#leave(false);
@@ -660,7 +667,7 @@ export class Daemon implements AsyncDisposable {
     const idle = signal?.aborted || lost || taken;
     const made = new Run(runId, signal, idle ? () => {} : tell, () => this.#child.kill("SIGKILL"), release);
     if (idle) {
-      made[completed](lost || taken || new RunCancelled("cancelled"));
+      made[completed](lost || taken || new RunCancelled("cancelled", CANCELLED));
       return made;
     }
     this.#runs.set(runId, made);
@@ -725,7 +732,7 @@ export class Daemon implements AsyncDisposable {
       const record = params.completion as CompletedRecord | FailedRecord;
       const ran = this.#runs.get(params.runId);
       this.#runs.delete(params.runId);
-      ran?.[completed](record.outcome === "completed" ? record : failure(record.error));
+      ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error));
     }
     if (method !== undefined || id === undefined) return;
     const call = this.#calls.get(id);
@@ -747,22 +754,20 @@ export class Daemon implements AsyncDisposable {
 }
 
 /** The error of a run that came to no completion. */
-function failure({ kind, message, hint, advice }: ErrorBody, more: { failure?: string } = {}): AdapterError {
+function errorOf({ kind, message, ...more }: ErrorBody): AdapterError {
   if (kind === "unsupported_capability") return new UnsupportedCapabilityError(kind, message);
   if (kind !== "backend") return new InvalidRequestError(kind, message);
-  const word = more.failure ?? /^codex backend error: (\w+)/.exec(message)?.[1];
-  const about = { ...(hint && { hint }), ...(advice && { advice }) };
-  if (message === "cancelled") return new RunCancelled(message, about);
-  if (word === "spawn") return new SpawnError(message, about);
-  if (word === "timeout" || message.startsWith("codex stream idle timeout: ")) return new RunTimedOut(message, about);
-  return new BackendError(message, about);
+  if (more.failure === "cancelled") return new RunCancelled(message, more);
+  if (more.failure === "spawn") return new SpawnError(message, more);
+  if (more.failure === "timeout") return new RunTimedOut(message, more);
+  return new BackendError(message, more);
 }
 
 /** The error of a request that was refused. */
 function refusal({ code, message, data }: RpcError): AdapterError {
   if (code === -32602 || code === -32700) return new InvalidRequestError("invalid_request", message);
-  const { kind, ...more } = (data ?? {}) as { kind?: string; failure?: string; hint?: Hint; advice?: string };
+  const { kind, ...more } = (data ?? {}) as Omit<ErrorBody, "kind" | "message"> & { kind?: string };
   if (code !== -32010 || !kind) return new DaemonError(message);
   const known = ["invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind"].includes(kind);
-  return failure({ kind: (known ? kind : "backend") as ErrorBody["kind"], message, ...more }, more);
+  return errorOf({ kind: (known ? kind : "backend") as ErrorBody["kind"], message, ...more });
 }

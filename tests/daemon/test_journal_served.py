@@ -27,6 +27,7 @@ IO = {
     "error": {
         "kind": "backend",
         "message": "codex backend error: io (details redacted when unsafe)",
+        "failure": "io",
         "advice": "The journal cannot be written to; look at its disk, and at the limit of open files.",
     },
 }
