@@ -45,7 +45,7 @@ async def count(run: RunHandle) -> int:
 async def test_a_run_that_nobody_reads_holds_up_no_other_one(tmp_path: Path) -> None:
     """One task for all: it reads one run after the other, and every one of them is under way meanwhile."""
     with trio.fail_after(2 * SOON):
-        async with open_daemon("--codex", write_agent(tmp_path / "bin", FLOOD)) as backend:
+        async with open_daemon("--codex", write_agent(tmp_path / "bin", FLOOD), agent="codex") as backend:
             async with (
                 backend.open_run(asked(tmp_path / "unread")) as unread,
                 backend.open_run(asked(tmp_path / "late")) as late,
@@ -62,7 +62,7 @@ async def test_a_run_that_nobody_reads_holds_up_no_other_one(tmp_path: Path) -> 
 
 
 def fake(report: Path) -> Any:
-    return open_daemon("right", str(report), program=PROGRAM)
+    return open_daemon("right", str(report), agent="codex", program=PROGRAM)
 
 
 @pytest.mark.rule("J15", "J9")
