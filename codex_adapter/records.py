@@ -154,9 +154,9 @@ def decode_record(line: bytes) -> Record:
     """What a line of a stream holds, with its newline or without (W1, W2).
 
     Reads what later releases may write as far as it can be known here: fields that nobody knows are left out, and so is
-    `data` of an unknown schema and a `hint` or a `failure` that is not in the list. Raises ValueError, in whose text is nothing of the
-    line, for what is no record: no JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of another type
-    or one that is missing (X1).
+    `data` of an unknown schema and a `hint` or a `failure` that is not in the list. Raises ValueError, in whose text is
+    nothing of the line, for what is no record: no JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of
+    another type or one that is missing (X1).
     """
     try:
         return _decode(line)

@@ -191,8 +191,7 @@ def test_the_hint_and_its_advice_are_the_last_fields_of_the_completion_or_of_the
     assert encode_completion(3, RunTimedOut("timeout", "codex stream idle timeout: 30s", hint="no_network")) == (
         b'{"type":"completion","seq":3,"outcome":"failed","ok":false,'
         b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","failure":"timeout",'
-        b'"hint":"no_network","advice":"%b"}}\n'
-        % ADVICE["no_network"].encode()
+        b'"hint":"no_network","advice":"%b"}}\n' % ADVICE["no_network"].encode()
     )
 
 

@@ -47,8 +47,7 @@ def completion(seq: int) -> bytes:
     """The line of a completion."""
     return (
         b'{"type":"completion","seq":%d,"outcome":"failed","ok":false,'
-        b'"error":{"kind":"backend","message":"cancelled","failure":"cancelled"}}\n'
-        % seq
+        b'"error":{"kind":"backend","message":"cancelled","failure":"cancelled"}}\n' % seq
     )
 
 

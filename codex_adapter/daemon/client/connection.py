@@ -152,17 +152,19 @@ class Connection:
         """Send the first request. Raise `BackendError` if the program is not a daemon of this protocol."""
         params = {"protocolVersion": PROTOCOL_VERSION, "clientInfo": {"name": "codex_adapter.daemon.client"}}
         try:
-            with trio.move_on_after(PATIENCE) as waiting:
-                server = await self.request("initialize", params).result(InitializeResult)
-            if waiting.cancelled_caught:
-                raise no_answer_error(PATIENCE)
-            if server.protocol_version != PROTOCOL_VERSION:
-                raise protocol_error()
+            return await self._first_result(self.request("initialize", params))
         except BaseException:
             # It has no run that would have to be ended.
             self.abort()
             raise
-        return server
+
+    async def _first_result(self, reply: Reply) -> InitializeResult:
+        with trio.move_on_after(PATIENCE):
+            server = await reply.result(InitializeResult)
+            if server.protocol_version != PROTOCOL_VERSION:
+                raise protocol_error()
+            return server
+        raise no_answer_error(PATIENCE)
 
     def listen(self, run_id: str, on_record: Callable[[Record], None], on_disconnect: Callable[[], None]) -> None:
         """Call `on_record` with each record of a run until its completion, or `on_disconnect` if the daemon exits."""

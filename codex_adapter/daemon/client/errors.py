@@ -30,7 +30,7 @@ _REFUSALS: Final[Mapping[str, type[AdapterError]]] = {
     error.kind: error for error in (InvalidRequestError, UnknownBackendError, InvalidAgentKindError)
 }
 _BUSY: Final = {
-    "too_many_runs": "The limit of live runs is reached. Wait for a run to end, or start the daemon without --no-queue.",
+    "too_many_runs": "The limit of live runs is reached. Wait until one ends, or start the daemon without --no-queue.",
     "shutting_down": "The daemon is shutting down. Start another one.",
 }
 

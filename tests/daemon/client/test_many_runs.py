@@ -51,7 +51,9 @@ async def test_a_hundred_runs_at_once_all_complete(tmp_path: Path) -> None:
         outcomes.append((len(seen.events), seen.outcome.status.code, seen.session_id))
 
     with trio.fail_after(4 * SOON):
-        async with open_daemon("--codex", write_agent(tmp_path / "bin", demo_script()), "--max-runs", "8", agent="codex") as backend:
+        async with open_daemon(
+            "--codex", write_agent(tmp_path / "bin", demo_script()), "--max-runs", "8", agent="codex"
+        ) as backend:
             async with trio.open_nursery() as nursery:
                 for _ in range(100):
                     nursery.start_soon(one, backend)

@@ -223,7 +223,9 @@ async def test_a_wrapper_that_leaves_its_output_to_another_process_holds_nobody_
     wrapper.write_text('#!/bin/sh\nsleep 20 & echo $! > "$1.pid"\nexec "$2" -I "$3" right\n')
     wrapper.chmod(0o755)
     with trio.fail_after(50 * SOON):
-        async with open_daemon(agent="codex", program=[str(wrapper), str(wrapper), sys.executable, PROGRAM[-1]]) as backend:
+        async with open_daemon(
+            agent="codex", program=[str(wrapper), str(wrapper), sys.executable, PROGRAM[-1]]
+        ) as backend:
             assert (await see(backend, REQUEST)).outcome.final_text == "done"
     os.kill(int((tmp_path / "wrapper.pid").read_text()), signal.SIGKILL)
 
