@@ -280,7 +280,7 @@ async def _enter_a_gateway() -> None:
 
 
 async def _enter_a_daemon() -> None:
-    async with open_daemon(agent="codex"):
+    async with open_daemon():
         pass
 
 

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.errors import SpawnError
-from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.exhaustion import is_shortage, shortage_told
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden

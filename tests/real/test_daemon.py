@@ -31,7 +31,7 @@ async def test_some_runs_at_once_each_have_their_events_and_their_completion(sta
     options += ["--journal", str(tmp_path / "journal")]
     with stage.model(script(fallback=answer("Done.", delay=stage.release.pause))), trio.fail_after(3 * SOON):
         async with (
-            open_daemon(*options, agent="codex") as backend,
+            open_daemon(*options) as backend,
             trio.open_nursery() as runs,
         ):
 
@@ -56,7 +56,7 @@ async def test_some_runs_at_once_each_have_their_events_and_their_completion(sta
 async def test_a_run_that_is_cancelled_and_one_that_is_left_leave_nothing(stage: Stage) -> None:
     options = ["--codex", str(stage.release.binary), "--codex-home", str(stage.home)]
     with stage.model(script(Shell("sleep 601"), Shell("sleep 602"), "never")) as server, trio.fail_after(3 * SOON):
-        async with open_daemon(*options, agent="codex") as backend:
+        async with open_daemon(*options) as backend:
             async with backend.open_run(stage.request()) as run, backend.open_run(stage.request()) as other:
                 await stage.asked(server, 2)
                 run.cancel()

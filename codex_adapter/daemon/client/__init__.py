@@ -13,10 +13,10 @@ from trio.abc import ReceiveStream, SendStream
 
 from codex_adapter.daemon.client.backend import DaemonBackend
 from codex_adapter.daemon.client.connection import PATIENCE, Connection
-from codex_adapter.daemon.client.wire_request import RequestCheck, check_nothing
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.runtime.event_loop import require_trio
 
-__all__ = ["DaemonBackend", "RequestCheck", "open_daemon"]
+__all__ = ["DaemonBackend", "open_daemon"]
 
 # With -P, Python imports nothing from the working directory.
 _PROGRAM: Final = (sys.executable, "-P", "-m", "codex_adapter", "serve")
@@ -24,14 +24,13 @@ _PROGRAM: Final = (sys.executable, "-P", "-m", "codex_adapter", "serve")
 
 @asynccontextmanager
 async def open_daemon(
-    *options: str, agent: str, check: RequestCheck = check_nothing, program: Sequence[str] = _PROGRAM
+    *options: str, agent: str = DEFAULT_AGENT, program: Sequence[str] = _PROGRAM
 ) -> AsyncIterator[DaemonBackend]:
     """Start a daemon with these options of `codex-adapter serve`, and give a backend for runs of one agent kind.
 
     The daemon inherits the environment, the working directory and the stderr of this process. Leaving the block cancels
-    the runs that are live and ends the daemon in a bounded time. `check` raises the error of a wrong request; it is
-    called for requests that JSON cannot express. Raise OSError if the program cannot be started, and `BackendError`
-    (`other`) if it does not answer as a daemon does; its stderr then says more. (J15)
+    the runs that are live and ends the daemon in a bounded time. Raise OSError if the program cannot be started, and
+    `BackendError` (`other`) if it does not answer as a daemon does; its stderr then says more. (J15)
     """
     require_trio()
     # In a session of its own, as agents are: this process decides what Ctrl-C ends.
@@ -45,7 +44,7 @@ async def open_daemon(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_run, connection, process, ended)
         try:
-            yield DaemonBackend(connection, await connection.initialize(), check)
+            yield DaemonBackend(connection, await connection.initialize())
         # Raised again below, outside the nursery that would wrap it.
         except BaseException as raised:  # noqa: BLE001, ASYNC103
             error = raised

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from codex_adapter.daemon.client.connection import Connection
 from codex_adapter.daemon.client.remote_run import RemoteRun
-from codex_adapter.daemon.client.wire_request import RequestCheck, encode_request
+from codex_adapter.daemon.client.wire_request import encode_request
 from codex_adapter.daemon.messages import InitializeResult
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.handle import RunHandle, carried
@@ -22,10 +22,9 @@ __all__ = ["DaemonBackend"]
 class DaemonBackend:
     """A daemon as a backend: any number of runs at once, those over its limit in its queue (J8, J15)."""
 
-    def __init__(self, connection: Connection, server: InitializeResult, check: RequestCheck) -> None:
+    def __init__(self, connection: Connection, server: InitializeResult) -> None:
         self._connection = connection
         self._server = server
-        self._check = check
 
     @property
     def agent_kind(self) -> str:
@@ -39,7 +38,7 @@ class DaemonBackend:
 
     async def check(self, request: RunRequest) -> None:
         """As `Backend.check`, for what can be known without the daemon."""
-        self._encode(request)
+        await self._encode(request)
         await trio.lowlevel.checkpoint()
 
     @asynccontextmanager
@@ -48,10 +47,11 @@ class DaemonBackend:
 
         A run in the queue counts as open; if it cannot be started later, `wait_completed` raises the error.
         """
+        encoded = await self._encode(request)
         run = RemoteRun(self._connection, uuid.uuid4().hex, self._server.containment)
-        await run.start(self._encode(request))
+        await run.start(encoded)
         async with carried(run) as handle:
             yield handle
 
-    def _encode(self, request: RunRequest) -> Raw:
-        return encode_request(request, self._server.limits.max_message_bytes, self._check)
+    async def _encode(self, request: RunRequest) -> Raw:
+        return await encode_request(request, self._server.limits.max_message_bytes, self.agent_kind)

@@ -38,7 +38,8 @@ _T = TypeVar("_T")
 class Reply:
     """The answer to one request, once it arrives."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent_kind: str) -> None:
+        self._agent_kind = agent_kind
         self._arrived = trio.Event()
         self._answer: Raw | AdapterError = _ABSENT
 
@@ -55,7 +56,7 @@ class Reply:
         # Raised where no other error is being handled that could quote the answer (X1).
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             return msgspec.json.decode(self._answer, type=kind)
-        raise protocol_error()
+        raise protocol_error(self._agent_kind)
 
 
 class _Message(msgspec.Struct):
@@ -138,7 +139,7 @@ class Connection:
     def request(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Send a request."""
         id_ = next(self._ids)
-        reply = self._replies[id_] = Reply()
+        reply = self._replies[id_] = Reply(self.agent_kind)
         self._send({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
         if self._disconnected:
             self._disconnect()
@@ -162,9 +163,9 @@ class Connection:
         with trio.move_on_after(PATIENCE):
             server = await reply.result(InitializeResult)
             if server.protocol_version != PROTOCOL_VERSION:
-                raise protocol_error()
+                raise protocol_error(self.agent_kind)
             return server
-        raise no_answer_error(PATIENCE)
+        raise no_answer_error(self.agent_kind, PATIENCE)
 
     def listen(self, run_id: str, on_record: Callable[[Record], None], on_disconnect: Callable[[], None]) -> None:
         """Call `on_record` with each record of a run until its completion, or `on_disconnect` if the daemon exits."""
@@ -235,7 +236,7 @@ class Connection:
         """Fail everything that waits for the daemon, which has exited."""
         self._disconnected = True
         for reply in self._replies.values():
-            reply.deliver(daemon_exited_error())
+            reply.deliver(daemon_exited_error(self.agent_kind))
         for listener in self._listeners.values():
             listener.on_disconnect()
         self._replies, self._listeners, self._unsent = {}, {}, []

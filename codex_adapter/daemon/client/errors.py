@@ -52,53 +52,63 @@ class _Refusal(msgspec.Struct, rename="camel"):
     advice: str | None = None
 
 
-def daemon_exited_error() -> BackendError:
+def daemon_exited_error(agent_kind: str) -> BackendError:
     """Return the error of a daemon that has exited, or of a program that never was one."""
-    return BackendError("other", advice="The daemon has exited, or is not a daemon. Read its standard error.")
+    return _other(agent_kind, "The daemon has exited, or is not a daemon. Read its standard error.")
 
 
-def protocol_error() -> BackendError:
+def protocol_error(agent_kind: str) -> BackendError:
     """Return the error of a daemon whose messages are not those of this release."""
     advice = "The daemon and its client do not use the same protocol. Use the same release of codex-adapter for both."
-    return BackendError("other", advice=advice)
+    return _other(agent_kind, advice)
 
 
-def no_answer_error(seconds: float) -> BackendError:
+def no_answer_error(agent_kind: str, seconds: float) -> BackendError:
     """Return the error of a program that has not answered within so many seconds."""
     advice = f"The program did not answer within {seconds:g} s. Start one that speaks as `codex-adapter serve` does."
-    return BackendError("other", advice=advice)
+    return _other(agent_kind, advice)
 
 
 def error_of_refusal(answer: Raw, agent_kind: str) -> AdapterError:
     """Return the error of a request that was refused. Raise ValueError for JSON that is not an error of JSON-RPC."""
     error = msgspec.json.decode(answer, type=_Error)
     if error.code != RUN_REFUSED:
-        return protocol_error()
+        return protocol_error(agent_kind)
     refusal = msgspec.json.decode(error.data, type=_Refusal)
     if refusal.kind in _BUSY:
-        return BackendError("other", advice=_BUSY[refusal.kind])
+        return _other(agent_kind, _BUSY[refusal.kind])
     if refusal.kind == UnsupportedCapabilityError.kind:
         return UnsupportedCapabilityError(agent_kind, refusal.capability)
     if refusal.kind != BackendError.kind and refusal.kind not in _REFUSALS:
-        return protocol_error()
+        return protocol_error(agent_kind)
     failure = next((known for known in get_args(BackendKind) if known == refusal.failure), None)
     hint = next((known for known in get_args(Hint) if known == refusal.hint), None)
     body = ErrorBody(refusal.kind, error.message, failure, hint, refusal.advice)
-    return _error(body, not_found=refusal.not_found)
+    return _error(body, agent_kind, not_found=refusal.not_found)
 
 
-def error_of_record(body: ErrorBody) -> AdapterError:
+def error_of_record(body: ErrorBody, agent_kind: str) -> AdapterError:
     """Return the error in a completion record; `other` where it has no failure (W2)."""
-    return _error(body, not_found=body.hint == "cli_not_found")
+    return _error(body, agent_kind, not_found=body.hint == "cli_not_found")
 
 
-def _error(body: ErrorBody, *, not_found: bool) -> AdapterError:
+def _other(agent_kind: str, advice: str) -> BackendError:
+    return _of_agent(BackendError("other", advice=advice), agent_kind)
+
+
+def _error(body: ErrorBody, agent_kind: str, *, not_found: bool) -> AdapterError:
     if body.kind in _REFUSALS:
         return _REFUSALS[body.kind](body.message)
     failure: BackendKind = body.failure or "other"
     if failure == "spawn":
-        return SpawnError(not_found=not_found, advice=body.advice, hint=body.hint)
-    error = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(failure, BackendError)
-    # A canonical text is not passed, so that the error has the arguments that it has in this process.
-    message = None if body.message == str(BackendError(failure)) else body.message
-    return error(failure, message, hint=body.hint, advice=body.advice)
+        return _of_agent(SpawnError(not_found=not_found, advice=body.advice, hint=body.hint), agent_kind)
+    kind = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(failure, BackendError)
+    error = _of_agent(kind(failure, advice=body.advice, hint=body.hint), agent_kind)
+    if str(error) != body.message:
+        error = _of_agent(kind(failure, body.message, advice=body.advice, hint=body.hint), agent_kind)
+    return error
+
+
+def _of_agent(error: BackendError, agent_kind: str) -> BackendError:
+    error.agent_kind = agent_kind
+    return error

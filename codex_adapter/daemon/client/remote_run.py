@@ -10,8 +10,8 @@ from msgspec import Raw
 from typing_extensions import override
 
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.open_tools import close_tools
-from codex_adapter.core.state import MOST_OPEN_TOOLS
+from codex_adapter.core.pipeline import numbered
+from codex_adapter.core.state import MOST_OPEN_TOOLS, close_tools
 from codex_adapter.daemon.client.connection import PATIENCE, Connection, Reply
 from codex_adapter.daemon.client.errors import daemon_exited_error, error_of_record
 from codex_adapter.errors import AdapterError, RunCancelled
@@ -71,14 +71,15 @@ class RemoteRun(OwnRun):
                 self._session_id = completion.session_id
                 self._on_end(completion)
             case FailedRecord(error=error):
-                self._on_end(error_of_record(error))
+                self._on_end(error_of_record(error, self._connection.agent_kind))
 
     def on_disconnect(self) -> None:
         """Fail the run: the daemon has exited. The last events are those of any failure (F4, M9)."""
-        error = daemon_exited_error()
-        for event in close_tools(self._open_tools, self._next_seq)[0]:
+        agent_kind = self._connection.agent_kind
+        error = daemon_exited_error(agent_kind)
+        last = [*close_tools(agent_kind, self._open_tools), error_event(agent_kind, str(error))]
+        for event in numbered(last, self._next_seq):
             self._on_event(event)
-        self._on_event(error_event(self._next_seq, str(error)))
         self._on_end(error)
 
     @property
@@ -100,7 +101,7 @@ class RemoteRun(OwnRun):
         await self._events.final.wait()
         if self._outcome is None:
             self._outcome = RunCancelled("cancelled") if self._cancelled else self._received
-        return given(self._outcome or daemon_exited_error())
+        return given(self._outcome or daemon_exited_error(self._connection.agent_kind))
 
     @override
     def cancel(self) -> None:

@@ -72,7 +72,7 @@ async def test_a_daemon_and_its_run_can_be_cancelled_at_any_step() -> None:
     before = children()
 
     async def work() -> None:
-        async with open_daemon("brief", agent="codex", program=PROGRAM) as backend:
+        async with open_daemon("brief", program=PROGRAM) as backend:
             await read(backend, RunRequest(prompt="x"))
 
     def nothing_is_left() -> None:

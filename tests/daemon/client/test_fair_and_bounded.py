@@ -11,9 +11,9 @@ import trio
 import trio.testing
 
 from codex_adapter import RunHandle, RunRequest
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.daemon.client import open_daemon
 from codex_adapter.daemon.client.remote_run import _WINDOW
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import PrintJson, ReadPrompt, Repeat, Step, WriteFile, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 
@@ -45,7 +45,7 @@ async def count(run: RunHandle) -> int:
 async def test_a_run_that_nobody_reads_holds_up_no_other_one(tmp_path: Path) -> None:
     """One task for all: it reads one run after the other, and every one of them is under way meanwhile."""
     with trio.fail_after(2 * SOON):
-        async with open_daemon("--codex", write_agent(tmp_path / "bin", FLOOD), agent="codex") as backend:
+        async with open_daemon("--codex", write_agent(tmp_path / "bin", FLOOD)) as backend:
             async with (
                 backend.open_run(asked(tmp_path / "unread")) as unread,
                 backend.open_run(asked(tmp_path / "late")) as late,
@@ -62,7 +62,7 @@ async def test_a_run_that_nobody_reads_holds_up_no_other_one(tmp_path: Path) -> 
 
 
 def fake(report: Path) -> Any:
-    return open_daemon("right", str(report), agent="codex", program=PROGRAM)
+    return open_daemon("right", str(report), program=PROGRAM)
 
 
 @pytest.mark.rule("J15", "J9")

@@ -22,7 +22,7 @@ async def test_labels_are_in_the_journal(tmp_path: Path) -> None:
     words = ("--codex", write_agent(tmp_path / "bin", steps), "--journal", str(tmp_path / "runs"))
     request = RunRequest(prompt="x", working_dir=str(tmp_path), labels={"task": "12"})
     with trio.fail_after(SOON):
-        async with open_daemon(*words, agent="codex") as backend:
+        async with open_daemon(*words) as backend:
             seen = await see(backend, request)
     assert seen.outcome.ok
     (journal,) = (tmp_path / "runs").iterdir()

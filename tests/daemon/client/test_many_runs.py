@@ -12,10 +12,10 @@ import trio
 import trio.testing
 
 from codex_adapter import AdapterError, BackendError, Gateway, RunCancelled, RunHandle, RunRequest, UnknownBackendError
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.agents.codex.extensions import CAPABILITIES
 from codex_adapter.daemon.client import DaemonBackend, open_daemon
 from codex_adapter.events import ToolCall
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Step, demo_script, write_agent
 from codex_adapter.testing.thread_lines import (
     THREAD_ID,
@@ -51,9 +51,7 @@ async def test_a_hundred_runs_at_once_all_complete(tmp_path: Path) -> None:
         outcomes.append((len(seen.events), seen.outcome.status.code, seen.session_id))
 
     with trio.fail_after(4 * SOON):
-        async with open_daemon(
-            "--codex", write_agent(tmp_path / "bin", demo_script()), "--max-runs", "8", agent="codex"
-        ) as backend:
+        async with open_daemon("--codex", write_agent(tmp_path / "bin", demo_script()), "--max-runs", "8") as backend:
             async with trio.open_nursery() as nursery:
                 for _ in range(100):
                     nursery.start_soon(one, backend)
@@ -80,7 +78,7 @@ async def test_a_daemon_that_is_killed_ends_all_runs_and_requests(tmp_path: Path
     tools = (PrintJson(command_started(f"item_{n}", "make")) for n in (0, 1))
     binary = write_agent(tmp_path / "bin", (*BEGUN, *tools, PrintJson(command_completed("item_0", "make")), Hang()))
     with trio.fail_after(SOON):
-        async with open_daemon("--codex", binary, "--max-runs", "2", agent="codex") as backend:
+        async with open_daemon("--codex", binary, "--max-runs", "2") as backend:
             (daemon,) = [pid for pid in children() if pid not in before]
             async with (
                 backend.open_run(asked(tmp_path)) as read,
@@ -125,7 +123,7 @@ async def test_a_run_that_outlives_the_block_of_its_daemon_is_cancelled(tmp_path
 
     with trio.fail_after(SOON):
         async with trio.open_nursery() as nursery:
-            async with open_daemon("--codex", write_agent(tmp_path / "bin", HANGING), agent="codex") as backend:
+            async with open_daemon("--codex", write_agent(tmp_path / "bin", HANGING)) as backend:
                 await nursery.start(outlive, backend)  # noqa: ASYNC111
             assert survivors.now() == []
     assert [type(error) for error in errors] == [RunCancelled]
@@ -133,7 +131,7 @@ async def test_a_run_that_outlives_the_block_of_its_daemon_is_cancelled(tmp_path
 
 @pytest.mark.rule("J15")
 async def test_nothing_can_be_run_once_the_block_is_left(tmp_path: Path) -> None:
-    async with open_daemon("--codex", write_agent(tmp_path / "bin", HANGING), agent="codex") as backend:
+    async with open_daemon("--codex", write_agent(tmp_path / "bin", HANGING)) as backend:
         pass
     with trio.fail_after(SOON):
         with pytest.raises(BackendError, match="other"):
@@ -143,7 +141,7 @@ async def test_nothing_can_be_run_once_the_block_is_left(tmp_path: Path) -> None
 @pytest.mark.rule("J15")
 async def test_the_daemon_is_in_a_session_of_its_own_so_that_no_terminal_interrupts_it() -> None:
     before = children()
-    async with open_daemon(agent="codex"):
+    async with open_daemon():
         (daemon,) = [pid for pid in children() if pid not in before]
         assert os.getsid(daemon) == daemon
 
@@ -156,14 +154,14 @@ async def test_nothing_in_the_working_directory_is_taken_for_a_part_of_the_daemo
         (tmp_path / f"{name}.py").write_text("raise SystemExit(9)")
     monkeypatch.chdir(tmp_path)
     with trio.fail_after(SOON):
-        async with open_daemon("--codex", write_agent(tmp_path / "bin", demo_script()), agent="codex") as backend:
+        async with open_daemon("--codex", write_agent(tmp_path / "bin", demo_script())) as backend:
             assert (await see(backend, RunRequest(prompt="x"))).outcome.status.success
 
 
 @pytest.mark.rule("J15", "G1", "G2", "G3")
 async def test_a_daemon_is_a_backend_of_a_gateway(tmp_path: Path) -> None:
     gateway = Gateway()
-    async with open_daemon("--codex", write_agent(tmp_path / "bin", demo_script()), agent="codex") as daemon:
+    async with open_daemon("--codex", write_agent(tmp_path / "bin", demo_script())) as daemon:
         backend: Backend = daemon
         assert isinstance(daemon, DaemonBackend)
         gateway.register(backend)
@@ -182,7 +180,7 @@ async def test_a_daemon_is_a_backend_of_a_gateway(tmp_path: Path) -> None:
 async def test_a_run_that_waits_for_its_turn_can_be_cancelled_left_and_read(tmp_path: Path) -> None:
     binary = write_agent(tmp_path / "bin", HANGING)
     with trio.fail_after(SOON):
-        async with open_daemon("--codex", binary, "--max-runs", "1", agent="codex") as backend:
+        async with open_daemon("--codex", binary, "--max-runs", "1") as backend:
             async with backend.open_run(asked(tmp_path)) as first:
                 await begun(first)
                 async with backend.open_run(asked(tmp_path)) as second:
@@ -204,7 +202,7 @@ async def test_what_fails_when_its_turn_comes_is_the_completion(tmp_path: Path) 
     binary = write_agent(tmp_path / "bin", HANGING)
     (tmp_path / "place").mkdir()
     with trio.fail_after(SOON):
-        async with open_daemon("--codex", binary, "--max-runs", "1", agent="codex") as backend:
+        async with open_daemon("--codex", binary, "--max-runs", "1") as backend:
             async with backend.open_run(asked(tmp_path)) as first, backend.open_run(asked(tmp_path)) as second:
                 async with backend.open_run(asked(tmp_path / "place")) as third:
                     (tmp_path / "place").rmdir()

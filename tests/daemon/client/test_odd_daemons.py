@@ -24,7 +24,7 @@ REQUEST = RunRequest(prompt="x", env={"SECRET": "swordfish"})
 
 
 def fake(behaviour: str, *report: Path) -> Any:
-    return open_daemon(behaviour, *map(str, report), agent="codex", program=PROGRAM)
+    return open_daemon(behaviour, *map(str, report), program=PROGRAM)
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ async def test_what_does_not_answer_as_a_daemon_is_none(behaviour: str) -> None:
 @pytest.mark.rule("J15")
 async def test_a_program_that_cannot_be_started_raises_what_the_system_says(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        await open_daemon(agent="codex", program=[str(tmp_path / "missing")]).__aenter__()
+        await open_daemon(program=[str(tmp_path / "missing")]).__aenter__()
 
 
 @pytest.mark.rule("J15", "C2")
 async def test_a_daemon_whose_options_are_wrong_is_none(capfd: pytest.CaptureFixture[str]) -> None:
     with trio.fail_after(SOON):
         with pytest.raises(BackendError) as raised:
-            await open_daemon("--max-runs", "many", agent="codex").__aenter__()
+            await open_daemon("--max-runs", "many").__aenter__()
     assert raised.value.advice is not None
     assert "standard error" in raised.value.advice
     assert "--max-runs" in capfd.readouterr().err
@@ -71,7 +71,7 @@ async def test_a_daemon_whose_options_are_wrong_is_none(capfd: pytest.CaptureFix
 async def test_a_program_that_never_answers_is_given_up(program: tuple[str, ...], quick_clock: MockClock) -> None:
     with trio.fail_after(2 * 30):
         with pytest.raises(BackendError) as raised:
-            await open_daemon(agent="codex", program=program).__aenter__()
+            await open_daemon(program=program).__aenter__()
     assert raised.value.failure == "other"
     assert raised.value.advice is not None
     assert "within 30 s" in raised.value.advice
@@ -82,7 +82,7 @@ async def test_a_program_that_repeats_the_request_is_refused_at_once() -> None:
     begun = trio.current_time()
     with trio.fail_after(SOON):
         with pytest.raises(BackendError) as raised:
-            await open_daemon(agent="codex", program=["cat"]).__aenter__()
+            await open_daemon(program=["cat"]).__aenter__()
     assert trio.current_time() - begun < 20
     assert raised.value.advice
 
@@ -223,9 +223,7 @@ async def test_a_wrapper_that_leaves_its_output_to_another_process_holds_nobody_
     wrapper.write_text('#!/bin/sh\nsleep 20 & echo $! > "$1.pid"\nexec "$2" -I "$3" right\n')
     wrapper.chmod(0o755)
     with trio.fail_after(50 * SOON):
-        async with open_daemon(
-            agent="codex", program=[str(wrapper), str(wrapper), sys.executable, PROGRAM[-1]]
-        ) as backend:
+        async with open_daemon(program=[str(wrapper), str(wrapper), sys.executable, PROGRAM[-1]]) as backend:
             assert (await see(backend, REQUEST)).outcome.final_text == "done"
     os.kill(int((tmp_path / "wrapper.pid").read_text()), signal.SIGKILL)
 

@@ -22,8 +22,8 @@ from codex_adapter import (
     SpawnError,
     UnsupportedCapabilityError,
 )
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.daemon.client import open_daemon
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import write_agent
 
 from ...contract.test_secret_exceptions import chained, told
@@ -214,7 +214,7 @@ async def test_a_request_can_be_checked_without_a_run_as_far_as_json_goes(tmp_pa
 async def test_a_daemon_that_has_no_place_says_so(tmp_path: Path) -> None:
     binary = write_agent(tmp_path, ())
     with trio.fail_after(SOON):
-        async with open_daemon("--codex", binary, "--max-runs", "1", "--no-queue", agent="codex") as backend:
+        async with open_daemon("--codex", binary, "--max-runs", "1", "--no-queue") as backend:
             async with backend.open_run(RunRequest(prompt="x")) as run:
                 with pytest.raises(BackendError) as raised:
                     await backend.open_run(RunRequest(prompt="x")).__aenter__()

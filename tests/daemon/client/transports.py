@@ -13,9 +13,8 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexBackend, CodexConfig, Completion, Event, RunHandle, RunRequest
-from codex_adapter.agents.codex.backend import Backend
-from codex_adapter.agents.codex.validation import check_request
 from codex_adapter.daemon.client import open_daemon
+from codex_adapter.runtime.backend import Backend
 
 __all__ = [
     "SOON",
@@ -49,23 +48,8 @@ async def _in_process(config: CodexConfig) -> AsyncIterator[Backend]:
 
 @asynccontextmanager
 async def _daemon(config: CodexConfig) -> AsyncIterator[Backend]:
-    async with open_daemon(*serve_options(config), agent="codex", check=check) as backend:
+    async with open_daemon(*serve_options(config)) as backend:
         yield backend
-
-
-def check(request: RunRequest) -> None:
-    """Check a request as this process does, but for what the file system shows."""
-    check_request(request, CodexConfig(), _AnyFiles())
-
-
-class _AnyFiles:
-    cwd = "/"
-
-    def is_dir(self, _path: str) -> bool:
-        return True
-
-    def is_file(self, _path: str) -> bool:
-        return True
 
 
 InProcess: Final[Transport] = _in_process
