@@ -89,8 +89,9 @@ class Daemon:
             return await self._serve(service, read_params(call.params, service.params))
         if call.method not in self._handlers:
             methods = ", ".join([*self._handlers, *self._settings.services])
-            missing = "journal; start the daemon with --journal DIR" if call.method in wire.METHODS else "such method"
-            raise Fault(METHOD_NOT_FOUND, f"there is no {missing}; the methods are {methods}")
+            no_journal = "the daemon has no journal; start it with --journal DIR"
+            problem = no_journal if call.method in wire.METHODS else "the method does not exist"
+            raise Fault(METHOD_NOT_FOUND, f"{problem}; the methods are {methods}")
         return await self._handlers[call.method](read_params(call.params, wire.METHODS[call.method].params))
 
     def announce(self, run_id: str) -> None:

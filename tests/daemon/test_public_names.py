@@ -1,4 +1,4 @@
-"""The face of the protocol for programs in Python: all names are there, and a name loads no more than its own module."""
+"""The protocol for programs in Python: all names are there, and the package by itself loads nothing."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     backend = CodexBackend(config, ask_release=options.journal is not None)
     gateway = Gateway()
     gateway.register(backend)
-    # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
+    # The objects of now live until the end, and those of hundreds of runs live long: frequent collections find little.
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     raise_limit()

@@ -1,4 +1,4 @@
-"""Use the runs of a daemon as those of this process: `open_daemon` gives a backend (J15)."""
+"""Use the runs of a daemon as those of this process: `open_daemon` starts one and yields a backend (J15)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROGRAM: Final = (sys.executable, "-P", "-m", "codex_adapter", "serve")
 async def open_daemon(
     *options: str, agent: str = DEFAULT_AGENT, program: Sequence[str] = _PROGRAM
 ) -> AsyncIterator[DaemonBackend]:
-    """Start a daemon with these options of `codex-adapter serve`, and give a backend for runs of one agent kind.
+    """Start a daemon with these options of `codex-adapter serve`, and yield a backend for runs of one agent kind.
 
     The daemon inherits the environment, the working directory and the stderr of this process. Leaving the block cancels
     the runs that are live and ends the daemon in a bounded time. Raise OSError if the program cannot be started, and
