@@ -1,5 +1,5 @@
-// Compiled from codex-adapter.mts, SHA-256 6b2b06975c70b299d896c6ce6f1416a1986469d0741f92922b0d4aba6bdf78cb. Do not edit.
-/** The run that is to end, and whether its agent is asked first. */
+// Compiled from codex-adapter.mts, SHA-256 eb8fc85efa31a94e1b1bb4cddbaaa8d214bfadc949cff0107cb616d4aeb6d185. Do not edit.
+/** The run to cancel; with `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
     kill?: boolean;
@@ -52,12 +52,12 @@ export type EventRecord = {
     message?: string;
     data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped;
 };
-/** Which events of a run are asked for. */
+/** The run whose events are read, and the number of the first one. */
 export type EventsParams = {
     runId: string;
     fromSeq?: number;
 };
-/** Records of a run as its journal has them, `completion` once they reach it. */
+/** Records of a run from its journal, and its completion once they reach it. */
 export type EventsResult = {
     runId: string;
     events: Array<EventRecord>;
@@ -85,7 +85,7 @@ export type HintNotice = {
     hint: string;
     advice: string;
 };
-/** What there is. */
+/** What the daemon can do. */
 export type InitializeResult = {
     protocolVersion: string;
     serverInfo: ServerInfo;
@@ -94,7 +94,7 @@ export type InitializeResult = {
     containment: string | null;
     journal: boolean;
 };
-/** How much there can be: live agents, bytes of an incoming line, requests of a batch, bytes of an event's text. */
+/** The most live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text. `queue` is whether further runs wait. */
 export type Limits = {
     maxRuns: number;
     queue: boolean;
@@ -130,7 +130,7 @@ export type PlanItem = {
     text: string;
     completed: boolean;
 };
-/** Why a request was not carried out. */
+/** Why a request was not executed. */
 export type RpcError = {
     code: number;
     message: string;
@@ -171,7 +171,7 @@ export type RunRequest = {
     };
     labels?: Record<string, string>;
 };
-/** Who answers. */
+/** The name and the version of the daemon. */
 export type ServerInfo = {
     name: string;
     version: string;
@@ -185,11 +185,11 @@ export type SessionHandle = {
     schema: "agent_api.session.handle.v1";
     session: Session;
 };
-/** What becomes of the live runs. */
+/** Whether the live runs are finished or cancelled. */
 export type ShutdownParams = {
     mode?: "cancel" | "drain";
 };
-/** The run that is asked for. */
+/** The run to start. */
 export type StartParams = {
     runId?: string | null;
     agentKind: string;
@@ -210,7 +210,7 @@ export type TokenUsage = {
     schema: "codex_adapter.usage.v1";
     usage: Record<string, number>;
 };
-/** One tool call as it stands; `status` is the item's own. */
+/** One tool call as it stands; `kind` is one of `TOOL_KINDS`, `status` the item's own. */
 export type Tool = {
     backend_item_id: string | null;
     thread_id: string | null;

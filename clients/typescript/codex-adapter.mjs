@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 6b2b06975c70b299d896c6ce6f1416a1986469d0741f92922b0d4aba6bdf78cb. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 eb8fc85efa31a94e1b1bb4cddbaaa8d214bfadc949cff0107cb616d4aeb6d185. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
