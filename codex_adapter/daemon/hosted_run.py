@@ -67,7 +67,7 @@ class HostedRun:
         self._born = trio.current_time()
         self._opening = trio.CancelScope()
         self._run: RunHandle | None = None
-        self._waits_for: WaitsFor = "slot"
+        self._waits_for: WaitsFor = "start" if slot.granted.is_set() else "slot"
         self._ending = self._detached = self._idle = False
         self._sent = self._next_seq = 0
 
