@@ -18,7 +18,7 @@ from codex_adapter.runtime.handle import RunHandle, carried
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import Run
 
-__all__ = ["collect", "open_replay", "open_run"]
+__all__ = ["check_request", "collect", "open_replay", "open_run"]
 
 
 def open_run(
@@ -38,6 +38,11 @@ def open_run(
     leaving by an exception or a cancelled scope ends the run first (K5). No process of it is left afterwards (K4).
     """
     return AgentBackend(agent_of(agent), config).open_run(request, mask_env=mask_env)
+
+
+async def check_request(request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> None:
+    """Check a request, without starting anything. Raise what entering `open_run` raises where it shows before (Q)."""
+    await AgentBackend(agent_of(agent), config).check(request)
 
 
 @asynccontextmanager
