@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.workspace import placing
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.listing import Listing, listing
 from codex_adapter.workspace.names import components, file_components
-from codex_adapter.workspace.steering import is_below, own_programs, refuse_steering
+from codex_adapter.workspace.steering import is_below, own_programs, refuse_steering, steering_names
 from codex_adapter.workspace.tree import Place, Tree
 
 __all__ = ["Workspace"]
@@ -29,24 +30,28 @@ class Workspace:
     Paths are relative to the root (H2); sizes are in bytes. Every failure of ours is a WorkspaceError (H6). Calls
     block; use one workspace from one thread at a time. To be closed after use, or used as a context manager.
 
-    `root`: an existing directory, opened once. `hard_links`: read files with several names too. `mounts`: go to other
-    file systems that are mounted below the root too (H3). `hidden`: absolute paths of files and directories that nobody
-    may read or change, as a sandbox hides them (H14).
+    `root`: an existing directory, opened once. `agents`: those whose settings are not changed (H15). `hard_links`: read
+    files with several names too. `mounts`: enter other file systems that are mounted below the root too (H3). `hidden`:
+    absolute paths of files and directories that are neither read nor changed, as a sandbox hides them (H14).
     """
 
     root: Final[str]
     """The absolute path by which the root was opened; the descriptor counts, not this."""
+    steering: Final[frozenset[str]]
+    """The names that are not changed, since other programs obey them (H15)."""
 
     def __init__(
         self,
         root: str | os.PathLike[str],
         *,
+        agents: Sequence[AgentPlaces],
         hard_links: bool = False,
         mounts: bool = False,
         hidden: Collection[str] = (),
     ) -> None:
         self.root = str(Path(root).absolute())
         real = os.path.realpath(self.root)
+        self.steering = steering_names(agents)
         self._hidden = _below(real, map(os.path.realpath, hidden))
         self._programs = _below(real, own_programs(real))
         self._hard_links = hard_links
@@ -94,7 +99,7 @@ class Workspace:
         it is `exists` where there is something, `too_large` for more than `limit` bytes.
         """
         names = file_components(path)
-        refuse_steering(names)
+        refuse_steering(names, self.steering)
         with self._tree.place(names, make=True) as place:
             self._check_change(place)
             if place.status is not None:
@@ -156,7 +161,7 @@ class Workspace:
 
     def _check_change(self, place: Place) -> None:
         """Raise WorkspaceError for what steers programs outside of the sandbox, those of ours included (H15)."""
-        refuse_steering(os.fsdecode(name) for name in place.path)
+        refuse_steering(map(os.fsdecode, place.path), self.steering)
         if _is_in(place, self._programs):
             told = "Path leads to the program that does this, which its operations must not change"
             raise WorkspaceError("denied", f"{told}: install it outside of the workspace")

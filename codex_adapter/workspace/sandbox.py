@@ -6,20 +6,18 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from codex_adapter.agents.codex.binary import find_binary
-from codex_adapter.errors import SpawnError
-from codex_adapter.request import CodexConfig
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.runtime.exhaustion import is_shortage, shortage_told
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.outside import is_replaceable, outside_environment
-from codex_adapter.workspace.steering import is_below, pins
+from codex_adapter.workspace.steering import is_below, pins, steering_names
 
 __all__ = ["Sandbox", "find_sandbox"]
 
@@ -33,11 +31,13 @@ _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108
 class Sandbox(msgspec.Struct, frozen=True):
     """A bubblewrap that works on this machine, and what it is to hide (H13).
 
-    `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `hidden` are absolute
-    paths of files and directories that a command finds empty; the workspace is never hidden with them (H14).
+    `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `steering` are the
+    names in the workspace that a command cannot change (H15). `hidden` are absolute paths of files and directories that
+    a command finds empty; the workspace is never hidden with them (H14).
     """
 
     path: str
+    steering: frozenset[str]
     strict: bool = True
     hidden: tuple[str, ...] = ()
 
@@ -67,29 +67,29 @@ class Sandbox(msgspec.Struct, frozen=True):
         argv += [word for path in outside for word in _cover(path)]
         # What is needed of a place that was just covered comes after it, and the workspace after all that is around it.
         argv += _name_service() if network else ()
-        argv += ["--bind", root, root, *pins(root)]
+        argv += ["--bind", root, root, *pins(root, self.steering)]
         argv += [word for path in inside for word in _cover(path)]
         return [*argv, "--chdir", directory, "--"]
 
 
 def find_sandbox(
-    codex_binary: str | None = None, environ: Mapping[str, str] | None = None, *, workspace: str | None = None
+    environ: Mapping[str, str] | None = None, *, agents: Sequence[AgentPlaces], workspace: str | None = None
 ) -> Sandbox | None:
-    """A sandbox that was tried out and works here, None when there is none (H13).
+    """Return a sandbox that was tried out and works here, None when there is none (H13).
 
-    bubblewrap is looked for on PATH, then among what came with the Codex CLI: `codex_binary`, or the one that a run
-    would take. What lies in `workspace` is not taken, since commands could replace it (H15). `environ` is by default
-    the process's own environment. Blocks for some milliseconds. Raises
-    `WorkspaceError` where the system has too little left to try one out: that says nothing of what works here (H13).
+    bubblewrap is looked for on PATH, then among what came with `agents`, whose logins are hidden and whose settings are
+    kept (H14, H15). What lies in `workspace` is not used, since commands could replace it (H15). `environ` is by
+    default the process's own environment. Blocks for some milliseconds. Raises `WorkspaceError` where the system has
+    too little left to try one out: that says nothing of what works here (H13).
     """
     environ = os.environ if environ is None else environ
-    hidden = default_hidden(environ)
+    hidden, steering = default_hidden(environ, agents), steering_names(agents)
     if workspace is None:
-        programs = _programs(codex_binary, environ)
+        programs = _programs(agents, environ)
     else:
-        found_outside = _programs(codex_binary, outside_environment(environ, workspace))
+        found_outside = _programs(agents, outside_environment(environ, workspace))
         programs = (path for path in found_outside if not is_replaceable(path, workspace))
-    found = (Sandbox(path, strict, hidden) for path in programs for strict in (True, False))
+    found = (Sandbox(path, steering, strict, hidden) for path in programs for strict in (True, False))
     try:
         return next(filter(_works, found), None)
     except OSError as error:
@@ -97,15 +97,14 @@ def find_sandbox(
         raise WorkspaceError("exhausted", f"{told}, or raise the limits of the system") from None
 
 
-def _programs(codex_binary: str | None, environ: Mapping[str, str]) -> Iterator[str]:
+def _programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iterator[str]:
     found = shutil.which("bwrap", path=environ.get("PATH", os.defpath))
     if found is not None:
         yield str(Path(found).absolute())
-    try:
-        binary = find_binary(CodexConfig(binary=codex_binary), environ)
-    except SpawnError:
-        return
-    yield str(Path(os.path.realpath(binary.path)).parent.parent / "codex-resources" / "bwrap")
+    for agent in agents:
+        bundled = agent.bubblewrap(environ)
+        if bundled is not None:
+            yield bundled
 
 
 def _works(sandbox: Sandbox) -> bool:

@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.workspace import find_sandbox
 
@@ -32,7 +33,7 @@ def desk(cli: Cli) -> Desk:
     "mailbox", "a command reads the login where --codex-home says that it is", "it is not there: the sandbox hides it"
 )
 def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None:
-    sandbox = find_sandbox()
+    sandbox = find_sandbox(agents=known_places())
     if sandbox is None:
         pytest.skip("this machine has no bubblewrap that works")
     desk.program("bwrap", f'exec {sandbox.path} "$@"')
@@ -51,7 +52,7 @@ def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None
 @pytest.mark.rule("H13")
 @pytest.mark.fault("mailbox", "no room to try out a sandbox", "status 1: nothing runs without one because of that")
 def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> None:
-    if find_sandbox() is None:
+    if find_sandbox(agents=known_places()) is None:
         pytest.skip("this machine has no bubblewrap that works")
     desk.begun()
     desk.answer(running(": > ../escaped"))

@@ -12,7 +12,7 @@ import pytest
 import codex_adapter
 
 PACKAGE = "codex_adapter"
-VOCABULARY = frozenset({"errors", "events", "hints", "request"})
+VOCABULARY = frozenset({"agent_places", "errors", "events", "hints", "request"})
 CORE = VOCABULARY | {"core"}
 RUNTIME = CORE | {"agent", "runtime", "file_systems"}
 PUBLIC = "public names"
@@ -28,6 +28,7 @@ class Layer(NamedTuple):
 
 
 LAYERS = {
+    "agent_places": Layer(frozenset(), DATA),
     "hints": Layer(frozenset(), DATA),
     "errors": Layer(frozenset({"hints"}), DATA),
     "events": Layer(frozenset({"errors", "hints"}), DATA),

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
-from codex_adapter.cli.agent_places import agent_homes, require_outside
+from codex_adapter.cli.agent_places import agent_homes, agent_places, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import UsageError, complain
 from codex_adapter.cli.levels import command_containment
@@ -74,7 +74,7 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
 def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
     """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
     try:
-        sandbox = find_sandbox(options.codex, workspace=workspace)
+        sandbox = find_sandbox(agents=agent_places(options), workspace=workspace)
     except WorkspaceError as error:
         raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
     return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options)))
@@ -84,7 +84,12 @@ def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
 def _opened(
     options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
-    settings = {"sandbox": sandbox, "network": options.network, "containment": command_containment(options)}
+    settings = {
+        "agents": agent_places(options),
+        "sandbox": sandbox,
+        "network": options.network,
+        "containment": command_containment(options),
+    }
     with ExitStack() as opened:
         try:
             if options.action == "start":

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.cli.agent_places import agent_homes
+from codex_adapter.cli.agent_places import agent_homes, agent_places
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, place
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain, explain_wait
 from codex_adapter.cli.levels import command_containment
@@ -108,13 +108,14 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
     with ExitStack() as opened:
         try:
             source = _STANDARD if options.policy is None else options.policy
-            policy = load_policy(source, workspace=options.workspace)
+            agents = agent_places(options)
+            policy = load_policy(source, agents=agents, workspace=options.workspace)
             runtime = opened.enter_context(
                 open_runtime(
                     options.workspace,
                     policy,
+                    agents=agents,
                     state=options.state,
-                    codex=options.codex,
                     containment=command_containment(options),
                     hidden=agent_homes(options),
                 )

@@ -145,7 +145,7 @@ class CommandAnswers:
         """As `Answerer.answer`."""
         with trio.CancelScope() as self._scope:
             try:
-                with Workspace(".") as here:
+                with Workspace(".", agents=()) as here:
                     ran = await run_command(
                         here,
                         f"exec <{shlex.quote(str(outbox))}\n{self._command}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from codex_adapter.protocols.mailbox.layout import MailboxRefusal, Places
 from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
-from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, default_hidden
+from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, WorkspaceError, default_hidden
 
 __all__ = ["begin_session", "end_session", "open_session", "sessions", "workspace_of"]
 
@@ -26,6 +26,7 @@ def begin_session(
     task: str,
     observe: Observer,
     *,
+    agents: Sequence[AgentPlaces],
     sandbox: Sandbox | None,
     network: bool = False,
     containment: Containment | None = None,
@@ -33,10 +34,11 @@ def begin_session(
 ) -> Iterator[Session]:
     """A new session for `task`, in `workspace`, which is an existing directory.
 
-    Commands run in `sandbox` where there is one; `network` gives them network there; `containment` holds them. Raises
-    `MailboxRefusal` and other `MailboxError`, and `WorkspaceError` where the workspace cannot be had.
+    `agents` are those whose settings and logins are out of reach (H14, H15). Commands run in `sandbox` if there is one;
+    `network` gives them network there; `containment` contains them. Raises `MailboxRefusal` and other `MailboxError`,
+    and `WorkspaceError` where the workspace cannot be opened.
     """
-    with Workspace(workspace, hidden=_hidden(sandbox)) as files:
+    with Workspace(workspace, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         root = os.path.realpath(files.root)
         _require_apart(places, root)
         if not _is_text(root):
@@ -59,6 +61,7 @@ def open_session(
     observe: Observer,
     *,
     workspace: str | os.PathLike[str] | None = None,
+    agents: Sequence[AgentPlaces],
     sandbox: Sandbox | None,
     network: bool = False,
     containment: Containment | None = None,
@@ -73,7 +76,7 @@ def open_session(
     root = states.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
         raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
-    with places.locked() as for_session, Workspace(root, hidden=_hidden(sandbox)) as files:
+    with places.locked() as for_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         if os.path.realpath(root) != root:
             told = f"the path of the workspace of session {state.session_id} has become a link; move the workspace back"
             raise MailboxRefusal(told)
@@ -105,8 +108,8 @@ def workspace_of(places: Places, session: str | None) -> str:
     return states.settings(_chosen(places, states, session).session_id).workspace
 
 
-def _hidden(sandbox: Sandbox | None) -> tuple[str, ...]:
-    return default_hidden(os.environ) if sandbox is None else sandbox.hidden
+def _hidden(sandbox: Sandbox | None, agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
+    return default_hidden(os.environ, agents) if sandbox is None else sandbox.hidden
 
 
 def _chosen(places: Places, states: States, session: str | None) -> SessionState:

@@ -62,7 +62,7 @@ class AgentWork:
         self._turns = turns
         self._records = Records()
         self._agent = AgentSession(open_run, request, self._records, self._write)
-        self._steering = SteeringWatch(request.working_dir or ".")
+        self._steering = SteeringWatch(request.working_dir or ".", runtime.steering)
         self._asking = trio.CancelScope()
         self._stopped = False
 
@@ -95,7 +95,7 @@ class AgentWork:
     async def _work(self) -> Ended:
         for answer in await self._runtime.unfinished():
             await self._to_rest(answer)
-        prompt = first_prompt(self._task)
+        prompt = first_prompt(self._task, self._runtime.steering)
         wrong = 0
         while (end := self._end()) is None:
             if self._records.turn == self._turns:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import trio
@@ -78,6 +78,8 @@ class Runtime:
         containment: Containment | None = None,
         clock: Clock = utc_now,
     ) -> None:
+        self.steering: Final = workspace.steering
+        """The names that an agent must not change (H15)."""
         self._store = store
         self._limits = policy.limits
         self._outcomes = Outcomes(clock)

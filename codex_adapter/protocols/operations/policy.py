@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -14,6 +15,7 @@ from msgspec import Meta
 
 from codex_adapter.protocols.operations.operations import MOST_FILE_BYTES, OperationType
 from codex_adapter.protocols.operations.placement import is_within_reach
+from codex_adapter.workspace import AgentPlaces
 
 __all__ = [
     "PRESETS",
@@ -36,6 +38,8 @@ PRESETS: Final = ("restrictive", "standard", "permissive")
 """The policies that come with the package."""
 LARGEST_FILE: Final = 1024 * 1024
 """Bytes of a policy file."""
+_AGENT: Final = "{agent}"
+"""In a preset: the settings of an agent."""
 
 Action = Literal["allow", "approve", "deny"]
 Words = Annotated[str, Meta(pattern=r"\S")]
@@ -140,25 +144,41 @@ class Policy(_Section, frozen=True, kw_only=True):
     sandbox: SandboxPolicy
 
 
-def load_policy(source: str | os.PathLike[str], *, workspace: str | os.PathLike[str] | None = None) -> Policy:
+def load_policy(
+    source: str | os.PathLike[str],
+    *,
+    agents: Sequence[AgentPlaces],
+    workspace: str | os.PathLike[str] | None = None,
+) -> Policy:
     """Return the policy of a preset's name, or of a TOML file, which overrides a preset key by key (A1).
 
-    `workspace` is the directory that the policy is for. Raises PolicyError for a file that cannot be read, is not TOML,
-    has an unknown key or a wrong value, or that an agent could replace because it is in the workspace.
+    The presets guard the settings of `agents` (A5). `workspace` is the directory that the policy is for. Raises
+    PolicyError for a file that cannot be read, is not TOML, has an unknown key or a wrong value, or that an agent could
+    replace because it is in the workspace.
     """
     if isinstance(source, str) and source in PRESETS:
-        return _policy(_preset(source))
+        return _policy(_preset(source, agents))
     if workspace is not None and _is_replaceable(Path(source), workspace):
         raise PolicyError("the policy file is in the workspace, where an agent can change it. Move it out")
     given = _parsed(_content(Path(source)))
     base = given.pop("extends", "standard")
     if base not in PRESETS:
         raise PolicyError(f"the policy's key 'extends' is none of {', '.join(PRESETS)}")
-    return _policy(_overridden(_preset(base), given))
+    return _policy(_overridden(_preset(base, agents), given))
 
 
-def _preset(name: str) -> dict[str, Any]:
-    return _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
+def _preset(name: str, agents: Sequence[AgentPlaces]) -> dict[str, Any]:
+    tables = _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
+    settings = sorted(frozenset[str]().union(*(agent.settings for agent in agents)))
+    for action in ("approve", "deny"):
+        tables["files"]["write"][action] = list(_for_agents(tables["files"]["write"][action], settings))
+    return tables
+
+
+def _for_agents(patterns: Sequence[str], settings: Sequence[str]) -> Iterator[str]:
+    """Yield the patterns of a preset; one with `{agent}` stands for one with each of the names in `settings`."""
+    for pattern in patterns:
+        yield from (pattern.replace(_AGENT, name) for name in settings) if _AGENT in pattern else (pattern,)
 
 
 def _is_replaceable(path: Path, workspace: str | os.PathLike[str]) -> bool:

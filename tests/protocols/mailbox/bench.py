@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import trio
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.events import Happening
 from codex_adapter.protocols.mailbox.layout import Places
 from codex_adapter.protocols.mailbox.messages import CommandResult
@@ -41,7 +42,9 @@ class Bench:
     async def begin(self, task: str = "Make it work") -> AsyncIterator[Session]:
         """A new session, with its first outbox."""
         async with AsyncExitStack() as opened:
-            session = opened.enter_context(begin_session(self.places, self.root, task, self.observe, sandbox=None))
+            session = opened.enter_context(
+                begin_session(self.places, self.root, task, self.observe, agents=known_places(), sandbox=None)
+            )
             await session.put_out()
             yield session
 
@@ -49,7 +52,9 @@ class Bench:
     async def resume(self) -> AsyncIterator[Session]:
         """The session in another life."""
         async with AsyncExitStack() as opened:
-            yield opened.enter_context(open_session(self.places, None, self.observe, sandbox=None))
+            yield opened.enter_context(
+                open_session(self.places, None, self.observe, agents=known_places(), sandbox=None)
+            )
 
     async def observe(self, happening: Happening) -> None:
         """As `Observer`."""

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import trio
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.events import Happening
 from codex_adapter.protocols.mailbox.layout import Places
 from codex_adapter.protocols.mailbox.opening import begin_session, open_session
@@ -201,12 +202,14 @@ async def _work(place: Path) -> None:
     """One life: a session is begun or gone on with, and one round is carried out."""
     places = Places(place / "mailbox")
     if _sequence(place) == 0:
-        with begin_session(places, place / "workspace", "Task", _observe, sandbox=None, clock=_clock) as session:
+        with begin_session(
+            places, place / "workspace", "Task", _observe, agents=known_places(), sandbox=None, clock=_clock
+        ) as session:
             await session.put_out()
         return
     if _is_complete(place):
         return
-    with open_session(places, None, _observe, sandbox=None, clock=_clock) as session:
+    with open_session(places, None, _observe, agents=known_places(), sandbox=None, clock=_clock) as session:
         with trio.fail_after(_SOON):
             await MailboxWork(places, session, _observe).run(once=True)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.events import Completed, Outbox, Said, TakenUp, WhatCame
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import CommandResult
@@ -339,10 +340,12 @@ async def test_a_session_goes_on_in_its_own_workspace_only(bench: Bench, tmp_pat
     (tmp_path / "link").symlink_to(bench.root)
     async with bench.begin() as session:
         id_ = session.state.session_id
-    with open_session(bench.places, None, bench.observe, workspace=tmp_path / "link", sandbox=None) as again:
+    with open_session(
+        bench.places, None, bench.observe, workspace=tmp_path / "link", agents=known_places(), sandbox=None
+    ) as again:
         assert again.state.session_id == id_
     with pytest.raises(MailboxError, match=f"^session {id_} belongs to another workspace"):
-        with open_session(bench.places, None, bench.observe, workspace=tmp_path, sandbox=None):
+        with open_session(bench.places, None, bench.observe, workspace=tmp_path, agents=known_places(), sandbox=None):
             pass
 
 
@@ -361,5 +364,5 @@ async def test_a_session_cannot_begin_where_somebody_is_at_work(bench: Bench) ->
     async with bench.begin() as session:
         id_ = session.state.session_id
         with pytest.raises(MailboxError, match=f"^session {id_} is at work in it"):
-            with begin_session(bench.places, bench.root, "another", bench.observe, sandbox=None):
+            with begin_session(bench.places, bench.root, "another", bench.observe, agents=known_places(), sandbox=None):
                 pass

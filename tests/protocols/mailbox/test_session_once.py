@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.events import Completed, WhatCame
 from codex_adapter.protocols.mailbox.inbox import Inbox
 from codex_adapter.protocols.mailbox.layout import MailboxError
@@ -215,10 +216,10 @@ def test_while_somebody_is_at_work_others_are_refused(bench: Mortal, tmp_path: P
         (session,) = (path.stem for path in bench.places.root.glob("sessions/*.json"))
         refused = rf"^session {session} is at work in it \(process {process.pid}\)"
         with pytest.raises(MailboxError, match=refused):
-            with open_session(bench.places, None, bench.observe, sandbox=None):
+            with open_session(bench.places, None, bench.observe, agents=known_places(), sandbox=None):
                 pass
         with pytest.raises(MailboxError, match=refused):
-            with begin_session(bench.places, bench.root, "another", bench.observe, sandbox=None):
+            with begin_session(bench.places, bench.root, "another", bench.observe, agents=known_places(), sandbox=None):
                 pass
         with pytest.raises(MailboxError, match=refused):
             end_session(bench.places, None)

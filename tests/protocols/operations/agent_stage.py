@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import trio
 
 from codex_adapter import CodexConfig, RunHandle, RunRequest, open_run
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import Decisions
 from codex_adapter.protocols.operations.agent_records import Ended
@@ -111,7 +112,9 @@ class Stage:
     async def working(self, decisions: Decisions | None = None, **options: Any) -> AsyncIterator[AgentWork]:
         """The work, not begun."""
         request = RunRequest(prompt="Do it.", working_dir=str(self.bench.root))
-        with open_runtime(self.bench.root, self.bench.policy, state=self.bench.state if self.kept else None) as runtime:
+        with open_runtime(
+            self.bench.root, self.bench.policy, agents=known_places(), state=self.bench.state if self.kept else None
+        ) as runtime:
             yield AgentWork(runtime, self._open, request, self.supervisor, decisions=decisions, **options)
 
     async def work(self, decisions: Decisions | None = None, **options: Any) -> Ended:

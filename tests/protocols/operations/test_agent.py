@@ -49,9 +49,10 @@ def ran(stdout: str, stderr: str = "", **members: Any) -> Message:
 
 
 def test_the_first_prompt_has_the_whole_protocol_and_then_the_task_as_it_was_given() -> None:
-    prompt = first_prompt("  Höher,\nweiter. ")
+    prompt = first_prompt("  Höher,\nweiter. ", {".codex", ".git"})
     protocol, _, task = prompt.partition("The task:\n")
     assert task == "  Höher,\nweiter. "
+    assert "\nthe configuration and hooks in .codex, .git.\n" in protocol
     for kind, operation in OPERATIONS.items():
         entry = protocol[protocol.index(f"- {kind}: ") :].partition("\n- ")[0]
         for name in set(operation.__struct_encode_fields__) - {"id", "env"}:

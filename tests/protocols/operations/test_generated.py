@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.executor import Runtime
 from codex_adapter.protocols.operations.policy import Policy, load_policy
 from codex_adapter.protocols.operations.schema import events_schema
@@ -29,7 +30,7 @@ from .workbench import Message, shell
 
 pytestmark = pytest.mark.rule("O1", "O3", "O4", "O7", "O8", "A7")
 
-POLICY = load_policy("standard")
+POLICY = load_policy("standard", agents=known_places())
 WITHOUT_COMMANDS = replace(
     POLICY, operations=replace(POLICY.operations, allow=("message", "createFile"), approve=("editFile",))
 )
@@ -87,7 +88,7 @@ def a_runtime(policy: Policy, *, kept: bool) -> Iterator[Runtime]:
         root = Path(directory) / "workspace"
         root.mkdir()
         state = Path(directory) / "state.db" if kept else None
-        with Workspace(root) as workspace, Store(state, workspace.root) as store:
+        with Workspace(root, agents=known_places()) as workspace, Store(state, workspace.root) as store:
             yield Runtime(workspace, store, policy, None)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.executor import Answer, Runtime
 from codex_adapter.protocols.operations.policy import load_policy
 from codex_adapter.protocols.operations.store import Store
@@ -24,7 +25,7 @@ from .workbench import Message, shell
 
 pytestmark = pytest.mark.rule("O9", "O11", "O12", "A8")
 
-POLICY = load_policy("standard")
+POLICY = load_policy("standard", agents=known_places())
 FILES: list[Message] = [
     {"type": "createFile", "path": "f", "content": "a"},
     {"type": "createFile", "path": "f", "content": "b", "overwrite": False},
@@ -118,7 +119,10 @@ async def _dies_at(place: Path, at: int, batch: Batch, decisions: Sequence[str],
 
 async def _live(place: Path, ledger: Ledger, decisions: Sequence[str], dies_at: float, behind: bool) -> None:
     root = place / "workspace"
-    with Workspace(root) as workspace, DyingStore(place / "state", str(root), at=dies_at, behind=behind) as store:
+    with (
+        Workspace(root, agents=known_places()) as workspace,
+        DyingStore(place / "state", str(root), at=dies_at, behind=behind) as store,
+    ):
         runtime = Runtime(workspace, store, POLICY, None)
         for answer in await runtime.unfinished():
             await _take(runtime, ledger, answer)

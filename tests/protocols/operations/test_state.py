@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.audit import read_audit
 from codex_adapter.protocols.operations.files import Files
 from codex_adapter.protocols.operations.opening import open_runtime
@@ -114,7 +115,7 @@ async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbenc
 @pytest.mark.parametrize("there", [True, False])
 async def test_a_link_that_leads_nowhere_is_deleted_once(bench: Workbench, *, there: bool) -> None:
     (bench.root / "f").symlink_to("nowhere")
-    with Workspace(bench.root) as workspace:
+    with Workspace(bench.root, agents=known_places()) as workspace:
         intent = Files(workspace, 1000, Outcomes()).intent(parse_operation(DELETE))
     leave(bench, DELETE, intent=intent)
     if not there:
@@ -141,7 +142,7 @@ async def test_reading_is_done_again(bench: Workbench) -> None:
     "the answer comes at the next start, nothing is done twice",
 )
 async def test_an_answer_that_was_not_delivered_comes_at_the_next_start(bench: Workbench) -> None:
-    with open_runtime(bench.root, bench.policy, state=bench.state) as runtime:
+    with open_runtime(bench.root, bench.policy, agents=known_places(), state=bench.state) as runtime:
         lost = await runtime.take(
             json.dumps({"protocolVersion": "1.0", "operations": [CREATE, shell("echo once >> trace")]}).encode()
         )
@@ -170,12 +171,12 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with (
             pytest.raises(StateError, match="another runtime has this state"),
-            open_runtime(bench.root, bench.policy, state=bench.state),
+            open_runtime(bench.root, bench.policy, agents=known_places(), state=bench.state),
         ):
             pass
     with (
         pytest.raises(StateError, match="belongs to another workspace"),
-        open_runtime(other, bench.policy, state=bench.state),
+        open_runtime(other, bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
 
@@ -186,7 +187,10 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
 )
 def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, content: bytes) -> None:
     bench.state.write_bytes(content)
-    with pytest.raises(StateError, match="no state of ours"), open_runtime(bench.root, bench.policy, state=bench.state):
+    with (
+        pytest.raises(StateError, match="no state of ours"),
+        open_runtime(bench.root, bench.policy, agents=known_places(), state=bench.state),
+    ):
         pass
     assert bench.state.read_bytes() == content
 
@@ -195,7 +199,10 @@ def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, 
 def test_a_state_where_no_file_can_be_is_refused(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file" / "s.db", tmp_path):
-        with pytest.raises(StateError, match="cannot be made"), open_runtime(bench.root, bench.policy, state=place):
+        with (
+            pytest.raises(StateError, match="cannot be made"),
+            open_runtime(bench.root, bench.policy, agents=known_places(), state=place),
+        ):
             pass
 
 
@@ -231,7 +238,7 @@ async def test_a_state_is_out_of_an_agents_reach(bench: Workbench, tmp_path: Pat
     for place in (bench.root / "s.db", tmp_path / "link" / "s.db", bench.root / "out" / "s.db"):
         with (
             pytest.raises(StateError, match="inside of the workspace"),
-            open_runtime(bench.root, bench.policy, state=place),
+            open_runtime(bench.root, bench.policy, agents=known_places(), state=place),
         ):
             pass
     async with bench.open() as talk:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.executor import Answer, Runtime
 from codex_adapter.protocols.operations.opening import open_runtime
 from codex_adapter.protocols.operations.policy import Policy, load_policy
@@ -35,12 +36,12 @@ class Workbench:
         self.root = directory / "workspace"
         self.root.mkdir()
         self.state = directory / "state.db"
-        self.policy: Policy = load_policy("standard")
+        self.policy: Policy = load_policy("standard", agents=known_places())
 
     @asynccontextmanager
     async def open(self, *, kept: bool = True) -> AsyncIterator[Conversation]:
         """A life of the runtime."""
-        with open_runtime(self.root, self.policy, state=self.state if kept else None) as runtime:
+        with open_runtime(self.root, self.policy, agents=known_places(), state=self.state if kept else None) as runtime:
             yield Conversation(runtime)
 
     def write(self, path: str, text: str) -> None:
