@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -15,6 +17,8 @@ PACKAGE = "codex_adapter"
 VOCABULARY = frozenset({"agent_places", "errors", "events", "hints", "request"})
 CORE = VOCABULARY | {"core"}
 RUNTIME = CORE | {"agent", "runtime", "file_systems"}
+AGENTLESS = ("prompting.py", "workspace", "protocols/mailbox", "protocols/operations")
+"""What knows no agent: `codex` occurs there as the package's own name alone."""
 PUBLIC = "public names"
 DATA = frozenset({"msgspec", "typing_extensions"})
 TRIO = DATA | {"trio"}
@@ -158,6 +162,21 @@ def test_no_protocol_knows_another(package: dict[str, str]) -> None:
         for module, source in package.items()
         for line, name in _imports(module, source)
         if _layer(module) == "protocols" == _layer(name) and module.split(".")[2:3] != name.split(".")[2:3]
+    ]
+    assert not wrong, _listed(wrong)
+
+
+@pytest.mark.rule("P3")
+@pytest.mark.parametrize("name", AGENTLESS)
+def test_no_agent_is_named_where_any_agent_may_be_used(name: str) -> None:
+    place = Path(codex_adapter.__file__).parent / name
+    files = [place] if place.is_file() else [*place.rglob("*.py"), *place.rglob("*.toml")]
+    assert files
+    wrong = [
+        f"{file}:{number}: {line.strip()}"
+        for file in files
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if "codex" in re.sub(r"codex[-_]adapter", "", line.lower())
     ]
     assert not wrong, _listed(wrong)
 

@@ -8,19 +8,19 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, Event, RunRequest
-from codex_adapter.prompting import Asking, OpenRun
+from codex_adapter.prompting import AgentPrompter, OpenRun, PromptedAgent
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, outside_environment, run_command
 
-__all__ = ["AgentAnswers", "AnswerFailed", "Answerer", "CommandAnswers"]
+__all__ = ["AgentAnswerer", "AnswerFailed", "Answerer", "CommandAnswerer"]
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OURS: Final = "CODEX_ADAPTER_"
@@ -41,7 +41,9 @@ class AnswerFailed(Exception):
 class Answerer(Protocol):
     """Answers one outbox after another."""
 
-    kind: Literal["codex", "command"]
+    @property
+    def kind(self) -> str:
+        """The agent kind of who answers (G1), or `command`."""
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
         """Return the answer to an outbox; nothing in `workspace` steers what gives it.
@@ -56,22 +58,21 @@ class Answerer(Protocol):
         """End it at once."""
 
 
-class AgentAnswers:
+class AgentAnswerer:
     """Runs of the agent, each as `request` says, with an outbox as its prompt."""
 
-    kind: Literal["codex", "command"] = "codex"
-
-    def __init__(self, open_run: OpenRun, request: RunRequest) -> None:
-        self._asking = Asking(open_run)
+    def __init__(self, agent: PromptedAgent, open_run: OpenRun, request: RunRequest) -> None:
+        self.kind: Final = agent.kind
+        self._prompter = AgentPrompter(agent, open_run)
         self._request = request
-        self.cancel = self._asking.cancel
-        self.kill = self._asking.kill
+        self.cancel = self._prompter.cancel
+        self.kill = self._prompter.kill
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
         """As `Answerer.answer`."""
         request = replace(self._request, prompt=outbox.read_text(encoding="utf-8"))
         with _Journal(journal) as records:
-            outcome, text = await self._asking.ask(request, records.write, workspace)
+            outcome, text = await self._prompter.prompt(request, records.write, workspace)
             records.end(outcome)
         if not isinstance(outcome, Completion):
             raise AnswerFailed(str(outcome), outcome)
@@ -123,10 +124,10 @@ def _unwritten(error: OSError) -> MailboxError:
     return MailboxError(f"journal/ cannot be written to ({os.strerror(error.errno or 0)})")
 
 
-class CommandAnswers:
+class CommandAnswerer:
     """A shell command of the user that reads the outbox and writes the answer; `timeout` in seconds, None for never."""
 
-    kind: Literal["codex", "command"] = "command"
+    kind: Final = "command"
 
     def __init__(self, command: str, *, timeout: float | None = None) -> None:
         self._command = command

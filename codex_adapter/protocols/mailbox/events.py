@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Waiting(_Happening, frozen=True, tag="waiting"):
     """Nothing goes on until an answer lies in `inbox`; `answering` is who of ours is asked for one."""
 
     inbox: str
-    answering: Literal["codex", "command"] | None = None
+    answering: str | None = None
 
 
 class TakenUp(_Happening, frozen=True, tag="answer"):

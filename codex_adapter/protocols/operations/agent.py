@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import trio
 
 from codex_adapter import OversizeLine, RunRequest
-from codex_adapter.prompting import OpenRun
+from codex_adapter.prompting import OpenRun, PromptedAgent
 from codex_adapter.protocols.operations.agent_answers import read_agent_answer
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, Decisions, Given
 from codex_adapter.protocols.operations.agent_prompts import events_prompt, first_prompt
@@ -48,6 +48,7 @@ class AgentWork:
     def __init__(
         self,
         runtime: Runtime,
+        agent: PromptedAgent,
         open_run: OpenRun,
         request: RunRequest,
         sink: Sink,
@@ -61,7 +62,7 @@ class AgentWork:
         self._decisions = decisions
         self._turns = turns
         self._records = Records()
-        self._agent = AgentSession(open_run, request, self._records, self._write)
+        self._agent = AgentSession(agent, open_run, request, self._records, self._write)
         self._steering = SteeringWatch(request.working_dir or ".", runtime.steering)
         self._asking = trio.CancelScope()
         self._stopped = False

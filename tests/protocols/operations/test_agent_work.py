@@ -15,6 +15,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, open_run
+from codex_adapter.agents.codex.restricted import RestrictedCodex
 from codex_adapter.agents.places import known_places
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.prompting import ToolUsed
@@ -312,7 +313,13 @@ async def test_a_run_that_fails_ends_the_work(stage: Stage, steps: Any, kind: st
 async def test_a_refused_request_ends_the_work(stage: Stage) -> None:
     with open_runtime(stage.bench.root, stage.bench.policy, agents=known_places()) as runtime:
         request = RunRequest(prompt="Do it.", timeout=-1, working_dir=str(stage.bench.root))
-        work = AgentWork(runtime, lambda request: open_run(request, config=CodexConfig()), request, stage.supervisor)
+        work = AgentWork(
+            runtime,
+            RestrictedCodex(),
+            lambda request: open_run(request, config=CodexConfig()),
+            request,
+            stage.supervisor,
+        )
         ended = await work.run()
     assert (ended.reason, isinstance(ended.outcome, InvalidRequestError)) == ("failed", True)
     [failed] = told(stage.supervisor.records, "runFailed")
