@@ -23,7 +23,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
-from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox, seal_imports
@@ -33,7 +33,7 @@ __all__ = ["COMMAND"]
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     try:
-        places = Places(options.mailbox)
+        places = MailboxLayout(options.mailbox)
         if options.action == "status":
             await show_sessions(places, sessions(places), options.format, output)
             return 0
@@ -50,7 +50,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         return status_of_failure(error, stop)
 
 
-async def _work(options: argparse.Namespace, places: Places, output: Output, stop: StopSignals) -> int:
+async def _work(options: argparse.Namespace, places: MailboxLayout, output: Output, stop: StopSignals) -> int:
     task = ""
     answerer = None
     with stop.interrupting():
@@ -82,7 +82,7 @@ def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
 
 @contextmanager
 def _opened(
-    options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
+    options: argparse.Namespace, places: MailboxLayout, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
     settings = {
         "agents": agent_places(options),

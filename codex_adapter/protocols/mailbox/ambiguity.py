@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing
-from codex_adapter.protocols.mailbox.messages import Asked, Malformed
+from codex_adapter.protocols.mailbox.messages import AnswerItem, Malformed
 
-__all__ = ["Doubt", "Part", "doubts"]
+__all__ = ["AmbiguousLines", "Part", "find_ambiguous_lines"]
 
 
 class Part(NamedTuple):
     """A piece of an answer, and what it asks for as far as it alone can say."""
 
     found: Block | LooseClosing
-    asked: Asked
+    asked: AnswerItem
 
 
-class Doubt(NamedTuple):
+class AmbiguousLines(NamedTuple):
     """Lines of which nothing is carried out; blocks are within it or outside."""
 
     first: int
@@ -35,12 +35,12 @@ class _Closing(NamedTuple):
     """Where the block ends that it stands in."""
 
 
-def doubts(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[Doubt]:
+def find_ambiguous_lines(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[AmbiguousLines]:
     """The lines in doubt, in their order and apart from each other; `mentions` are those of the whole scan."""
     begins = {name: _beginning(parts, line) for name, line in mentions.items()}
-    found: list[Doubt] = []
+    found: list[AmbiguousLines] = []
     spans = (
-        Doubt(begins[closing.name], closing.last, closing.name, closing.line)
+        AmbiguousLines(begins[closing.name], closing.last, closing.name, closing.line)
         for part in parts
         for closing in _closings(part, mentions)
     )
@@ -73,6 +73,6 @@ def _beginning(parts: Sequence[Part], line: int) -> int:
     return next((block.first for block in blocks if block.first <= line <= block.last), line)
 
 
-def _joined(one: Doubt, other: Doubt) -> Doubt:
+def _joined(one: AmbiguousLines, other: AmbiguousLines) -> AmbiguousLines:
     reason = min(one, other, key=lambda doubt: doubt.closing)
     return reason._replace(first=one.first, last=max(one.last, other.last))

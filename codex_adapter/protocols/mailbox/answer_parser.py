@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import accumulate, islice, takewhile
 from typing import Final, TypeAlias
 
-from codex_adapter.protocols.mailbox.ambiguity import Doubt, Part, doubts
+from codex_adapter.protocols.mailbox.ambiguity import AmbiguousLines, Part, find_ambiguous_lines
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing, Scan
 from codex_adapter.protocols.mailbox.bodies import unescaped, without_fence
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
@@ -16,19 +16,19 @@ from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     MOST_ANSWER_BYTES,
     MOST_COMMANDS,
-    Asked,
+    AnswerItem,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE, MalformedError, closing_tag, read_attributes
 
-__all__ = ["read_answer", "unclosed"]
+__all__ = ["ends_within_block", "parse_answer"]
 
 _Found: TypeAlias = Block | LooseClosing
 _ENCODINGS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -49,7 +49,7 @@ class _RefusedError(ValueError):
         self.line: Final = line
 
 
-def read_answer(data: bytes) -> tuple[Asked, ...]:
+def parse_answer(data: bytes) -> tuple[AnswerItem, ...]:
     """The commands and errors of an answer, in their order, at least one; takes linear time (I1 to I5)."""
     try:
         scan = Scan(_without_outbox(_text(data)))
@@ -57,7 +57,7 @@ def read_answer(data: bytes) -> tuple[Asked, ...]:
     except _RefusedError as refused:
         return (_malformed(ANSWER, refused.line, str(refused)),)
     parts = [Part(part, _asked(part)) for part in found]
-    in_doubt = doubts(parts, scan.mentions)
+    in_doubt = find_ambiguous_lines(parts, scan.mentions)
     asked = [
         part.asked for part in parts if not any(doubt.first <= part.asked.line <= doubt.last for doubt in in_doubt)
     ]
@@ -65,7 +65,7 @@ def read_answer(data: bytes) -> tuple[Asked, ...]:
     return tuple(sorted(asked, key=lambda it: it.line)) or (_malformed(ANSWER, 1, _NOTHING),)
 
 
-def unclosed(data: bytes) -> bool:
+def ends_within_block(data: bytes) -> bool:
     """Whether the text ends within a block, or within a character: perhaps the rest is still to come (I13)."""
     try:
         return any(isinstance(part, Block) and not part.closed for part in Scan(_text(data)).parts())
@@ -110,7 +110,7 @@ def _bounded(parts: Iterable[_Found]) -> list[_Found]:
     return found
 
 
-def _asked(part: _Found) -> Asked:
+def _asked(part: _Found) -> AnswerItem:
     if isinstance(part, LooseClosing):
         why = f"{closing_tag(part.name)} closes nothing; put [{part.name}] on a line of its own before it"
         return _malformed(part.name, part.line, why)
@@ -121,7 +121,7 @@ def _asked(part: _Found) -> Asked:
         return _malformed(part.name, part.first, f"{error}{lost}")
 
 
-def _command(block: Block) -> Asked:
+def _command(block: Block) -> AnswerItem:
     given = read_attributes(block.name, block.tag)
     _check_extent(block)
     line, path = block.first, given.get("path", "")
@@ -137,8 +137,8 @@ def _command(block: Block) -> Asked:
         return EditFile(line=line, path=path, start_line=start, end_line=end, content=content)
     if block.name == RunCommand.name:
         return RunCommand(line=line, command=_not_blank(without_fence(content)))
-    if block.name == Message.name:
-        return Message(line=line, text=_not_blank(content))
+    if block.name == ShowMessage.name:
+        return ShowMessage(line=line, text=_not_blank(content))
     return Done(line=line, text=content.rstrip("\n"))
 
 
@@ -157,7 +157,7 @@ def _not_blank(text: str) -> str:
     return text.rstrip("\n")
 
 
-def _doubted(doubt: Doubt) -> Malformed:
+def _doubted(doubt: AmbiguousLines) -> Malformed:
     tag = closing_tag(doubt.name)
     why = (
         f"{tag} in line {doubt.closing} closes nothing, so that it is not clear what belongs to which block. "

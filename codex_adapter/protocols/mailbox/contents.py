@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from codex_adapter.protocols.mailbox.outbox import Requested
+from codex_adapter.protocols.mailbox.outbox import RequestedFile
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 __all__ = ["read_text", "requested_files"]
@@ -32,21 +32,21 @@ def read_text(workspace: Workspace, path: str) -> str:
     return text
 
 
-def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[Requested]:
+def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[RequestedFile]:
     """The files as they are now, or why one is not shown."""
     left = _MOST_OF_ALL
-    found: list[Requested] = []
+    found: list[RequestedFile] = []
     for path in paths:
         try:
             text = read_text(workspace, path)
         except WorkspaceError as error:
-            found.append(Requested(path, None, error.text))
+            found.append(RequestedFile(path, None, error.text))
             continue
         size = len(text.encode())
         if size > left:
             told = f"not shown: all files together have more than {_MOST_OF_ALL} bytes; ask for it again"
-            found.append(Requested(path, None, told))
+            found.append(RequestedFile(path, None, told))
         else:
             left -= size
-            found.append(Requested(path, text))
+            found.append(RequestedFile(path, text))
     return found

@@ -9,7 +9,17 @@ import msgspec
 
 from codex_adapter.protocols.mailbox.messages import CommandResult
 
-__all__ = ["Completed", "Happening", "Observer", "Outbox", "Remark", "Said", "TakenUp", "Waiting", "WhatCame"]
+__all__ = [
+    "AnswerAccepted",
+    "CommandFinished",
+    "MailboxEvent",
+    "ModelMessage",
+    "Notice",
+    "Observer",
+    "OutboxWritten",
+    "SessionCompleted",
+    "Waiting",
+]
 
 
 class _Happening(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
@@ -17,7 +27,7 @@ class _Happening(msgspec.Struct, frozen=True, rename="camel", tag_field="type", 
     sequence: int
 
 
-class Outbox(_Happening, frozen=True, tag="outbox"):
+class OutboxWritten(_Happening, frozen=True, tag="outbox"):
     """An outbox is there to be carried to the model."""
 
     path: str
@@ -30,37 +40,39 @@ class Waiting(_Happening, frozen=True, tag="waiting"):
     answering: str | None = None
 
 
-class TakenUp(_Happening, frozen=True, tag="answer"):
+class AnswerAccepted(_Happening, frozen=True, tag="answer"):
     """An answer was taken up; it is kept as `path`."""
 
     name: str
     path: str
 
 
-class WhatCame(_Happening, frozen=True, tag="result"):
+class CommandFinished(_Happening, frozen=True, tag="result"):
     """What came of a command; `before` where that was in an earlier life."""
 
     result: CommandResult
     before: bool = False
 
 
-class Said(_Happening, frozen=True, tag="message"):
+class ModelMessage(_Happening, frozen=True, tag="message"):
     """The model has words for the user."""
 
     text: str
 
 
-class Completed(_Happening, frozen=True, tag="done"):
+class SessionCompleted(_Happening, frozen=True, tag="done"):
     """The task is complete, with the model's summary."""
 
     summary: str
 
 
-class Remark(_Happening, frozen=True, tag="remark"):
+class Notice(_Happening, frozen=True, tag="remark"):
     """Something that the user should know, in a sentence."""
 
     text: str
 
 
-Happening: TypeAlias = Outbox | Waiting | TakenUp | WhatCame | Said | Completed | Remark
-Observer: TypeAlias = Callable[[Happening], Awaitable[object]]
+MailboxEvent: TypeAlias = (
+    OutboxWritten | Waiting | AnswerAccepted | CommandFinished | ModelMessage | SessionCompleted | Notice
+)
+Observer: TypeAlias = Callable[[MailboxEvent], Awaitable[object]]

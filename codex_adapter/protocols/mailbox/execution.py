@@ -11,24 +11,24 @@ from codex_adapter.protocols.mailbox.contents import read_text
 from codex_adapter.protocols.mailbox.edits import MOST_EDITED_BYTES, EditFailed, replace_lines
 from codex_adapter.protocols.mailbox.messages import (
     MOST_ANSWER_BYTES,
-    Asked,
+    AnswerItem,
     CommandResult,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
-from codex_adapter.protocols.mailbox.outbox import spelt_out
+from codex_adapter.protocols.mailbox.outbox import escape_controls
 from codex_adapter.protocols.mailbox.output_text import KEPT_BYTES, output_text
-from codex_adapter.protocols.mailbox.rounds import Intent
+from codex_adapter.protocols.mailbox.rounds import ChangeIntent
 from codex_adapter.workspace import CommandResult as Ran
 from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, fingerprint, run_command
 
-__all__ = ["Change", "Execution"]
+__all__ = ["Change", "CommandExecutor"]
 
 Change: TypeAlias = CreateFile | EditFile | DeleteFile
 """What changes a file."""
@@ -41,7 +41,7 @@ _UNKNOWN_COMMAND: Final = "was under way when this agent was killed; what it did
 _STOPPED: Final = "was killed, since this agent was asked to stop"
 
 
-class Execution:
+class CommandExecutor:
     """Carry out one command after another; commands run in `sandbox` where there is one, held by `containment`.
 
     Failures are results: whoever asked is told of them.
@@ -60,14 +60,14 @@ class Execution:
         """Kill the command under way."""
         self._under_way.cancel()
 
-    async def carry_out(self, asked: Asked) -> CommandResult:
+    async def execute(self, asked: AnswerItem) -> CommandResult:
         """Do it, and tell what came of it."""
         match asked:
             case RunCommand(command=command):
                 return await self._run(command)
             case Malformed(name=name, error=error):
                 return CommandResult(name, success=False, summary=error)
-            case Message():
+            case ShowMessage():
                 return CommandResult(asked.name, success=True, summary="Shown to the user")
             case Done(text=text):
                 # No outbox has it, and whoever is killed before it is shown finds it in the session's state.
@@ -83,35 +83,35 @@ class Execution:
         """What is told of one that cannot be done."""
         return _failed(asked.name, _told(asked.path, error))
 
-    def intent(self, asked: Change) -> Intent:
+    def intent(self, asked: Change) -> ChangeIntent:
         """What a change starts from and leads to (I14). Raises `WorkspaceError` for failures of the machine."""
         was = self._fingerprint(asked.path)
         match asked:
             case CreateFile(content=content):
-                return Intent(was, hashlib.sha256(content.encode()).digest())
+                return ChangeIntent(was, hashlib.sha256(content.encode()).digest())
             case EditFile():
-                return Intent(was, self._edited(asked, was))
-        return Intent(was, None)
+                return ChangeIntent(was, self._edited(asked, was))
+        return ChangeIntent(was, None)
 
-    async def after_a_kill(self, asked: Asked, intent: Intent | None) -> CommandResult:
+    async def recover(self, asked: AnswerItem, intent: ChangeIntent | None) -> CommandResult:
         """What became of a command that was begun; a change of a file that was not made is made (I14)."""
         match asked:
             case RunCommand(command=command):
                 return _failed(asked.name, f"{_named(_first_line(command))} {_UNKNOWN_COMMAND}")
             case CreateFile() | EditFile() | DeleteFile() if intent is not None:
                 return await self._settle(asked, intent)
-        return await self.carry_out(asked)
+        return await self.execute(asked)
 
-    async def _settle(self, asked: Change, intent: Intent) -> CommandResult:
+    async def _settle(self, asked: Change, intent: ChangeIntent) -> CommandResult:
         try:
             self.workspace.sweep(asked.path)
             now = self._fingerprint(asked.path)
         except WorkspaceError as error:
             if error.system:
                 return self.failure(asked, error)
-            return await self.carry_out(asked)
+            return await self.execute(asked)
         if now == intent.was:
-            return await self.carry_out(asked)
+            return await self.execute(asked)
         if now != intent.becomes:
             return _failed(asked.name, f"{_named(asked.path)} {_UNKNOWN_FILE}; look at it first")
         return CommandResult(asked.name, success=True, summary=_done(asked))
@@ -202,7 +202,7 @@ def _first_line(command: str) -> str:
 
 def _named(text: str) -> str:
     short = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-    return f"'{spelt_out(short)}'"
+    return f"'{escape_controls(short)}'"
 
 
 def _failed(name: str, summary: str) -> CommandResult:

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.protocols.mailbox.answer_parser import unclosed
+from codex_adapter.protocols.mailbox.answer_parser import ends_within_block
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 
-__all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
+__all__ = ["Inbox", "InboxState", "read_answer_file", "waiting_names"]
 
 _SETTLED: Final = 1.0
 _GIVEN_UP: Final = 10.0
@@ -27,20 +27,20 @@ _PROBE: Final = ".codex-adapter-"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Seen(NamedTuple):
+class InboxState(NamedTuple):
     """What the inbox has."""
 
-    whole: tuple[Path, ...]
+    complete: tuple[Path, ...]
     """The answers that can be taken up, the oldest first: none behind one that is not whole yet."""
     partial: str | None
     """The name of the first one that is not whole yet."""
     unreadable: tuple[str, ...]
     """The names of what would be answers if they could be read."""
-    again: float | None
+    retry_in: float | None
     """In how many seconds one may be whole that is not yet; None where there is none."""
     others: tuple[str, ...] = ()
     """The names of what rests there and is no answer, the first few."""
-    held: bool = False
+    open_elsewhere: bool = False
     """Whether the one that is not whole has not changed for long, and somebody has it open for writing."""
 
 
@@ -48,7 +48,7 @@ class _State(NamedTuple):
     size: int
     changed: int
     since: float
-    unclosed: bool
+    ends_within_block: bool
 
 
 class _Found(NamedTuple):
@@ -64,21 +64,21 @@ class Inbox:
         self._known: dict[str, _State] = {}
         self._leases = _leases_work(directory)
 
-    def look(self) -> Seen:
+    def scan(self) -> InboxState:
         """What there is now. Raises `MailboxError` where that cannot be told."""
         found, unreadable, others = _found(self._directory)
         self._known = {entry.path.name: self._state(entry) for entry in found}
-        whole: list[Path] = []
+        complete: list[Path] = []
         for path, status in found:
             rest = self._rest(path, status)
-            wait = (_GIVEN_UP if self._known[path.name].unclosed else _SETTLED) - rest
+            wait = (_GIVEN_UP if self._known[path.name].ends_within_block else _SETTLED) - rest
             if wait > 0:
-                return Seen(tuple(whole), path.name, unreadable, wait, others)
+                return InboxState(tuple(complete), path.name, unreadable, wait, others)
             if self._leases and _is_open_for_writing(path):
-                held = rest > _GIVEN_UP
-                return Seen(tuple(whole), path.name, unreadable, _SETTLED, others, held)
-            whole.append(path)
-        return Seen(tuple(whole), None, unreadable, None, others)
+                open_elsewhere = rest > _GIVEN_UP
+                return InboxState(tuple(complete), path.name, unreadable, _SETTLED, others, open_elsewhere)
+            complete.append(path)
+        return InboxState(tuple(complete), None, unreadable, None, others)
 
     def _state(self, entry: _Found) -> _State:
         path, status = entry
@@ -140,7 +140,7 @@ def _is_unclosed(path: Path) -> bool:
         data = read_answer_file(path)
     except MailboxError:
         return True
-    return not data or (len(data) <= MOST_ANSWER_BYTES and unclosed(data))
+    return not data or (len(data) <= MOST_ANSWER_BYTES and ends_within_block(data))
 
 
 def _is_open_for_writing(path: Path) -> bool:
@@ -170,9 +170,9 @@ def _leases_work(directory: Path) -> bool:
             left.unlink()
         fd, name = tempfile.mkstemp(dir=directory, prefix=_PROBE)
         try:
-            held = _is_open_for_writing(Path(name))
+            open_elsewhere = _is_open_for_writing(Path(name))
             os.close(fd)
-            return held and not _is_open_for_writing(Path(name))
+            return open_elsewhere and not _is_open_for_writing(Path(name))
         finally:
             Path(name).unlink()
     except OSError:

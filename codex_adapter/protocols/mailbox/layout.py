@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "as_text", "is_there", "write_whole"]
+__all__ = ["MailboxError", "MailboxLayout", "MailboxRefusal", "append_line", "is_there", "path_text", "write_whole"]
 
 _DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
 _SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
@@ -25,7 +25,7 @@ class MailboxRefusal(MailboxError):
     """Nor shall it: it was asked for what it is not there for, or not now; nothing was done."""
 
 
-class Places:
+class MailboxLayout:
     """The paths in a mailbox. Raises `MailboxError` where its directories cannot be made."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -118,7 +118,7 @@ def _write_owner(fd: int, session: str) -> None:
         os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
 
 
-def as_text(path: str) -> str:
+def path_text(path: str) -> str:
     """A path, or a name, as text, whatever bytes it has."""
     return os.fsencode(path).decode(errors="replace")
 

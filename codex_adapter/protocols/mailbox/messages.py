@@ -12,17 +12,17 @@ __all__ = [
     "MOST_ANSWER_BYTES",
     "MOST_COMMANDS",
     "PROTOCOL_VERSION",
-    "Asked",
+    "AnswerItem",
     "CommandResult",
     "CreateFile",
     "DeleteFile",
     "Done",
     "EditFile",
     "Malformed",
-    "Message",
     "ReadFile",
     "RunCommand",
     "SessionState",
+    "ShowMessage",
 ]
 
 PROTOCOL_VERSION: Final = "1.0"
@@ -79,7 +79,7 @@ class RunCommand(_Command, frozen=True, kw_only=True, tag=True):
     command: str
 
 
-class Message(_Command, frozen=True, kw_only=True, tag=True):
+class ShowMessage(_Command, frozen=True, kw_only=True, tag=True):
     """Text for the user, without a newline at its end."""
 
     name: ClassVar[str] = "MESSAGE"
@@ -101,7 +101,7 @@ class Malformed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     error: str
 
 
-Asked: TypeAlias = CreateFile | EditFile | DeleteFile | ReadFile | RunCommand | Message | Done | Malformed
+AnswerItem: TypeAlias = CreateFile | EditFile | DeleteFile | ReadFile | RunCommand | ShowMessage | Done | Malformed
 """What an answer asks for, in its order."""
 
 

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from codex_adapter.protocols.mailbox.events import Observer
-from codex_adapter.protocols.mailbox.execution import Execution
+from codex_adapter.protocols.mailbox.execution import CommandExecutor
 from codex_adapter.protocols.mailbox.inbox import Inbox
-from codex_adapter.protocols.mailbox.layout import MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.layout import MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.protocols.mailbox.session import Session
-from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
+from codex_adapter.protocols.mailbox.states import Clock, SessionSettings, SessionStore, utc_now
 from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, WorkspaceError, default_hidden
 
 __all__ = ["begin_session", "end_session", "open_session", "sessions", "workspace_of"]
@@ -21,7 +21,7 @@ __all__ = ["begin_session", "end_session", "open_session", "sessions", "workspac
 
 @contextmanager
 def begin_session(
-    places: Places,
+    layout: MailboxLayout,
     workspace: str | os.PathLike[str],
     task: str,
     observe: Observer,
@@ -40,23 +40,23 @@ def begin_session(
     """
     with Workspace(workspace, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         root = os.path.realpath(files.root)
-        _require_apart(places, root)
+        _require_apart(layout, root)
         if not _is_text(root):
             raise WorkspaceError("bad_name", "the path must be UTF-8")
-        places.make()
-        states = States(places, clock)
-        with places.locked() as for_session:
+        layout.make()
+        states = SessionStore(layout, clock)
+        with layout.locked() as for_session:
             _require_free(states)
-            _require_empty(places)
-            state = states.begin(task, Settings(root))
+            _require_empty(layout)
+            state = states.begin(task, SessionSettings(root))
             for_session(state.session_id)
-            execution = Execution(files, sandbox, network=network, containment=containment)
-            yield Session(places, states, state, execution, observe)
+            execution = CommandExecutor(files, sandbox, network=network, containment=containment)
+            yield Session(layout, states, state, execution, observe)
 
 
 @contextmanager
 def open_session(
-    places: Places,
+    layout: MailboxLayout,
     session: str | None,
     observe: Observer,
     *,
@@ -71,60 +71,60 @@ def open_session(
 
     `workspace` may be given where it is to be the session's.
     """
-    states = States(places, clock)
-    state = _chosen(places, states, session)
+    states = SessionStore(layout, clock)
+    state = _chosen(layout, states, session)
     root = states.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
         raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
-    with places.locked() as for_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
+    with layout.locked() as for_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         if os.path.realpath(root) != root:
             told = f"the path of the workspace of session {state.session_id} has become a link; move the workspace back"
             raise MailboxRefusal(told)
-        _require_apart(places, root)
+        _require_apart(layout, root)
         for_session(state.session_id)
         # Whoever had the lock before may have gone on with it.
         state = states.load(state.session_id)
-        execution = Execution(files, sandbox, network=network, containment=containment)
-        yield Session(places, states, state, execution, observe)
+        execution = CommandExecutor(files, sandbox, network=network, containment=containment)
+        yield Session(layout, states, state, execution, observe)
 
 
-def end_session(places: Places, session: str | None, *, clock: Clock = utc_now) -> SessionState:
+def end_session(layout: MailboxLayout, session: str | None, *, clock: Clock = utc_now) -> SessionState:
     """Complete a session without the model. Raises `MailboxError`."""
-    states = States(places, clock)
-    state = _chosen(places, states, session)
-    with places.locked():
+    states = SessionStore(layout, clock)
+    state = _chosen(layout, states, session)
+    with layout.locked():
         return states.complete(states.load(state.session_id))
 
 
-def sessions(places: Places) -> list[SessionState]:
+def sessions(layout: MailboxLayout) -> list[SessionState]:
     """All sessions of a mailbox, the oldest first. Raises `MailboxError`."""
-    places.require()
-    return States(places).all()
+    layout.require()
+    return SessionStore(layout).all()
 
 
-def workspace_of(places: Places, session: str | None) -> str:
+def workspace_of(layout: MailboxLayout, session: str | None) -> str:
     """Return the workspace of a session, chosen as by `open_session`. Raises `MailboxError`."""
-    states = States(places)
-    return states.settings(_chosen(places, states, session).session_id).workspace
+    states = SessionStore(layout)
+    return states.settings(_chosen(layout, states, session).session_id).workspace
 
 
 def _hidden(sandbox: Sandbox | None, agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
     return default_hidden(os.environ, agents) if sandbox is None else sandbox.hidden
 
 
-def _chosen(places: Places, states: States, session: str | None) -> SessionState:
-    places.require()
+def _chosen(layout: MailboxLayout, states: SessionStore, session: str | None) -> SessionState:
+    layout.require()
     if session is None:
         state = states.open()
         if state is None:
             raise MailboxRefusal("it has no session that is not complete; begin one with `mailbox start`")
         return state
-    if session not in places.sessions():
+    if session not in layout.sessions():
         raise MailboxRefusal("it has no session of this id; see `mailbox status`")
     return states.load(session)
 
 
-def _require_free(states: States) -> None:
+def _require_free(states: SessionStore) -> None:
     state = states.open()
     if state is not None:
         id_ = state.session_id
@@ -133,17 +133,17 @@ def _require_free(states: States) -> None:
         )
 
 
-def _require_empty(places: Places) -> None:
-    seen = Inbox(places.inbox).look()
-    if seen.whole or seen.partial or seen.unreadable:
+def _require_empty(layout: MailboxLayout) -> None:
+    seen = Inbox(layout.inbox).scan()
+    if seen.complete or seen.partial or seen.unreadable:
         raise MailboxRefusal("its inbox has files that answer nothing yet; move them away first")
 
 
-def _require_apart(places: Places, workspace: str) -> None:
+def _require_apart(layout: MailboxLayout, workspace: str) -> None:
     """Neither lies in the other, whatever links and mounts lead there (I12)."""
-    if any(_lies_in(workspace, directory) for directory in places.directories):
+    if any(_lies_in(workspace, directory) for directory in layout.directories):
         raise MailboxRefusal("the workspace is one of its directories; give another one")
-    if any(_lies_in(directory, workspace) for directory in (places.root, *places.directories)):
+    if any(_lies_in(directory, workspace) for directory in (layout.root, *layout.directories)):
         raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
 
 

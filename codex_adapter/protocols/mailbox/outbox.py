@@ -14,7 +14,7 @@ from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
 from codex_adapter.workspace import Listing
 
-__all__ = ["MOST_FILES", "Outbox", "Requested", "spelt_out", "write_outbox"]
+__all__ = ["MOST_FILES", "OutboxContent", "RequestedFile", "escape_controls", "render_outbox"]
 
 MOST_FILES: Final = 2000
 """That are listed (I7)."""
@@ -30,7 +30,7 @@ _MARKER: Final = r"=== (?:HEADER|PROTOCOL|CONTEXT|PROMPT) ==="
 _WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
 
 
-class Requested(NamedTuple):
+class RequestedFile(NamedTuple):
     """A file that was asked for; without content, `remark` says why."""
 
     path: str
@@ -38,7 +38,7 @@ class Requested(NamedTuple):
     remark: str = ""
 
 
-class Outbox(msgspec.Struct, frozen=True, kw_only=True):
+class OutboxContent(msgspec.Struct, frozen=True, kw_only=True):
     """All that differs from one outbox file to another."""
 
     session: str
@@ -46,7 +46,7 @@ class Outbox(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     listing: Listing
     results: Sequence[CommandResult] = ()
-    requested: Sequence[Requested] = ()
+    requested: Sequence[RequestedFile] = ()
 
     @override
     def __repr__(self) -> str:
@@ -54,7 +54,7 @@ class Outbox(msgspec.Struct, frozen=True, kw_only=True):
         return "Outbox(...)"
 
 
-def write_outbox(outbox: Outbox) -> str:
+def render_outbox(outbox: OutboxContent) -> str:
     """The text of the file, which ends with a newline and can be encoded as UTF-8 (I6 to I8)."""
     sections = {
         "HEADER": _header(outbox),
@@ -66,7 +66,7 @@ def write_outbox(outbox: Outbox) -> str:
     return f"{text}\n".encode(errors="backslashreplace").decode()
 
 
-def spelt_out(text: str, *, lines: bool = False) -> str:
+def escape_controls(text: str, *, lines: bool = False) -> str:
     """The text with control characters, and what else does not show but acts, as `\\x1b` or `\\u202e` (I8).
 
     With `lines`, newlines and tabs stay. What is spelt out already is not changed.
@@ -81,12 +81,12 @@ def spelt_out(text: str, *, lines: bool = False) -> str:
     return _CONTROL.sub(spelt, text)
 
 
-def _header(outbox: Outbox) -> str:
+def _header(outbox: OutboxContent) -> str:
     task = outbox.task.replace("\n", "\n  ")
     return f"Session: {outbox.session}\nSequence: {outbox.sequence}\nTask: {task}"
 
 
-def _context(outbox: Outbox) -> Iterator[str]:
+def _context(outbox: OutboxContent) -> Iterator[str]:
     """The parts between which an empty line stands."""
     yield "\n".join(["## Workspace Files", *_files(outbox.listing)])
     if outbox.sequence > 1:
@@ -100,7 +100,7 @@ def _context(outbox: Outbox) -> Iterator[str]:
 
 def _files(listing: Listing) -> Iterator[str]:
     for entry in listing.files[:MOST_FILES]:
-        yield f"  {spelt_out(entry.path)} ({entry.size} bytes)"
+        yield f"  {escape_controls(entry.path)} ({entry.size} bytes)"
     more = len(listing.files) - MOST_FILES
     missing = [
         *([f"{more} more files are there"] if more > 0 else []),
@@ -115,14 +115,14 @@ def _files(listing: Listing) -> Iterator[str]:
 
 def _result(result: CommandResult) -> Iterator[str]:
     mark = "[OK]" if result.success else "[FAILED]"
-    yield f"{mark} {spelt_out(result.command)}: {spelt_out(result.summary)}"
+    yield f"{mark} {escape_controls(result.command)}: {escape_controls(result.summary)}"
     if result.output:
-        yield "  Output: " + spelt_out(result.output.removesuffix("\n"), lines=True).replace("\n", "\n    ")
+        yield "  Output: " + escape_controls(result.output.removesuffix("\n"), lines=True).replace("\n", "\n    ")
 
 
-def _content(requested: Requested) -> str:
-    path = spelt_out(requested.path)
-    shown = f"({spelt_out(requested.remark)})\n" if requested.content is None else _shown(requested.content, path)
+def _content(requested: RequestedFile) -> str:
+    path = escape_controls(requested.path)
+    shown = f"({escape_controls(requested.remark)})\n" if requested.content is None else _shown(requested.content, path)
     return f"--- {path} ---\n{shown}--- end {path} ---"
 
 

@@ -12,32 +12,32 @@ import msgspec
 from codex_adapter.protocols.mailbox.layout import MailboxError, append_line
 from codex_adapter.protocols.mailbox.messages import CommandResult, Done
 
-__all__ = ["Answer", "Begun", "Intent", "Round"]
+__all__ = ["AnswerRecord", "Begun", "ChangeIntent", "RoundJournal"]
 
 
-class Intent(msgspec.Struct, frozen=True):
+class ChangeIntent(msgspec.Struct, frozen=True):
     """What a change of a file starts from and leads to: fingerprints, None for no file."""
 
     was: bytes | None
     becomes: bytes | None
 
 
-class Answer(msgspec.Struct, frozen=True, tag=True):
+class AnswerRecord(msgspec.Struct, frozen=True, tag="Answer"):
     """An answer was taken up; `digest` is the SHA-256 of its bytes."""
 
     position: int
     digest: bytes
 
 
-class Begun(msgspec.Struct, frozen=True, tag=True):
+class Begun(msgspec.Struct, frozen=True, tag="Begun"):
     """A command is about to be carried out; `intent` for a change of a file."""
 
     position: int
     index: int
-    intent: Intent | None = None
+    intent: ChangeIntent | None = None
 
 
-class Finished(msgspec.Struct, frozen=True, tag=True):
+class Finished(msgspec.Struct, frozen=True, tag="Finished"):
     """What came of a command; `requested` is the path of a file that is to be shown."""
 
     position: int
@@ -46,12 +46,12 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
     requested: str | None = None
 
 
-_Record: TypeAlias = Answer | Begun | Finished
+_Record: TypeAlias = AnswerRecord | Begun | Finished
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[_Record] = msgspec.json.Decoder(_Record)
 
 
-class Round:
+class RoundJournal:
     """A round's journal, with what an earlier life wrote to it. Raises `MailboxError` where it cannot be read."""
 
     def __init__(self, path: Path) -> None:
@@ -102,7 +102,7 @@ class Round:
 
     def _take(self, record: _Record) -> None:
         match record:
-            case Answer(position=position, digest=digest):
+            case AnswerRecord(position=position, digest=digest):
                 self._digests[position] = digest
             case Begun(position=position, index=index):
                 self._begun[position, index] = record

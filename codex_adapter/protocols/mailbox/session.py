@@ -11,30 +11,43 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.contents import requested_files
-from codex_adapter.protocols.mailbox.events import Completed, Observer, Outbox, Said, TakenUp, WhatCame
-from codex_adapter.protocols.mailbox.execution import Execution
+from codex_adapter.protocols.mailbox.events import (
+    AnswerAccepted,
+    CommandFinished,
+    ModelMessage,
+    Observer,
+    OutboxWritten,
+    SessionCompleted,
+)
+from codex_adapter.protocols.mailbox.execution import CommandExecutor
 from codex_adapter.protocols.mailbox.inbox import read_answer_file
-from codex_adapter.protocols.mailbox.layout import MailboxError, Places, as_text, is_there, sync_directory, write_whole
+from codex_adapter.protocols.mailbox.layout import (
+    MailboxError,
+    MailboxLayout,
+    is_there,
+    path_text,
+    sync_directory,
+    write_whole,
+)
 from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
-    Asked,
+    AnswerItem,
     CommandResult,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
     SessionState,
+    ShowMessage,
 )
-from codex_adapter.protocols.mailbox.outbox import Outbox as OutboxText
-from codex_adapter.protocols.mailbox.outbox import write_outbox
-from codex_adapter.protocols.mailbox.rounds import Answer, Begun, Finished, Intent, Round
-from codex_adapter.protocols.mailbox.states import States
+from codex_adapter.protocols.mailbox.outbox import OutboxContent, render_outbox
+from codex_adapter.protocols.mailbox.rounds import AnswerRecord, Begun, ChangeIntent, Finished, RoundJournal
+from codex_adapter.protocols.mailbox.states import SessionStore
 from codex_adapter.workspace import WorkspaceError, components
 
 __all__ = ["Session"]
@@ -50,13 +63,13 @@ class Session:
 
     def __init__(
         self,
-        places: Places,
-        states: States,
+        layout: MailboxLayout,
+        states: SessionStore,
         state: SessionState,
-        execution: Execution,
+        execution: CommandExecutor,
         observe: Observer,
     ) -> None:
-        self._places = places
+        self._layout = layout
         self._states = states
         self.state = state
         self._execution = execution
@@ -71,53 +84,55 @@ class Session:
     @property
     def outbox(self) -> Path:
         """The last outbox."""
-        return self._places.outbox_file(self.state.session_id, self.state.sequence_number)
+        return self._layout.outbox_file(self.state.session_id, self.state.sequence_number)
 
     @property
-    def has_taken_up(self) -> bool:
+    def has_accepted(self) -> bool:
         """Whether there are answers of this round that were taken up in an earlier life."""
-        return bool(self._taken_up(self._journal()))
+        return bool(self._accepted(self._journal()))
 
     def stop(self) -> None:
         """Kill the command under way, and carry out nothing more."""
         self._stopped = True
         self._execution.stop()
 
-    async def put_out(self) -> None:
+    async def render_outbox(self) -> None:
         """See that the round's outbox is there, and tell of it."""
         if not is_there(self.outbox):
             write_whole(self.outbox, self._outbox_text().encode())
-        await self._observe(Outbox(*self._where(), path=as_text(str(self.outbox))))
+        await self._observe(OutboxWritten(*self._where(), path=path_text(str(self.outbox))))
 
-    async def carry_out(self, arrived: Sequence[Path]) -> bool:
+    async def execute(self, arrived: Sequence[Path]) -> bool:
         """Carry out what was taken up already and what arrived, and put out the next outbox.
 
         False where it was stopped before all was done.
         """
         journal = self._journal()
-        position = max((before for before, _ in self._taken_up(journal)), default=0) + 1
+        position = max((before for before, _ in self._accepted(journal)), default=0) + 1
         for arrival in arrived:
-            position += self._take_up(position, arrival)
+            position += self._accept(position, arrival)
         summary: str | None = None
         seen: set[bytes] = set()
-        for position, path in self._taken_up(journal):
+        for position, path in self._accepted(journal):
             asked = self._asked(journal, position, path, seen, done=summary is not None)
             if path is not None:
-                await self._observe(TakenUp(*self._where(), name=as_text(path.name), path=as_text(str(path))))
+                await self._observe(
+                    AnswerAccepted(*self._where(), name=path_text(path.name), path=path_text(str(path)))
+                )
             for index, command in asked:
                 finished = journal.finished(position, index)
                 if finished is None and self._stopped:
                     return False
                 result = finished.result if finished else await self._carry_out(journal, position, index, command)
-                await self._observe(WhatCame(*self._where(), result=result, before=finished is not None))
-                if isinstance(command, Message):
-                    await self._observe(Said(*self._where(), text=command.text))
+                await self._observe(CommandFinished(*self._where(), result=result, before=finished is not None))
+                if isinstance(command, ShowMessage):
+                    await self._observe(ModelMessage(*self._where(), text=command.text))
             if summary is None:
                 summary = journal.summary(position)
         await self._end_round(journal, summary)
         return True
 
-    async def _end_round(self, journal: Round, summary: str | None) -> None:
+    async def _end_round(self, journal: RoundJournal, summary: str | None) -> None:
         done = summary is not None
         self.state = self._states.save(
             replace(
@@ -129,13 +144,13 @@ class Session:
             )
         )
         if summary is None:
-            await self.put_out()
+            await self.render_outbox()
         else:
-            await self._observe(Completed(*self._where(), summary=summary))
+            await self._observe(SessionCompleted(*self._where(), summary=summary))
 
     def _asked(
-        self, journal: Round, position: int, path: Path | None, seen: set[bytes], *, done: bool
-    ) -> list[tuple[int, Asked]]:
+        self, journal: RoundJournal, position: int, path: Path | None, seen: set[bytes], *, done: bool
+    ) -> list[tuple[int, AnswerItem]]:
         """The commands of an answer by their places in it, or the one error in the place of all that are left."""
         data = b"" if path is None else read_answer_file(path)
         digest = hashlib.sha256(data).digest()
@@ -146,13 +161,13 @@ class Session:
             why = "it was changed or removed after it had been taken up; what was left was not carried out"
             return [(_CHANGED, _refused(why))]
         if before is None:
-            journal.add(Answer(position, digest))
+            journal.add(AnswerRecord(position, digest))
         if done:
             return [(0, _refused("it stood behind DONE and was not carried out"))]
         if digest in seen:
             return [(0, _refused("it is the same as another answer of this round and was not carried out again"))]
         seen.add(digest)
-        asked = list(enumerate(read_answer(data)))
+        asked = list(enumerate(parse_answer(data)))
         last = next((index for index, command in asked if isinstance(command, Done)), None)
         if last is None or last + 1 == len(asked):
             return asked
@@ -160,10 +175,10 @@ class Session:
         # Before DONE is carried out, after which nothing more is told of.
         return [*asked[:last], (last + 1, behind), asked[last]]
 
-    async def _carry_out(self, journal: Round, position: int, index: int, command: Asked) -> CommandResult:
+    async def _carry_out(self, journal: RoundJournal, position: int, index: int, command: AnswerItem) -> CommandResult:
         begun = journal.begun(position, index)
         if begun is not None:
-            result = await self._execution.after_a_kill(command, begun.intent)
+            result = await self._execution.recover(command, begun.intent)
         else:
             result = await self._begin(journal, position, index, command)
         requested = None
@@ -172,8 +187,8 @@ class Session:
         journal.add(Finished(position, index, result, requested))
         return result
 
-    async def _begin(self, journal: Round, position: int, index: int, command: Asked) -> CommandResult:
-        intent: Intent | None = None
+    async def _begin(self, journal: RoundJournal, position: int, index: int, command: AnswerItem) -> CommandResult:
+        intent: ChangeIntent | None = None
         if isinstance(command, CreateFile | EditFile | DeleteFile):
             try:
                 intent = self._execution.intent(command)
@@ -181,7 +196,7 @@ class Session:
                 return self._execution.failure(command, error)
         if intent is not None or isinstance(command, RunCommand):
             journal.add(Begun(position, index, intent))
-        return await self._execution.carry_out(command)
+        return await self._execution.execute(command)
 
     def _outbox_text(self) -> str:
         state = self.state
@@ -189,8 +204,8 @@ class Session:
             listing = self._execution.workspace.entries(limit=_MOST_LOOKED_AT, without=(".git",))
         except WorkspaceError as error:
             raise MailboxError(f"the workspace cannot be listed: {error.text}") from None
-        return write_outbox(
-            OutboxText(
+        return render_outbox(
+            OutboxContent(
                 session=state.session_id,
                 sequence=state.sequence_number,
                 task=state.task,
@@ -200,15 +215,15 @@ class Session:
             )
         )
 
-    def _take_up(self, position: int, path: Path) -> bool:
+    def _accept(self, position: int, path: Path) -> bool:
         """Move an answer to where nothing touches it any more, and it will be carried out; False where it is gone."""
-        kept = self._places.processed / self._kept_name(position, path.name)
+        kept = self._layout.processed / self._kept_name(position, path.name)
         try:
             if is_there(kept):
                 raise MailboxError(f"processed/{self._kept_name(position, '')} exists already; move it away")
             path.rename(kept)
-            sync_directory(self._places.processed)
-            sync_directory(self._places.inbox)
+            sync_directory(self._layout.processed)
+            sync_directory(self._layout.inbox)
         except FileNotFoundError:
             return False  # whoever brought it has taken it away again
         except OSError as error:
@@ -222,22 +237,22 @@ class Session:
         prefix = f"{self._prefix()}{position:02d}_".encode()
         return os.fsdecode(prefix + os.fsencode(name)[-(_LONGEST_NAME - len(prefix)) :])
 
-    def _journal(self) -> Round:
-        return Round(self._places.round_file(self.state.session_id, self.state.sequence_number))
+    def _journal(self) -> RoundJournal:
+        return RoundJournal(self._layout.round_file(self.state.session_id, self.state.sequence_number))
 
-    def _taken_up(self, journal: Round) -> list[tuple[int, Path | None]]:
+    def _accepted(self, journal: RoundJournal) -> list[tuple[int, Path | None]]:
         """The answers of the round, by their positions; None for one that is not there any more."""
         prefix = self._prefix()
         try:
-            names = sorted(os.listdir(self._places.processed))  # noqa: PTH208 - only the names
+            names = sorted(os.listdir(self._layout.processed))  # noqa: PTH208 - only the names
         except OSError as error:
             raise MailboxError(f"processed/ cannot be read ({os.strerror(error.errno or 0)})") from None
         numbers = ((name.removeprefix(prefix).partition("_")[0], name) for name in names if name.startswith(prefix))
-        there = {int(number): self._places.processed / name for number, name in numbers if number.isdecimal()}
+        there = {int(number): self._layout.processed / name for number, name in numbers if number.isdecimal()}
         return [(position, there.get(position)) for position in sorted(there.keys() | set(journal.positions))]
 
     def _prefix(self) -> str:
-        return self._places.processed_prefix(self.state.session_id, self.state.sequence_number)
+        return self._layout.processed_prefix(self.state.session_id, self.state.sequence_number)
 
     def _where(self) -> tuple[str, int]:
         return self.state.session_id, self.state.sequence_number

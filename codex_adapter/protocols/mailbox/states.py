@@ -12,16 +12,16 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.layout import MailboxError, Places, write_whole
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, write_whole
 from codex_adapter.protocols.mailbox.messages import SessionState
 
-__all__ = ["Clock", "Settings", "States", "utc_now"]
+__all__ = ["Clock", "SessionSettings", "SessionStore", "utc_now"]
 
 Clock: TypeAlias = Callable[[], str]
 _decoder: Final = msgspec.json.Decoder(SessionState)
 
 
-class Settings(msgspec.Struct, frozen=True):
+class SessionSettings(msgspec.Struct, frozen=True):
     """What a session needs to go on, beside its state: the real path of its workspace."""
 
     workspace: str
@@ -32,26 +32,26 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class States:
+class SessionStore:
     """The sessions of a mailbox. Every method raises `MailboxError`."""
 
-    def __init__(self, places: Places, clock: Clock = utc_now) -> None:
-        self._places = places
+    def __init__(self, layout: MailboxLayout, clock: Clock = utc_now) -> None:
+        self._layout = layout
         self._clock = clock
 
     def all(self) -> list[SessionState]:
         """The sessions, the oldest first."""
-        return sorted(map(self.load, self._places.sessions()), key=lambda state: (state.created_at, self._begun(state)))
+        return sorted(map(self.load, self._layout.sessions()), key=lambda state: (state.created_at, self._begun(state)))
 
     def open(self) -> SessionState | None:
         """The session that is not complete, if there is one."""
         return next((state for state in self.all() if not state.is_complete), None)
 
-    def begin(self, task: str, settings: Settings) -> SessionState:
+    def begin(self, task: str, settings: SessionSettings) -> SessionState:
         """A new session, with number 1."""
-        taken = set(self._places.sessions())
+        taken = set(self._layout.sessions())
         id_ = next(new for new in iter(_new_id, "") if new not in taken)
-        write_whole(self._places.settings_file(id_), msgspec.json.encode(settings))
+        write_whole(self._layout.settings_file(id_), msgspec.json.encode(settings))
         now = self._clock()
         state = SessionState(
             session_id=id_, task=task, sequence_number=1, is_complete=False, created_at=now, updated_at=now
@@ -72,19 +72,19 @@ class States:
     def load(self, session: str) -> SessionState:
         """The state of a session."""
         try:
-            state = _decoder.decode(self._read(self._places.session_file(session)))
+            state = _decoder.decode(self._read(self._layout.session_file(session)))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was") from None
         if state.session_id != session or state.sequence_number < 1:
             raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was")
         return state
 
-    def settings(self, session: str) -> Settings:
+    def settings(self, session: str) -> SessionSettings:
         """What a session needs to go on."""
         try:
-            settings = msgspec.json.decode(self._read(self._places.settings_file(session)), type=Settings)
+            settings = msgspec.json.decode(self._read(self._layout.settings_file(session)), type=SessionSettings)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            settings = Settings("")
+            settings = SessionSettings("")
         if not settings.workspace.startswith("/") or "\0" in settings.workspace:
             raise MailboxError(f"rounds/{session}.json is damaged; put it back as it was")
         return settings
@@ -92,13 +92,13 @@ class States:
     def _begun(self, state: SessionState) -> int:
         """Tells sessions of one second apart: its settings are written but once."""
         try:
-            return self._places.settings_file(state.session_id).stat().st_mtime_ns
+            return self._layout.settings_file(state.session_id).stat().st_mtime_ns
         except OSError:
             return 0
 
     def _write(self, state: SessionState) -> None:
         data = msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"
-        write_whole(self._places.session_file(state.session_id), data)
+        write_whole(self._layout.session_file(state.session_id), data)
 
     def _read(self, path: Path) -> bytes:
         try:

@@ -9,14 +9,14 @@ from typing import Final, Literal, TypeAlias
 import trio
 
 from codex_adapter.protocols.mailbox.answerers import Answerer, AnswerFailed
-from codex_adapter.protocols.mailbox.events import Observer, Remark, Waiting
-from codex_adapter.protocols.mailbox.inbox import Inbox, Seen
-from codex_adapter.protocols.mailbox.layout import Places, as_text, is_there, write_whole
+from codex_adapter.protocols.mailbox.events import Notice, Observer, Waiting
+from codex_adapter.protocols.mailbox.inbox import Inbox, InboxState
+from codex_adapter.protocols.mailbox.layout import MailboxLayout, is_there, path_text, write_whole
 from codex_adapter.protocols.mailbox.messages import ANSWER
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.watching import Watch, watched
 
-__all__ = ["End", "MailboxWork"]
+__all__ = ["End", "MailboxWorker"]
 
 _MOST_EMPTY: Final = 3
 """Answers of ours without any command: whoever gave them would go on so, and be paid for it."""
@@ -25,15 +25,17 @@ End: TypeAlias = Literal["complete", "carried_out", "nothing", "stopped"]
 """How work came to rest: the task is complete, one round was carried out, no answer was there, or it was stopped."""
 
 
-class MailboxWork:
+class MailboxWorker:
     """One process's work in a session; `answerer` is asked where no answer lies in the inbox."""
 
-    def __init__(self, places: Places, session: Session, observe: Observer, answerer: Answerer | None = None) -> None:
-        self._places = places
+    def __init__(
+        self, layout: MailboxLayout, session: Session, observe: Observer, answerer: Answerer | None = None
+    ) -> None:
+        self._layout = layout
         self._session = session
         self._observe = observe
         self._answerer = answerer
-        self._inbox = Inbox(places.inbox)
+        self._inbox = Inbox(layout.inbox)
         self._resting = trio.CancelScope()
         self._stopped = False
         self._told: set[str] = set()
@@ -58,16 +60,18 @@ class MailboxWork:
         """
         if self._session.state.is_complete:
             return "complete"
-        with watched(self._places.inbox) as watch:
-            await self._session.put_out()
+        with watched(self._layout.inbox) as watch:
+            await self._session.render_outbox()
             while not self._stopped:
-                seen = self._inbox.look()
+                seen = self._inbox.scan()
                 for name in seen.unreadable:
-                    await self._remark(f"{as_text(name)} cannot be read; change its permissions, or save it anew")
+                    await self._remark(f"{path_text(name)} cannot be read; change its permissions, or save it anew")
                 for name in seen.others:
-                    await self._remark(f"{as_text(name)} is no answer: those are files, not links, with names in .txt")
-                if seen.whole or self._session.has_taken_up:
-                    if not await self._session.carry_out(seen.whole):
+                    await self._remark(
+                        f"{path_text(name)} is no answer: those are files, not links, with names in .txt"
+                    )
+                if seen.complete or self._session.has_accepted:
+                    if not await self._session.execute(seen.complete):
                         break
                     if self._session.state.is_complete:
                         return "complete"
@@ -90,7 +94,7 @@ class MailboxWork:
             return
         if self._empty == _MOST_EMPTY:
             raise AnswerFailed(f"{_MOST_EMPTY} answers in a row had no command that could be read")
-        journal = self._places.journal_file(state.session_id, state.sequence_number)
+        journal = self._layout.journal_file(state.session_id, state.sequence_number)
         answer = await answerer.answer(self._session.outbox, journal, self._session.workspace)
         if not self._stopped:
             write_whole(self._free(self._session.outbox.stem), answer)
@@ -103,16 +107,18 @@ class MailboxWork:
     def _free(self, stem: str) -> Path:
         """Where an answer can be put over nothing that somebody else has brought meanwhile."""
         names = chain([f"{stem}.txt"], (f"{stem} ({number}).txt" for number in count(2)))
-        return next(path for path in map(self._places.inbox.joinpath, names) if not is_there(path))
+        return next(path for path in map(self._layout.inbox.joinpath, names) if not is_there(path))
 
-    async def _wait(self, seen: Seen, watch: Watch) -> None:
+    async def _wait(self, seen: InboxState, watch: Watch) -> None:
         await self._tell_waiting()
-        if seen.held and seen.partial is not None:
-            await self._remark(f"{as_text(seen.partial)} is still open for writing in another program; close it there")
+        if seen.open_elsewhere and seen.partial is not None:
+            await self._remark(
+                f"{path_text(seen.partial)} is still open for writing in another program; close it there"
+            )
         with trio.CancelScope() as self._resting:
             if self._stopped:
                 self._resting.cancel()
-            await watch.changed(seen.again)
+            await watch.changed(seen.retry_in)
 
     async def _tell_waiting(self) -> None:
         """Once for each outbox."""
@@ -121,7 +127,7 @@ class MailboxWork:
         if key not in self._told:
             self._told.add(key)
             kind = None if self._answerer is None else self._answerer.kind
-            inbox = as_text(str(self._places.inbox))
+            inbox = path_text(str(self._layout.inbox))
             await self._observe(Waiting(state.session_id, state.sequence_number, inbox, kind))
 
     async def _remark(self, text: str) -> None:
@@ -129,7 +135,7 @@ class MailboxWork:
         if text not in self._told:
             self._told.add(text)
             state = self._session.state
-            await self._observe(Remark(state.session_id, state.sequence_number, text))
+            await self._observe(Notice(state.session_id, state.sequence_number, text))
 
     def _stop(self) -> None:
         self._stopped = True

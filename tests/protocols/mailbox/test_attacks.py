@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
-from codex_adapter.protocols.mailbox.states import Settings, States
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
+from codex_adapter.protocols.mailbox.states import SessionSettings, SessionStore
 
 from .bench import Bench
 
@@ -31,7 +31,7 @@ def settings(bench: Bench) -> Path:
 async def test_a_mailbox_that_was_moved_into_its_workspace_is_refused(bench: Bench) -> None:
     async with bench.begin():
         pass
-    bench.places = Places(bench.places.root.rename(bench.root / "mailbox"))
+    bench.places = MailboxLayout(bench.places.root.rename(bench.root / "mailbox"))
     with pytest.raises(MailboxRefusal, match="it lies in the workspace, where an agent could answer itself"):
         async with bench.resume():
             pass
@@ -105,7 +105,7 @@ async def test_an_inbox_on_another_file_system_is_told(bench: Bench) -> None:
             bench.places.inbox.symlink_to(elsewhere)
             answer = bench.put("[MESSAGE]\nhi\n[/MESSAGE]\n")
             with pytest.raises(MailboxError, match=r"^inbox/ is on another file system than processed/"):
-                await session.carry_out([answer])
+                await session.execute([answer])
             assert answer.exists()
         finally:
             bench.places.inbox.unlink()
@@ -127,13 +127,13 @@ def test_a_path_from_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatc
     monkeypatch.chdir(gone)
     gone.rmdir()
     with pytest.raises(MailboxError, match=r"^its path leads nowhere \(No such file or directory\); give all of it$"):
-        Places("mailbox")
+        MailboxLayout("mailbox")
 
 
 def test_sessions_of_one_second_stand_in_the_order_in_which_they_began(bench: Bench) -> None:
     bench.places.make()
-    states = States(bench.places, lambda: "2025-01-15T10:30:00Z")
-    begun = [states.begin(str(number), Settings("/")).session_id for number in range(8)]
+    states = SessionStore(bench.places, lambda: "2025-01-15T10:30:00Z")
+    begun = [states.begin(str(number), SessionSettings("/")).session_id for number in range(8)]
     for later, id_ in enumerate(begun):
         os.utime(bench.places.settings_file(id_), ns=(later, later))
     assert [state.session_id for state in states.all()] == begun

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from codex_adapter.agents.places import known_places
-from codex_adapter.protocols.mailbox.events import Completed, Outbox, Said, TakenUp, WhatCame
+from codex_adapter.protocols.mailbox.events import (
+    AnswerAccepted,
+    CommandFinished,
+    ModelMessage,
+    OutboxWritten,
+    SessionCompleted,
+)
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions
@@ -226,10 +232,10 @@ async def test_words_are_shown_and_the_end_is_the_end(bench: Bench) -> None:
         ("ANSWER", False, "2 more stood behind DONE and were not carried out"),
         ("ANSWER", False, "it stood behind DONE and was not carried out"),
     ]
-    assert [said.text for said in bench.of(Said)] == ["Hello\nuser"]
-    assert [end.summary for end in bench.of(Completed)] == ["All good."]
+    assert [said.text for said in bench.of(ModelMessage)] == ["Hello\nuser"]
+    assert [end.summary for end in bench.of(SessionCompleted)] == ["All good."]
     assert sessions(bench.places)[0].last_results[1].output == "All good."
-    assert len(bench.of(Outbox)) == 1
+    assert len(bench.of(OutboxWritten)) == 1
     assert names_in(bench.root) == []
     assert [state.is_complete for state in sessions(bench.places)] == [True]
 
@@ -242,7 +248,7 @@ async def test_answers_are_kept_as_they_were_under_names_of_their_own(bench: Ben
         paths = [bench.put("[MESSAGE]\r\none\r\n[/MESSAGE]", "answer.txt"), bench.put("prose", name)]
         odd = os.fsdecode(b"caf\xe9.txt")
         paths.append(bench.put("more", odd))
-        assert await session.carry_out(paths)
+        assert await session.execute(paths)
         await bench.answered(session, "[MESSAGE]\none\n[/MESSAGE]")
     kept = {entry: (bench.places.processed / entry).read_bytes() for entry in names_in(bench.places.processed)}
     assert kept == {
@@ -251,7 +257,7 @@ async def test_answers_are_kept_as_they_were_under_names_of_their_own(bench: Ben
         f"{id_}_seq0001_03_{odd}": b"more",
         f"{id_}_seq0002_01_0.txt": b"[MESSAGE]\none\n[/MESSAGE]",
     }
-    assert len(bench.of(TakenUp)) == 4
+    assert len(bench.of(AnswerAccepted)) == 4
 
 
 @pytest.mark.rule("I13")
@@ -271,7 +277,7 @@ async def test_an_answer_that_was_taken_away_again_is_none(bench: Bench) -> None
         gone = bench.put("x", "gone.txt")
         gone.unlink()
         results = [gone, bench.put("[MESSAGE]\nhi\n[/MESSAGE]", "there.txt")]
-        assert await session.carry_out(results)
+        assert await session.execute(results)
         assert [result.command for result in session.state.last_results] == ["MESSAGE"]
 
 
@@ -282,7 +288,7 @@ async def test_an_outbox_that_is_missing_is_written_again(bench: Bench) -> None:
         path, text = session.outbox, session.outbox.read_bytes()
     path.unlink()
     async with bench.resume() as session:
-        await session.put_out()
+        await session.render_outbox()
         assert session.outbox.read_bytes() == text
 
 
@@ -290,11 +296,11 @@ async def test_an_outbox_that_is_missing_is_written_again(bench: Bench) -> None:
 async def test_who_is_stopped_goes_on_where_it_was(bench: Bench) -> None:
     async with bench.begin() as session:
         session.stop()
-        assert not await session.carry_out([bench.put(CREATE.format("a", "x"))])
-        assert bench.of(WhatCame) == []
+        assert not await session.execute([bench.put(CREATE.format("a", "x"))])
+        assert bench.of(CommandFinished) == []
     async with bench.resume() as session:
-        assert session.has_taken_up
-        assert await session.carry_out([])
+        assert session.has_accepted
+        assert await session.execute([])
         assert told(list(session.state.last_results)) == [("CREATE_FILE", True, "Created 'a'")]
 
 
