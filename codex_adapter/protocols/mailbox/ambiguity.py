@@ -1,4 +1,4 @@
-"""What of an answer is in doubt because a closing tag closes nothing (I4)."""
+"""Find lines of an answer that are ambiguous because a closing tag closes nothing (I4)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["AmbiguousLines", "Part", "find_ambiguous_lines"]
 
 
 class Part(NamedTuple):
-    """A piece of an answer, and what it asks for as far as it alone can say."""
+    """A part of an answer, and the item that it is by itself."""
 
     found: Block | LooseClosing
     asked: AnswerItem
 
 
 class AmbiguousLines(NamedTuple):
-    """Lines of which nothing is carried out; blocks are within it or outside."""
+    """Lines of which nothing is executed; each block lies within them or outside."""
 
     first: int
     last: int
@@ -32,11 +32,11 @@ class _Closing(NamedTuple):
     name: str
     line: int
     last: int
-    """Where the block ends that it stands in."""
+    """The last line of the block that it is in."""
 
 
 def find_ambiguous_lines(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[AmbiguousLines]:
-    """The lines in doubt, in their order and apart from each other; `mentions` are those of the whole scan."""
+    """Return the ambiguous lines, in order and without overlap; `mentions` are those of the whole scan."""
     begins = {name: _beginning(parts, line) for name, line in mentions.items()}
     found: list[AmbiguousLines] = []
     spans = (
@@ -53,7 +53,7 @@ def find_ambiguous_lines(parts: Sequence[Part], mentions: Mapping[str, int]) -> 
 
 
 def _closings(part: Part, mentions: Mapping[str, int]) -> Iterator[_Closing]:
-    """The closing tags of a part that close nothing, and have an opening tag before it."""
+    """Yield the closing tags of a part that close nothing and have an opening tag before the part."""
     found = part.found
     if isinstance(found, LooseClosing):
         loose: Mapping[str, int] = {found.name: found.line}
@@ -68,7 +68,7 @@ def _closings(part: Part, mentions: Mapping[str, int]) -> Iterator[_Closing]:
 
 
 def _beginning(parts: Sequence[Part], line: int) -> int:
-    """The first line of the block that a line is in, or the line."""
+    """Return the first line of the block that a line is in, or the line."""
     blocks = (part.found for part in parts if isinstance(part.found, Block))
     return next((block.first for block in blocks if block.first <= line <= block.last), line)
 

@@ -1,4 +1,4 @@
-"""What an answer asks for (I1 to I5)."""
+"""Parse an answer into commands and errors (I1 to I5)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _ENCODINGS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le",
 _SIGNS: Final = re.compile(r"[\W_]+")
 _PROTOCOL: Final = _SIGNS.sub("", INSTRUCTIONS).casefold()
 _OUTBOX: Final = (f"protocol{_PROTOCOL}", f"{_PROTOCOL}context")
-"""The section in small letters and digits, with the heading before or behind it."""
+"""The section in lower-case letters and digits, with the heading before or after it."""
 _WORD: Final = "start_line"
-"""A word of the section, by which most answers are told apart from it at once."""
+"""A word of the section; an answer without it needs no closer look."""
 _NOTHING: Final = "no command was found; each begins with its tag, in capitals, on a line of its own"
 
 
 class _RefusedError(ValueError):
-    """Nothing of the answer is carried out; the text says why."""
+    """Nothing of the answer is executed; the text says why."""
 
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
@@ -50,7 +50,7 @@ class _RefusedError(ValueError):
 
 
 def parse_answer(data: bytes) -> tuple[AnswerItem, ...]:
-    """The commands and errors of an answer, in their order, at least one; takes linear time (I1 to I5)."""
+    """Return the commands and errors of an answer in order, at least one, in linear time (I1 to I5)."""
     try:
         scan = Scan(_without_outbox(_text(data)))
         found = _bounded(scan.parts())
@@ -66,7 +66,7 @@ def parse_answer(data: bytes) -> tuple[AnswerItem, ...]:
 
 
 def ends_within_block(data: bytes) -> bool:
-    """Whether the text ends within a block, or within a character: perhaps the rest is still to come (I13)."""
+    """Return whether the text ends within a block or a character, so that more may arrive (I13)."""
     try:
         return any(isinstance(part, Block) and not part.closed for part in Scan(_text(data)).parts())
     except _RefusedError:
@@ -74,7 +74,7 @@ def ends_within_block(data: bytes) -> bool:
 
 
 def _text(data: bytes) -> str:
-    """Lines end with LF in it. Raises `_RefusedError`."""
+    """Decode the answer, with LF at the end of lines. Raises `_RefusedError`."""
     if len(data) > MOST_ANSWER_BYTES:
         raise _RefusedError(f"the answer has more than {MOST_ANSWER_BYTES} bytes; send it in several answers")
     mark = next((mark for mark in _ENCODINGS if data.startswith(mark)), b"")
@@ -89,7 +89,7 @@ def _text(data: bytes) -> str:
 
 
 def _without_outbox(text: str) -> str:
-    """The text. Raises `_RefusedError` where somebody saved the question with it, whose examples would be commands."""
+    """Return the text. Raises `_RefusedError` if the outbox was saved with it: its examples would be commands."""
     if _WORD not in text:
         return text
     letters = _SIGNS.sub("", text).casefold()
@@ -103,7 +103,7 @@ def _without_outbox(text: str) -> str:
 
 
 def _bounded(parts: Iterable[_Found]) -> list[_Found]:
-    """All of them. Raises `_RefusedError` as soon as they are too many."""
+    """Return all parts. Raises `_RefusedError` as soon as there are too many."""
     found = list(islice(parts, MOST_COMMANDS + 1))
     if len(found) > MOST_COMMANDS:
         raise _RefusedError(f"the answer has more than {MOST_COMMANDS} commands; send fewer at once")

@@ -26,12 +26,12 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OURS: Final = "CODEX_ADAPTER_"
 _LAST_WORDS: Final = 1000
 _SHELLS_OWN: Final = frozenset({"OPTIND", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"})
-"""What one shell or another lets nobody set, or only so."""
+"""Variables that some shell does not let a caller set."""
 _LONGEST_VALUE: Final = 130_000
 
 
 class AnswerFailed(Exception):
-    """There is no answer; the text says why, `outcome` how the agent's run ended where it was one."""
+    """There is no answer; the text says why. `outcome` is that of the agent's run, if an agent was prompted."""
 
     def __init__(self, message: str, outcome: Completion | AdapterError | None = None) -> None:
         super().__init__(message)
@@ -39,27 +39,27 @@ class AnswerFailed(Exception):
 
 
 class Answerer(Protocol):
-    """Answers one outbox after another."""
+    """Something that answers one outbox after another."""
 
     @property
     def kind(self) -> str:
-        """The agent kind of who answers (G1), or `command`."""
+        """The agent kind (G1), or `command`."""
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
-        """Return the answer to an outbox; nothing in `workspace` steers what gives it.
+        """Return the answer to an outbox; nothing in `workspace` steers the answerer.
 
         Raises `AnswerFailed`, and `MailboxError` where `journal` cannot be written.
         """
 
     def cancel(self) -> None:
-        """End what is under way in order."""
+        """End the current answer in order."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the current answer at once."""
 
 
 class AgentAnswerer:
-    """Runs of the agent, each as `request` says, with an outbox as its prompt."""
+    """Run the agent once for each outbox, as `request` says, with the outbox as its prompt."""
 
     def __init__(self, agent: PromptedAgent, open_run: OpenRun, request: RunRequest) -> None:
         self.kind: Final = agent.kind
@@ -82,7 +82,7 @@ class AgentAnswerer:
 
 
 class _Journal:
-    """The records of a run, behind those of earlier ones of this outbox. Raises `MailboxError`."""
+    """Append the records of a run to those of earlier runs of this outbox. Raises `MailboxError`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -116,7 +116,7 @@ class _Journal:
 
 
 def _whole_size(data: bytes) -> int:
-    """Without a torn line, of a writer that was killed."""
+    """Return the size without a torn last line, which a killed writer leaves."""
     return data.rfind(b"\n") + 1
 
 
@@ -125,7 +125,10 @@ def _unwritten(error: OSError) -> MailboxError:
 
 
 class CommandAnswerer:
-    """A shell command of the user that reads the outbox and writes the answer; `timeout` in seconds, None for never."""
+    """Run a shell command of the user that reads the outbox and writes the answer.
+
+    `timeout` is in seconds, None for no limit.
+    """
 
     kind: Final = "command"
 
@@ -137,7 +140,7 @@ class CommandAnswerer:
         self._scope = trio.CancelScope()
 
     def cancel(self) -> None:
-        """Kill it and all that it started."""
+        """Kill the command and every process that it started."""
         self._scope.cancel()
 
     kill = cancel
@@ -167,13 +170,13 @@ class CommandAnswerer:
                 raise AnswerFailed(f"the answering command ended with {ran.exit_code}" + (f": {said}" if said else ""))
             if not ran.stdout.head.strip():
                 raise AnswerFailed("the answering command wrote nothing to its standard output")
-            # What is too large is refused as any answer that is.
+            # The parser refuses an answer that is too large.
             return ran.stdout.head
         raise AnswerFailed("the answering command was killed")
 
 
 def _environment(environ: Any) -> dict[str, str]:
-    """All that can be passed on as it is, without what is between us and what we start."""
+    """Return the variables that can be passed on unchanged, without the adapter's own."""
     return {
         name: value
         for name, value in environ.items()

@@ -1,4 +1,4 @@
-"""The files of a workspace that a model asked for, as the next outbox has them (I8)."""
+"""Read the files that a model requested, for the next outbox (I8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_OF_ALL: Final = 1_048_576
 
 
 def read_text(workspace: Workspace, path: str) -> str:
-    """The text of a file that can be shown. Raises `WorkspaceError`."""
+    """Return the text of a file. Raises `WorkspaceError` if it cannot be shown."""
     try:
         content = workspace.read(path, limit=_MOST_OF_ONE)
     except WorkspaceError as error:
@@ -33,7 +33,7 @@ def read_text(workspace: Workspace, path: str) -> str:
 
 
 def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[RequestedFile]:
-    """The files as they are now, or why one is not shown."""
+    """Return each file as it is now, or why it is not shown."""
     left = _MOST_OF_ALL
     found: list[RequestedFile] = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""What happens in a session, told to whoever looks on (I11, I16)."""
+"""Define the events of a session, which an observer receives (I11, I16)."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ class _Happening(msgspec.Struct, frozen=True, rename="camel", tag_field="type", 
 
 
 class OutboxWritten(_Happening, frozen=True, tag="outbox"):
-    """An outbox is there to be carried to the model."""
+    """An outbox is ready to be taken to the model."""
 
     path: str
 
 
 class Waiting(_Happening, frozen=True, tag="waiting"):
-    """Nothing goes on until an answer lies in `inbox`; `answering` is who of ours is asked for one."""
+    """The session waits for an answer in `inbox`; `answering` is the agent kind, or `command`, that is asked for it."""
 
     inbox: str
     answering: str | None = None
 
 
 class AnswerAccepted(_Happening, frozen=True, tag="answer"):
-    """An answer was taken up; it is kept as `path`."""
+    """An answer was accepted; it is kept as `path`."""
 
     name: str
     path: str
 
 
 class CommandFinished(_Happening, frozen=True, tag="result"):
-    """What came of a command; `before` where that was in an earlier life."""
+    """A command has finished; `before` if that was in an earlier process."""
 
     result: CommandResult
     before: bool = False
 
 
 class ModelMessage(_Happening, frozen=True, tag="message"):
-    """The model has words for the user."""
+    """The model has a message for the user."""
 
     text: str
 
@@ -67,7 +67,7 @@ class SessionCompleted(_Happening, frozen=True, tag="done"):
 
 
 class Notice(_Happening, frozen=True, tag="remark"):
-    """Something that the user should know, in a sentence."""
+    """A sentence that the user should know."""
 
     text: str
 

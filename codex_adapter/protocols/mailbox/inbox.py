@@ -1,4 +1,4 @@
-"""Answers that lie in the inbox: which of them are whole, in the order of their last change (I13)."""
+"""Find the answers in the inbox that are complete, in the order of their last change (I13)."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ __all__ = ["Inbox", "InboxState", "read_answer_file", "waiting_names"]
 
 _SETTLED: Final = 1.0
 _GIVEN_UP: Final = 10.0
-"""Seconds after which what is unclosed will not be closed any more."""
+"""Seconds after which an answer that ends within a block counts as complete."""
 _MOST_OTHERS: Final = 10
 _PROBE: Final = ".codex-adapter-"
-"""How the names of files begin by which we find out what the file system can tell."""
+"""The prefix of files that probe what the file system can report."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class InboxState(NamedTuple):
-    """What the inbox has."""
+    """The state of the inbox."""
 
     complete: tuple[Path, ...]
-    """The answers that can be taken up, the oldest first: none behind one that is not whole yet."""
+    """The answers that can be accepted, the oldest first: none after one that is not complete yet."""
     partial: str | None
-    """The name of the first one that is not whole yet."""
+    """The name of the first answer that is not complete yet."""
     unreadable: tuple[str, ...]
-    """The names of what would be answers if they could be read."""
+    """The names of answers that cannot be read."""
     retry_in: float | None
-    """In how many seconds one may be whole that is not yet; None where there is none."""
+    """Seconds until the partial answer may be complete; None without one."""
     others: tuple[str, ...] = ()
-    """The names of what rests there and is no answer, the first few."""
+    """The names of the first few entries that are not answers."""
     open_elsewhere: bool = False
-    """Whether the one that is not whole has not changed for long, and somebody has it open for writing."""
+    """Whether another program holds the partial answer open for writing long after its last change."""
 
 
 class _State(NamedTuple):
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
 
 
 class Inbox:
-    """The directory in which answers arrive; it remembers what it saw, to tell what has come to rest."""
+    """The directory in which answers arrive; it remembers what it saw, to find out what no longer changes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -65,7 +65,7 @@ class Inbox:
         self._leases = _leases_work(directory)
 
     def scan(self) -> InboxState:
-        """What there is now. Raises `MailboxError` where that cannot be told."""
+        """Return the present state. Raises `MailboxError` if the inbox cannot be read."""
         found, unreadable, others = _found(self._directory)
         self._known = {entry.path.name: self._state(entry) for entry in found}
         complete: list[Path] = []
@@ -88,18 +88,18 @@ class Inbox:
         return _State(status.st_size, status.st_mtime_ns, time.monotonic(), _is_unclosed(path))
 
     def _rest(self, path: Path, status: os.stat_result) -> float:
-        """For how many seconds it has not changed, by either clock: that of another machine may be wrong."""
+        """Return the seconds since the last change by either clock: another machine's may be wrong."""
         return max(time.time() - status.st_mtime, time.monotonic() - self._known[path.name].since)
 
 
 def waiting_names(directory: Path) -> tuple[str, ...]:
-    """The names of what lies in an inbox to be taken up, whole or not, the oldest first. Raises `MailboxError`."""
+    """Return the names of the answers in an inbox, complete or not, the oldest first. Raises `MailboxError`."""
     found, _, _ = _found(directory)
     return tuple(entry.path.name for entry in found)
 
 
 def read_answer_file(path: Path) -> bytes:
-    """The bytes of an answer, one more than are allowed where it is too large. Raises `MailboxError`."""
+    """Return the bytes of an answer, one more than the limit if it is too large. Raises `MailboxError`."""
     try:
         fd = os.open(path, _READ)
         with os.fdopen(fd, "rb") as file:
@@ -123,7 +123,7 @@ def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, .
         with suppress(OSError):
             status = path.lstat()
             if not (stat.S_ISREG(status.st_mode) and name.lower().endswith(".txt")):
-                # What changes may be on its way, and get its name in the end.
+                # A file that changes may still get its final name.
                 if time.time() - status.st_mtime > _GIVEN_UP:
                     others.append(name)
             elif os.access(path, os.R_OK):
@@ -135,7 +135,7 @@ def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, .
 
 
 def _is_unclosed(path: Path) -> bool:
-    """Whether more of it may come; an empty file is one that nobody has written to yet."""
+    """Return whether more may be written; an empty file has not been written to yet."""
     try:
         data = read_answer_file(path)
     except MailboxError:
@@ -144,29 +144,29 @@ def _is_unclosed(path: Path) -> bool:
 
 
 def _is_open_for_writing(path: Path) -> bool:
-    """Whether somebody has it open for writing: the system gives a lease on no such file."""
+    """Return whether a process has the file open for writing: the system grants no lease on such a file."""
     try:
         fd = os.open(path, _READ)
     except OSError:
         return True
     try:
-        # Whoever opens it for writing just now has us told by a signal: of SIGIO we would die.
+        # A process that opens it for writing now makes the system send us a signal; SIGIO would kill us.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
         return True
     except OSError:
-        return False  # somebody else's file: only its owner is given one
+        return False  # another user's file: only its owner gets a lease
     finally:
         os.close(fd)
     return False
 
 
 def _leases_work(directory: Path) -> bool:
-    """Whether this file system can tell who has its files open: some have no leases, some refuse all."""
+    """Return whether this file system reports open files: some have no leases, some refuse all."""
     try:
-        for left in directory.glob(f"{_PROBE}*"):  # of one who was killed
+        for left in directory.glob(f"{_PROBE}*"):  # of a killed process
             left.unlink()
         fd, name = tempfile.mkstemp(dir=directory, prefix=_PROBE)
         try:

@@ -1,4 +1,4 @@
-"""The directory of a mailbox: where everything lies, who has it, and writing that is whole or not at all (I12, I15)."""
+"""Lay out the directory of a mailbox, lock it, and write its files atomically (I12, I15)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class MailboxError(Exception):
 
 
 class MailboxRefusal(MailboxError):
-    """Nor shall it: it was asked for what it is not there for, or not now; nothing was done."""
+    """The request was refused; nothing was changed."""
 
 
 class MailboxLayout:
-    """The paths in a mailbox. Raises `MailboxError` where its directories cannot be made."""
+    """The paths of a mailbox. Raises `MailboxError` if its path cannot be resolved."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         try:
@@ -40,7 +40,7 @@ class MailboxLayout:
         self._lock: Final = self.root / "lock"
 
     def make(self) -> None:
-        """Make what is not there; it is for its owner, since it will hold what the workspace has."""
+        """Create what does not exist, for the owner alone: it will hold content of the workspace."""
         try:
             self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             for directory in self.directories:
@@ -49,7 +49,7 @@ class MailboxLayout:
             raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
 
     def require(self) -> None:
-        """Raises `MailboxRefusal` where this is no mailbox, and `MailboxError` where that cannot be told."""
+        """Raise `MailboxRefusal` if this is not a mailbox, and `MailboxError` if it cannot be read."""
         try:
             found = (self.root / "sessions").is_dir()
         except OSError as error:
@@ -58,31 +58,31 @@ class MailboxLayout:
             raise MailboxRefusal("there is no mailbox; begin one with `mailbox start`")
 
     def outbox_file(self, session: str, sequence: int) -> Path:
-        """What goes out in a round."""
+        """Return the path of the outbox of a round."""
         return self.outbox / f"{_round(session, sequence)}.txt"
 
     def session_file(self, session: str) -> Path:
-        """Where a session stands."""
+        """Return the path of the state of a session."""
         return self.root / "sessions" / f"{session}.json"
 
     def settings_file(self, session: str) -> Path:
-        """What a session needs to go on, beside its state."""
+        """Return the path of the settings of a session."""
         return self.root / "rounds" / f"{session}.json"
 
     def round_file(self, session: str, sequence: int) -> Path:
-        """What was begun and done in a round."""
+        """Return the path of the journal of a round."""
         return self.root / "rounds" / f"{_round(session, sequence)}.jsonl"
 
     def journal_file(self, session: str, sequence: int) -> Path:
-        """The records of the runs that answered a round's outbox."""
+        """Return the path of the records of the runs that answered a round's outbox."""
         return self.root / "journal" / f"{_round(session, sequence)}.jsonl"
 
     def processed_prefix(self, session: str, sequence: int) -> str:
-        """How the names of a round's answers begin."""
+        """Return the prefix of the names of a round's answers."""
         return f"{_round(session, sequence)}_"
 
     def sessions(self) -> list[str]:
-        """The ids of all sessions, sorted."""
+        """Return the ids of all sessions, sorted."""
         try:
             names = os.listdir(self.root / "sessions")  # noqa: PTH208 - only the names
         except OSError as error:
@@ -91,9 +91,9 @@ class MailboxLayout:
 
     @contextmanager
     def locked(self) -> Iterator[Callable[[str], None]]:
-        """Have the mailbox for ourselves; gives what tells others for which session (I15).
+        """Lock the mailbox; yield a function that names our session to other processes (I15).
 
-        Raises `MailboxRefusal` that names the session of whoever has it, and `MailboxError`.
+        Raises `MailboxRefusal` with the session of the process that holds the lock, and `MailboxError`.
         """
         try:
             fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -114,17 +114,17 @@ class MailboxLayout:
 
 
 def _write_owner(fd: int, session: str) -> None:
-    with suppress(OSError):  # the lock counts, not what it says
+    with suppress(OSError):  # the lock counts, not its content
         os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
 
 
 def path_text(path: str) -> str:
-    """A path, or a name, as text, whatever bytes it has."""
+    """Return a path or a name as text, whatever bytes it has."""
     return os.fsencode(path).decode(errors="replace")
 
 
 def is_there(path: Path) -> bool:
-    """Whether a directory of the mailbox has this. Raises `MailboxError` where that cannot be told."""
+    """Return whether a path of the mailbox exists. Raises `MailboxError` if its directory cannot be read."""
     try:
         return path.exists()
     except OSError as error:

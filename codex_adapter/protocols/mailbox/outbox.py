@@ -1,4 +1,4 @@
-"""An outbox file: what a model must know to go on with a task (I6 to I8)."""
+"""Render an outbox file: all that a model needs to continue a task (I6 to I8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from codex_adapter.workspace import Listing
 __all__ = ["MOST_FILES", "OutboxContent", "RequestedFile", "escape_controls", "render_outbox"]
 
 MOST_FILES: Final = 2000
-"""That are listed (I7)."""
+"""The limit of files that are listed (I7)."""
 _CONTINUE: Final = (
     "Continue working on the task based on the results above. If the task is complete, send [DONE] with a summary."
 )
@@ -31,7 +31,7 @@ _WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
 
 
 class RequestedFile(NamedTuple):
-    """A file that was asked for; without content, `remark` says why."""
+    """A file that the model requested; without content, `remark` says why."""
 
     path: str
     content: str | None
@@ -39,7 +39,7 @@ class RequestedFile(NamedTuple):
 
 
 class OutboxContent(msgspec.Struct, frozen=True, kw_only=True):
-    """All that differs from one outbox file to another."""
+    """The content that differs from one outbox file to another."""
 
     session: str
     sequence: int
@@ -55,7 +55,7 @@ class OutboxContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render_outbox(outbox: OutboxContent) -> str:
-    """The text of the file, which ends with a newline and can be encoded as UTF-8 (I6 to I8)."""
+    """Return the text of the file, which ends with a newline and can be encoded as UTF-8 (I6 to I8)."""
     sections = {
         "HEADER": _header(outbox),
         "PROTOCOL": INSTRUCTIONS,
@@ -67,9 +67,9 @@ def render_outbox(outbox: OutboxContent) -> str:
 
 
 def escape_controls(text: str, *, lines: bool = False) -> str:
-    """The text with control characters, and what else does not show but acts, as `\\x1b` or `\\u202e` (I8).
+    """Return the text with control and other invisible characters as `\\x1b` or `\\u202e` (I8).
 
-    With `lines`, newlines and tabs stay. What is spelt out already is not changed.
+    With `lines`, newlines and tabs stay. Escapes are not escaped again.
     """
 
     def spelt(match: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ def _header(outbox: OutboxContent) -> str:
 
 
 def _context(outbox: OutboxContent) -> Iterator[str]:
-    """The parts between which an empty line stands."""
+    """Yield the parts, which an empty line separates."""
     yield "\n".join(["## Workspace Files", *_files(outbox.listing)])
     if outbox.sequence > 1:
         results = [line for result in outbox.results for line in _result(result)]
@@ -127,7 +127,7 @@ def _content(requested: RequestedFile) -> str:
 
 
 def _shown(content: str, path: str) -> str:
-    """The lines of a content; one alone in parentheses would say why there is none."""
+    """Return the lines of a content; one line in parentheses alone would read as a remark."""
     if re.fullmatch(r"\\*+\(.*\)\n", content):
         return f"\\{content}"
     more = rf"--- end {re.escape(path)} ---|\\ No newline at end of file"
@@ -136,6 +136,6 @@ def _shown(content: str, path: str) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """The text with a backslash before each line that would be taken for one of ours, or for such a line with it."""
+    """Return the text with a backslash before each line that is a marker of ours, or an escaped one."""
     ours = f"{_MARKER}|{more}" if more else _MARKER
     return re.sub(rf"^([{_WITHIN_LINE}]*+)(?=\\*(?:{ours})[{_WITHIN_LINE}]*+$)", r"\1\\", text, flags=re.MULTILINE)

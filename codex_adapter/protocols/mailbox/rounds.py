@@ -1,4 +1,4 @@
-"""The journal of a round: what was taken up, what was begun, and what came of it, each before the next (I14)."""
+"""Keep the journal of a round: answers accepted, commands begun and finished, each before the next step (I14)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["AnswerRecord", "Begun", "ChangeIntent", "RoundJournal"]
 
 
 class ChangeIntent(msgspec.Struct, frozen=True):
-    """What a change of a file starts from and leads to: fingerprints, None for no file."""
+    """The fingerprints of a file before and after a change; None for no file."""
 
     was: bytes | None
     becomes: bytes | None
 
 
 class AnswerRecord(msgspec.Struct, frozen=True, tag="Answer"):
-    """An answer was taken up; `digest` is the SHA-256 of its bytes."""
+    """An answer was accepted; `digest` is the SHA-256 of its bytes."""
 
     position: int
     digest: bytes
 
 
 class Begun(msgspec.Struct, frozen=True, tag="Begun"):
-    """A command is about to be carried out; `intent` for a change of a file."""
+    """A command is about to be executed; `intent` for a change of a file."""
 
     position: int
     index: int
@@ -38,7 +38,7 @@ class Begun(msgspec.Struct, frozen=True, tag="Begun"):
 
 
 class Finished(msgspec.Struct, frozen=True, tag="Finished"):
-    """What came of a command; `requested` is the path of a file that is to be shown."""
+    """A command has finished; `requested` is the path of a file to show."""
 
     position: int
     index: int
@@ -52,7 +52,7 @@ _decoder: msgspec.json.Decoder[_Record] = msgspec.json.Decoder(_Record)
 
 
 class RoundJournal:
-    """A round's journal, with what an earlier life wrote to it. Raises `MailboxError` where it cannot be read."""
+    """The journal of a round, with the records of earlier processes. Raises `MailboxError` if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -63,40 +63,40 @@ class RoundJournal:
             self._take(_decoded(line))
 
     def digest(self, position: int) -> bytes | None:
-        """Of an answer's bytes as it was taken up; None when it was not."""
+        """Return the digest of an accepted answer; None if it was not accepted."""
         return self._digests.get(position)
 
     @property
     def positions(self) -> Iterable[int]:
-        """Of the answers that were taken up."""
+        """The positions of the accepted answers."""
         return self._digests.keys()
 
     def summary(self, position: int) -> str | None:
-        """What the `DONE` of an answer said that was carried out; None where there was none."""
+        """Return the summary of an executed `DONE` of an answer; None without one."""
         of_answer = (each.result for (place, _), each in self._finished.items() if place == position)
         return next((it.output for it in of_answer if it.success and it.command == Done.name), None)
 
     def begun(self, position: int, index: int) -> Begun | None:
-        """A command that was begun; None when it was not."""
+        """Return the record of a command that was begun; None if it was not."""
         return self._begun.get((position, index))
 
     def finished(self, position: int, index: int) -> Finished | None:
-        """What came of a command; None when that is not known."""
+        """Return the record of a finished command; None if it did not finish."""
         return self._finished.get((position, index))
 
     @property
     def results(self) -> tuple[CommandResult, ...]:
-        """All that came of the commands so far, in their order."""
+        """The results of the commands so far, in order."""
         return tuple(self._finished[place].result for place in sorted(self._finished))
 
     @property
     def requested(self) -> tuple[str, ...]:
-        """The files that are to be shown, each once."""
+        """The paths of the files to show, each once."""
         found = (self._finished[place].requested for place in sorted(self._finished))
         return tuple(dict.fromkeys(path for path in found if path is not None))
 
     def add(self, record: _Record) -> None:
-        """Write a record down. Raises `MailboxError`."""
+        """Append a record. Raises `MailboxError`."""
         append_line(self._path, _encoder.encode(record) + b"\n")
         self._take(record)
 
@@ -111,7 +111,7 @@ class RoundJournal:
 
 
 def _whole_lines(path: Path) -> list[bytes]:
-    """The lines of a journal; a torn one at its end, of a writer that was killed, is cut off."""
+    """Return the lines of a journal; cut off a torn one at its end, which a killed writer leaves."""
     try:
         with path.open("r+b") as file:
             data = file.read()

@@ -5,9 +5,9 @@ One task uses it. What blocks is done in a thread, one thing at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 import trio
@@ -37,7 +37,6 @@ from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceEr
 
 __all__ = ["Answer", "Preview", "Runtime", "Waiting"]
 
-_T = TypeVar("_T")
 _waits = msgspec.json.Decoder(ApprovalRequiredEvent)
 
 
@@ -94,7 +93,7 @@ class Runtime:
 
     async def unfinished(self) -> list[Answer]:
         """Go on with what an earlier life of this state left, and give what it did not deliver (O11)."""
-        return [await self._answer(await self._run(batch)) for batch in await _in_a_thread(self._store.batches)]
+        return [await self._answer(await self._run(batch)) for batch in await work_through(self._store.batches)]
 
     async def take(self, line: bytes | bytearray) -> Answer:
         """Carry out a message, or a decision, to where it rests (O7, A8)."""
@@ -123,7 +122,7 @@ class Runtime:
         if approval.run_id not in (UNSET, batch.run_id):
             return await self.refuse("runId: is not that of the operation that waits")
         return await self._answer(
-            await self._until_it_rests(batch, await _in_a_thread(self._walk.decide, batch, step, approval))
+            await self._until_it_rests(batch, await work_through(self._walk.decide, batch, step, approval))
         )
 
     async def refuse(self, reason: str) -> Answer:
@@ -131,7 +130,7 @@ class Runtime:
         found = self._waiting()
         status: Status = "error" if found is None else "awaiting_approval"
         run_id = new_id("run") if found is None else found[0].run_id
-        await _in_a_thread(self._walk.refuse, run_id, reason)
+        await work_through(self._walk.refuse, run_id, reason)
         event = self._outcomes.error("validation", reason)
         return Answer(run_id, status, encode_events_message(run_id, status, [event]))
 
@@ -148,12 +147,12 @@ class Runtime:
 
     async def preview(self, waiting: Waiting) -> Preview | None:
         """What an operation that waits would make of a file; None where there is nothing to be seen of that."""
-        return await _in_a_thread(self._files.preview, waiting.operation)
+        return await work_through(self._files.preview, waiting.operation)
 
     async def delivered(self, answer: Answer) -> None:
         """Whoever asked has the answer: its events need not be kept (O9)."""
         if answer.batch is not None:
-            await _in_a_thread(self._forget, answer.batch)
+            await work_through(self._forget, answer.batch)
 
     async def _begin(self, message: OperationsMessage) -> Answer:
         found = self._waiting()
@@ -162,7 +161,7 @@ class Runtime:
             return await self.refuse(f"operation {named} waits to be approved or denied; decide on it first")
         if len(message.operations) > self._limits.operations:
             return await self.refuse(f"operations: must be at most {self._limits.operations}; send fewer at once")
-        batch = await _in_a_thread(self._walk.begin, new_id("run"), message.operations)
+        batch = await work_through(self._walk.begin, new_id("run"), message.operations)
         del message  # it may be large, and is in the store
         return await self._answer(await self._run(batch))
 
@@ -178,7 +177,7 @@ class Runtime:
     async def _run(self, batch: Batch) -> Resting:
         if batch.status is not None:
             return Resting(batch, batch.status)
-        return await self._until_it_rests(batch, await _in_a_thread(self._walk.go_on, batch))
+        return await self._until_it_rests(batch, await work_through(self._walk.go_on, batch))
 
     async def _until_it_rests(self, batch: Batch, found: Command | Resting) -> Resting:
         while isinstance(found, Command):
@@ -186,15 +185,15 @@ class Runtime:
             try:
                 outcome = Outcome(step, await self._commands.run(operation, operation_id), operation)
             except WorkspaceError as error:
-                outcome = await _in_a_thread(self._walk.halted, batch, step, operation, error)
+                outcome = await work_through(self._walk.halted, batch, step, operation, error)
             # The command has run: whoever cancels now must not make it unknown what came of it.
             with trio.CancelScope(shield=True):
-                found = await _in_a_thread(self._walk.settle, batch, outcome)
+                found = await work_through(self._walk.settle, batch, outcome)
         return found
 
     async def _answer(self, resting: Resting) -> Answer:
         batch, status = resting
-        return await _in_a_thread(self._written, batch, status)
+        return await work_through(self._written, batch, status)
 
     def _written(self, batch: Batch, status: Status | None) -> Answer:
         events: Iterator[Iterator[bytes] | OperationEvent] = self._store.events(batch)
@@ -213,20 +212,3 @@ class Runtime:
     def _forget(self, batch: Batch) -> None:
         with self._store.change():
             self._store.deliver(batch)
-
-
-async def _in_a_thread(work: Callable[..., _T], *args: Any) -> _T:
-    begun = False
-
-    def once() -> _T:
-        nonlocal begun
-        begun = True
-        return work(*args)
-
-    try:
-        return await work_through(once)
-    except RuntimeError:
-        if begun:
-            raise
-        # No thread can be had; it can be done here as well.
-        return work(*args)

@@ -47,7 +47,7 @@ class Mortal(Bench):
     async def go_on(self) -> list[tuple[str, bool, str]]:
         """Bring the round to its end; all that came of it."""
         async with self.resume() as session:
-            assert session.has_accepted
+            assert await session.has_accepted()
             assert await session.execute([])
             return [(it.command, it.success, it.summary) for it in session.state.last_results]
 

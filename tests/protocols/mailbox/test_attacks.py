@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
-from codex_adapter.protocols.mailbox.states import SessionSettings, SessionStore
+from codex_adapter.protocols.mailbox.session_store import SessionSettings, SessionStore
 
 from .bench import Bench
 

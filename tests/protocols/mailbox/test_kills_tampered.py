@@ -47,7 +47,7 @@ async def test_the_only_answer_of_a_round_that_is_not_as_it_was_takes_no_place_o
     await bench.die(2, RUN.format("x") + RUN.format("y"))
     tamper(bench.kept(1), how)
     async with bench.resume() as session:
-        assert session.has_accepted
+        assert await session.has_accepted()
         results = await bench.answered(session, RUN.format("z"))
         assert [(it.command, it.success, it.summary) for it in results] == [
             ran("x"),

@@ -299,7 +299,7 @@ async def test_who_is_stopped_goes_on_where_it_was(bench: Bench) -> None:
         assert not await session.execute([bench.put(CREATE.format("a", "x"))])
         assert bench.of(CommandFinished) == []
     async with bench.resume() as session:
-        assert session.has_accepted
+        assert await session.has_accepted()
         assert await session.execute([])
         assert told(list(session.state.last_results)) == [("CREATE_FILE", True, "Created 'a'")]
 

@@ -1,4 +1,4 @@
-"""The state of a session, read and written (I12, I15)."""
+"""Read and write the states of sessions (I12, I15)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _decoder: Final = msgspec.json.Decoder(SessionState)
 
 
 class SessionSettings(msgspec.Struct, frozen=True):
-    """What a session needs to go on, beside its state: the real path of its workspace."""
+    """The settings of a session: the real path of its workspace."""
 
     workspace: str
 
 
 def utc_now() -> str:
-    """The time in ISO 8601, to the second."""
+    """Return the time in ISO 8601, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -40,15 +40,15 @@ class SessionStore:
         self._clock = clock
 
     def all(self) -> list[SessionState]:
-        """The sessions, the oldest first."""
+        """Return the states of all sessions, the oldest first."""
         return sorted(map(self.load, self._layout.sessions()), key=lambda state: (state.created_at, self._begun(state)))
 
     def open(self) -> SessionState | None:
-        """The session that is not complete, if there is one."""
+        """Return the state of the session that is not complete; None without one."""
         return next((state for state in self.all() if not state.is_complete), None)
 
     def begin(self, task: str, settings: SessionSettings) -> SessionState:
-        """A new session, with number 1."""
+        """Write and return the state of a new session, with sequence number 1."""
         taken = set(self._layout.sessions())
         id_ = next(new for new in iter(_new_id, "") if new not in taken)
         write_whole(self._layout.settings_file(id_), msgspec.json.encode(settings))
@@ -60,17 +60,17 @@ class SessionStore:
         return state
 
     def save(self, state: SessionState) -> SessionState:
-        """Write a state down, with the time."""
+        """Write a state with the present time, and return it."""
         state = replace(state, updated_at=self._clock())
         self._write(state)
         return state
 
     def complete(self, state: SessionState) -> SessionState:
-        """Write down that a session is over."""
+        """Write that a session is complete."""
         return self.save(replace(state, is_complete=True))
 
     def load(self, session: str) -> SessionState:
-        """The state of a session."""
+        """Return the state of a session."""
         try:
             state = _decoder.decode(self._read(self._layout.session_file(session)))
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -80,7 +80,7 @@ class SessionStore:
         return state
 
     def settings(self, session: str) -> SessionSettings:
-        """What a session needs to go on."""
+        """Return the settings of a session."""
         try:
             settings = msgspec.json.decode(self._read(self._layout.settings_file(session)), type=SessionSettings)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -90,7 +90,7 @@ class SessionStore:
         return settings
 
     def _begun(self, state: SessionState) -> int:
-        """Tells sessions of one second apart: its settings are written but once."""
+        """Return a time that orders sessions of the same second: settings are written once."""
         try:
             return self._layout.settings_file(state.session_id).stat().st_mtime_ns
         except OSError:
