@@ -19,8 +19,8 @@ from codex_adapter.cli.present.views import is_for_a_program
 from codex_adapter.cli.serve.standard_io import StandardWires
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.audit import read_audit
-from codex_adapter.protocols.operations.executor import Runtime
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.executor import OperationExecutor
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import PRESETS, PolicyError, load_policy
 from codex_adapter.protocols.operations.serve import Decide, Server
 from codex_adapter.protocols.operations.state_file import StateError
@@ -102,7 +102,7 @@ def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
 
 
 @contextmanager
-def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
+def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
     if not options.workspace:
         raise UsageError("--workspace is missing; give the directory to work in")
     with ExitStack() as opened:
@@ -111,7 +111,7 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
             agents = agent_places(options)
             policy = load_policy(source, agents=agents, workspace=options.workspace)
             runtime = opened.enter_context(
-                open_runtime(
+                open_executor(
                     options.workspace,
                     policy,
                     agents=agents,
@@ -131,7 +131,7 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
 
 
 @contextmanager
-def _person(options: argparse.Namespace, runtime: Runtime) -> Iterator[Decide | None]:
+def _person(options: argparse.Namespace, runtime: OperationExecutor) -> Iterator[Decide | None]:
     if options.approve is None:
         yield None
         return

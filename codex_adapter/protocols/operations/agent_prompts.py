@@ -1,4 +1,4 @@
-"""What an agent is told: the protocol and its task at first, then what came of its operations (O15)."""
+"""Write the prompts of an agent: the protocol and its task, then the events of its operations (O15)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import msgspec
 from msgspec import Raw
 
 from codex_adapter.protocols.operations.encoding import encode_events_message
-from codex_adapter.protocols.operations.messages import MOST_OPERATIONS
-from codex_adapter.protocols.operations.outcomes import Outcomes
-from codex_adapter.protocols.operations.protocol import Status
+from codex_adapter.protocols.operations.event_factory import EventFactory
+from codex_adapter.protocols.operations.messages import MOST_OPERATIONS, Status
 
 __all__ = ["MOST_CHARACTERS", "events_prompt", "first_prompt"]
 
 MOST_CHARACTERS: Final = 400_000
-"""Of one prompt of events: the CLI takes a million, and a model's context is not much more."""
+"""The limit of a prompt of events: a CLI accepts a million, and a model's context is not much more."""
 _MOST_ESCAPED: Final = 6
-"""Characters that JSON can make of one."""
+"""The most characters that JSON makes of one."""
 _LARGE: Final = ("stdout", "stderr")
 _PROTOCOL: Final = f"""\
 You work on a task in a workspace, which is not the directory that you are in. You do it by operations: your last
@@ -68,9 +67,9 @@ def first_prompt(task: str, steering: Collection[str]) -> str:
 
 
 def events_prompt(lines: Sequence[bytes], *, most: int = MOST_CHARACTERS) -> str:
-    """One events message of the runtime's answers to one message: an event for each operation.
+    """Merge the replies to one message into one events message, with an event for each operation.
 
-    Those that say that something waits are left out, for what came of it is there. What is longer than `most`
+    Events that say that an operation waits are left out, since its result follows. A prompt longer than `most`
     characters is shortened, and says so.
     """
     answers = [msgspec.json.decode(line, type=_Answer) for line in lines]
@@ -98,7 +97,7 @@ def _message(answer: _Answer, events: Iterable[bytes]) -> str:
 
 
 def _shortened(events: Sequence[Raw], most: int) -> Iterable[bytes]:
-    """Events of which what is large has no more than its share, as many as there is room for, and one at least."""
+    """Yield events, large ones cut to their share, as many as there is room for and at least one."""
     share = most // len(events)
     room = most
     for number, event in enumerate(events):
@@ -106,7 +105,7 @@ def _shortened(events: Sequence[Raw], most: int) -> Iterable[bytes]:
         room -= len(short) + 1
         if room < 0 and number:
             told = f"{len(events) - number} more events are not shown; send fewer operations at once"
-            yield msgspec.json.encode(Outcomes().error("execution", told))
+            yield msgspec.json.encode(EventFactory().error("execution", told))
             return
         yield short
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, Event, RunRequest
 from codex_adapter.prompting import AgentPrompter, OpenRun, PromptedAgent
-from codex_adapter.protocols.operations.agent_records import Records
+from codex_adapter.protocols.operations.agent_records import RecordEncoder
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 
 __all__ = ["AgentSession"]
@@ -22,7 +22,7 @@ class AgentSession:
         agent: PromptedAgent,
         open_run: OpenRun,
         request: RunRequest,
-        records: Records,
+        records: RecordEncoder,
         write: Callable[[bytes], Awaitable[object]],
     ) -> None:
         self._agent = agent

@@ -1,4 +1,4 @@
-"""Structs read member by member, so that what is wrong can be named: the member on the wire, and its rule (O3)."""
+"""Read structs member by member, so that an error names the member on the wire and its rule (O3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _S = TypeVar("_S", bound=msgspec.Struct)
 
 
 class FieldError(ValueError):
-    """A member that is missing, or that breaks its rule; the message is in words of ours, with no value in it (X3)."""
+    """A member is missing or breaks its rule; the message is ours and quotes no value (X3)."""
 
     def __init__(self, field: str, rule: str) -> None:
         super().__init__(f"{field}: {rule}")
@@ -26,9 +26,9 @@ class FieldError(ValueError):
 
 
 def read_struct(kind: type[_S], given: Mapping[str, Raw], prefix: str = "") -> _S:
-    """A struct out of the members of an object; those that it has no field for are left aside. Raises FieldError.
+    """Return a struct of the members of an object; members without a field are ignored. Raises FieldError.
 
-    `prefix` stands before the names in errors.
+    `prefix` precedes the names in errors.
     """
     values: dict[str, Any] = {}
     for field in _fields(kind):
@@ -48,7 +48,7 @@ class _Field(NamedTuple):
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
-    """What msgspec finds out anew from the annotations each time that it is asked."""
+    """Return the fields, which msgspec would derive from the annotations at each call."""
     return tuple(
         _Field(field.name, field.encode_name, _without_unset(field.type), field.required)
         for field in msgspec.structs.fields(kind)
@@ -65,7 +65,7 @@ def _value(name: str, given: Raw, kind: Any) -> Any:
         return _decoder(kind).decode(given)
     except (msgspec.ValidationError, RecursionError):
         raise FieldError(name, f"must be {_described(kind)}") from None
-    except msgspec.DecodeError:  # the text is JSON, and this is all that there can be in it which is no Unicode
+    except msgspec.DecodeError:  # the text is JSON, so this is the only way in which it can fail to be Unicode
         raise FieldError(name, HALF_OF_A_PAIR) from None
     except UnicodeDecodeError:
         raise FieldError(name, "must be UTF-8") from None
@@ -78,13 +78,13 @@ def _text(given: Raw) -> Text:
 
 
 def _number(given: Raw) -> int | float:
-    """1000.0 and 1e3 are whole numbers to JSON Schema."""
+    """Return a number; 1000.0 and 1e3 are whole numbers to JSON Schema."""
     number = msgspec.json.decode(given, type=int | float)
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _described(kind: Any) -> str:
-    """What a member takes, in the words that its schema has too."""
+    """Return what a member accepts, as its schema describes it."""
     described: str = next(word.description for word in kind.__metadata__ if word.description)
     return described
 

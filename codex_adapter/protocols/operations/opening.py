@@ -1,4 +1,4 @@
-"""A runtime with all that it needs, opened and closed together (O7, O9)."""
+"""Open an executor with its workspace and its state (O7, O9)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from codex_adapter.protocols.operations.executor import Runtime
-from codex_adapter.protocols.operations.outcomes import Clock, utc_now
+from codex_adapter.protocols.operations.event_factory import Clock, utc_now
+from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.placement import is_within_reach
 from codex_adapter.protocols.operations.policy import Policy, PolicyError
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Store
 from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, default_hidden, find_sandbox
 
-__all__ = ["open_runtime"]
+__all__ = ["open_executor"]
 
 
 @contextmanager
-def open_runtime(
+def open_executor(
     root: str | os.PathLike[str],
     policy: Policy,
     *,
@@ -30,8 +30,8 @@ def open_runtime(
     containment: Containment | None = None,
     hidden: Sequence[str] = (),
     clock: Clock = utc_now,
-) -> Iterator[Runtime]:
-    """A runtime for the workspace `root`, which is an existing directory, to be used inside of `trio.run`.
+) -> Iterator[OperationExecutor]:
+    """Open an executor for the workspace `root`, an existing directory, to be used inside `trio.run`.
 
     `agents` are those whose settings and logins are out of reach, and whose bubblewrap is used where there is no other
     (H13 to H15). `state` is the file that keeps what must not be forgotten. `containment` holds commands (N3). `hidden`
@@ -48,7 +48,7 @@ def open_runtime(
             raise StateError("the state must not be inside of the workspace, where an agent can write; move it out")
         sandbox = _sandbox(policy, agents, workspace.root, (*secrets, *state_files))
         with Store(None if path is None else Path(path), workspace.root) as store:
-            yield Runtime(workspace, store, policy, sandbox, containment=containment, clock=clock)
+            yield OperationExecutor(workspace, store, policy, sandbox, containment=containment, clock=clock)
 
 
 def _sandbox(policy: Policy, agents: Sequence[AgentPlaces], root: str, hidden: tuple[str, ...]) -> Sandbox | None:

@@ -1,4 +1,4 @@
-"""Policies: which operations may be done, which need a person's approval, and within which limits."""
+"""Define and load policies: which operations are allowed, which need approval, and within which limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 PRESETS: Final = ("restrictive", "standard", "permissive")
 """The policies that come with the package."""
 LARGEST_FILE: Final = 1024 * 1024
-"""Bytes of a policy file."""
+"""The size limit of a policy file, in bytes."""
 _AGENT: Final = "{agent}"
 """In a preset: the settings of an agent."""
 
@@ -45,15 +45,15 @@ Action = Literal["allow", "approve", "deny"]
 Words = Annotated[str, Meta(pattern=r"\S")]
 Globs = tuple[Words, ...]
 Place = Annotated[str, Meta(pattern=r"^(/|~(/|$))")]
-"""An absolute path, or one below the home directory: a relative one would hide something else than was meant."""
+"""An absolute path, or one below the home directory: a relative one could hide the wrong place."""
 
 
 class PolicyError(ValueError):
-    """A policy that is not one; the message names the section and the key and no value (A1)."""
+    """A policy is invalid; the message names the section and the key, and quotes no value (A1)."""
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all sections have: unknown keys are refused."""
+    """A section; unknown keys are refused."""
 
 
 class OperationsPolicy(_Section, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class OperationsPolicy(_Section, frozen=True, kw_only=True):
 
 
 class ShellRule(_Section, frozen=True, kw_only=True):
-    """The words of a command, with what people and agents are told when it meets one (A4)."""
+    """The words of a command, with the reason and suggestion for a command that matches (A4)."""
 
     words: Words
     reason: Words | None = None
@@ -79,9 +79,9 @@ class ShellPolicy(_Section, frozen=True, kw_only=True):
     approve: tuple[ShellRule, ...]
     deny: tuple[ShellRule, ...]
     default: Action
-    """What happens to a command that is in no list."""
+    """The action for a command that is in no list."""
     unclear: Action
-    """What happens to a text that cannot be understood for certain."""
+    """The action for a text that cannot be understood for certain."""
     max_timeout: Annotated[int, Meta(ge=1_000, le=3_600_000)]
     keep: Annotated[int, Meta(ge=1_024, le=16 * 1024 * 1024)]
 
@@ -94,7 +94,7 @@ class FileRules(_Section, frozen=True, kw_only=True):
 
 
 class FilesPolicy(_Section, frozen=True, kw_only=True):
-    """`[files]`: paths by kind of access, and what the workspace takes for a file of its own."""
+    """`[files]`: paths by kind of access, and which files belong to the workspace."""
 
     read: FileRules
     write: FileRules
@@ -106,7 +106,7 @@ class FilesPolicy(_Section, frozen=True, kw_only=True):
 
 
 class VariablesPolicy(_Section, frozen=True, kw_only=True):
-    """`[variables]`: patterns of the names of variables that a command may not set just so (A6)."""
+    """`[variables]`: patterns of the names of variables that a command may not simply set (A6)."""
 
     approve: Globs
     deny: Globs
@@ -133,7 +133,7 @@ class SandboxPolicy(_Section, frozen=True, kw_only=True):
 
 
 class Policy(_Section, frozen=True, kw_only=True):
-    """One whole policy."""
+    """A complete policy."""
 
     operations: OperationsPolicy
     shell: ShellPolicy
@@ -221,7 +221,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
 
 
 def _overridden(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The base with what is given put over it: tables key by key, everything else whole."""
+    """Return the base overridden by what is passed: tables key by key, other values as a whole."""
     merged = dict(base)
     for key, value in given.items():
         below = merged.get(key)
@@ -240,7 +240,7 @@ def _policy(tables: dict[str, Any]) -> Policy:
 
 
 def _rules(given: object) -> object:
-    """Rules as tables: a text is short for one with nothing but words."""
+    """Return rules as tables: a text is short for a rule with only words."""
     return [{"words": rule} if isinstance(rule, str) else rule for rule in given] if isinstance(given, list) else given
 
 

@@ -49,7 +49,7 @@ def read_journal(path: Path) -> list[Came]:
     for line in path.read_bytes().splitlines():
         record: dict[str, Any] = json.loads(line)
         place = (record["position"], record.get("index", -1))
-        if record["type"] == "AnswerRecord":
+        if record["type"] == "Answer":
             answers.append(place[0])
         elif record["type"] == "Begun":
             check(place[0] in answers and place not in finished, record)

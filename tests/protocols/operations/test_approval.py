@@ -132,7 +132,7 @@ async def test_what_waits_survives_the_runtime_and_is_carried_out_once(bench: Wo
     async with bench.open() as talk:
         paused = await talk.send({"type": "message", "content": "."}, REMOVE, shell("echo on >> trace"))
     async with bench.open() as talk:
-        [again] = await talk.unfinished()
+        [again] = await talk.resume_unfinished()
         assert (again["runId"], again["status"], seen(again)) == (
             paused["runId"],
             "awaiting_approval",
@@ -141,7 +141,7 @@ async def test_what_waits_survives_the_runtime_and_is_carried_out_once(bench: Wo
         resumed = await talk.decide("cleanup-1")
     assert (resumed["runId"], seen(resumed)) == (paused["runId"], ["shell", "shell"])
     async with bench.open() as talk:
-        assert await talk.unfinished() == []
+        assert await talk.resume_unfinished() == []
         late = await talk.decide("cleanup-1")
         assert "it was approved already" in late["events"][0]["message"]
     assert bench.text("trace") == "on\n"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.audit import read_audit
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import PolicyError, load_policy
 from codex_adapter.protocols.operations.state_file import StateError
 
@@ -146,7 +146,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(bench: Workb
     content = bench.state.read_bytes()
     with (
         pytest.raises(StateError, match="no state of ours"),
-        open_runtime(bench.root, bench.policy, agents=known_places(), state=bench.state),
+        open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
     assert bench.state.read_bytes() == content
@@ -170,7 +170,7 @@ async def test_a_state_that_lacks_something_is_refused(bench: Workbench, damage:
         database.commit()
     with (
         pytest.raises(StateError, match=told),
-        open_runtime(bench.root, bench.policy, agents=known_places(), state=bench.state),
+        open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
 
@@ -190,7 +190,7 @@ async def test_an_empty_file_becomes_a_state_for_its_owner_alone(bench: Workbenc
 def test_in_the_root_of_the_file_system_every_state_is_inside(bench: Workbench) -> None:
     with (
         pytest.raises(StateError, match="inside of the workspace"),
-        open_runtime("/", bench.policy, agents=known_places(), state=bench.state),
+        open_executor("/", bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
 
