@@ -76,7 +76,7 @@ def test_an_inbox_that_leads_into_the_workspace_is_refused(desk: Desk, action: s
     (desk.mailbox / "inbox").symlink_to(desk.root / "letters")
     done = desk.run(action, *(["Make it work."] if action == "start" else []))
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: it lies in the workspace, where an agent could answer itself")
+    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could answer itself")
 
 
 @pytest.mark.rule("I13")

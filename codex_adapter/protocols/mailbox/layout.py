@@ -32,7 +32,9 @@ class MailboxLayout:
         try:
             self.root: Final = Path(os.path.realpath(root))
         except OSError as error:
-            raise MailboxError(f"its path leads nowhere ({os.strerror(error.errno or 0)}); give all of it") from None
+            raise MailboxError(
+                f"its path cannot be resolved ({os.strerror(error.errno or 0)}); use an absolute path"
+            ) from None
         self.inbox: Final = self.root / "inbox"
         self.outbox: Final = self.root / "outbox"
         self.processed: Final = self.root / "processed"

@@ -117,7 +117,7 @@ def _chosen(layout: MailboxLayout, store: SessionStore, session: str | None) -> 
     if session is None:
         state = store.open()
         if state is None:
-            raise MailboxRefusal("it has no session that is not complete; begin one with `mailbox start`")
+            raise MailboxRefusal("all of its sessions are complete; begin one with `mailbox start`")
         return state
     if session not in layout.sessions():
         raise MailboxRefusal("it has no session of this id; see `mailbox status`")
@@ -129,7 +129,7 @@ def _require_free(store: SessionStore) -> None:
     if state is not None:
         id_ = state.session_id
         raise MailboxRefusal(
-            f"session {id_} is not complete; go on with `mailbox resume`, or `mailbox end {id_}` first"
+            f"session {id_} is not complete; continue it with `mailbox resume`, or end it with `mailbox end {id_}`"
         )
 
 
@@ -142,9 +142,9 @@ def _require_empty(layout: MailboxLayout) -> None:
 def _require_apart(layout: MailboxLayout, workspace: str) -> None:
     """Raise `MailboxRefusal` if the mailbox and the workspace overlap, through links and mounts too (I12)."""
     if any(_lies_in(workspace, directory) for directory in layout.directories):
-        raise MailboxRefusal("the workspace is one of its directories; give another one")
+        raise MailboxRefusal("the workspace is one of its directories; use another one")
     if any(_lies_in(directory, workspace) for directory in (layout.root, *layout.directories)):
-        raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
+        raise MailboxRefusal("it is in the workspace, where an agent could answer itself; move it out")
 
 
 def _lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:

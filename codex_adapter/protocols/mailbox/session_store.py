@@ -74,9 +74,11 @@ class SessionStore:
         try:
             state = _decoder.decode(self._read(self._layout.session_file(session)))
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was") from None
+            raise MailboxError(
+                f"sessions/{session}.json is damaged or not the state of a session; restore it"
+            ) from None
         if state.session_id != session or state.sequence_number < 1:
-            raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was")
+            raise MailboxError(f"sessions/{session}.json is damaged or not the state of a session; restore it")
         return state
 
     def settings(self, session: str) -> SessionSettings:
@@ -86,7 +88,7 @@ class SessionStore:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             settings = SessionSettings("")
         if not settings.workspace.startswith("/") or "\0" in settings.workspace:
-            raise MailboxError(f"rounds/{session}.json is damaged; put it back as it was")
+            raise MailboxError(f"rounds/{session}.json is damaged; restore it")
         return settings
 
     def _begun(self, state: SessionState) -> int:

@@ -163,7 +163,7 @@ def load_policy(
     given = _parsed(_content(Path(source)))
     base = given.pop("extends", "standard")
     if base not in PRESETS:
-        raise PolicyError(f"the policy's key 'extends' is none of {', '.join(PRESETS)}")
+        raise PolicyError(f"the policy's key 'extends' must be one of {', '.join(PRESETS)}")
     return _policy(_overridden(_preset(base, agents), given))
 
 
@@ -217,7 +217,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
         raise PolicyError("the policy's file is not UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         line = re.search(r"\(at line (\d+)", str(error))  # the rest of the message may quote the file
-        raise PolicyError(f"the policy's file is no TOML{f' in line {line[1]}' if line else ''}") from None
+        raise PolicyError(f"the policy's file is not TOML{f' in line {line[1]}' if line else ''}") from None
 
 
 def _overridden(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ async def test_a_mailbox_that_was_moved_into_its_workspace_is_refused(bench: Ben
     async with bench.begin():
         pass
     bench.places = MailboxLayout(bench.places.root.rename(bench.root / "mailbox"))
-    with pytest.raises(MailboxRefusal, match="it lies in the workspace, where an agent could answer itself"):
+    with pytest.raises(MailboxRefusal, match="it is in the workspace, where an agent could answer itself"):
         async with bench.resume():
             pass
 
@@ -43,7 +43,7 @@ async def test_no_directory_of_a_mailbox_leads_into_the_workspace(bench: Bench, 
         pass
     (bench.places.root / name).rename(bench.root / name)
     (bench.places.root / name).symlink_to(bench.root / name)
-    with pytest.raises(MailboxRefusal, match="it lies in the workspace"):
+    with pytest.raises(MailboxRefusal, match="it is in the workspace"):
         async with bench.resume():
             pass
 
@@ -75,7 +75,7 @@ async def test_settings_without_a_path_are_damaged(
     async with bench.begin():
         pass
     settings(bench).write_text(json.dumps({"workspace": workspace}))
-    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json is damaged; put it back as it was$"):
+    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json is damaged; restore it$"):
         async with bench.resume():
             pass
 
@@ -126,7 +126,9 @@ def test_a_path_from_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatc
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(MailboxError, match=r"^its path leads nowhere \(No such file or directory\); give all of it$"):
+    with pytest.raises(
+        MailboxError, match=r"^its path cannot be resolved \(No such file .*; use an absolute path$"
+    ):
         MailboxLayout("mailbox")
 
 

@@ -88,10 +88,10 @@ def test_what_is_wrong_is_refused_by_the_name_of_its_key(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (f"[shell]\n{SECRET} = {SECRET}".encode(), "no TOML in line 2"),
+        (f"[shell]\n{SECRET} = {SECRET}".encode(), "not TOML in line 2"),
         (b"\xff", "not UTF-8"),
         (b"#" * 2_000_000, "bytes"),
-        (b"a = " + b"[" * 100_000, "no TOML"),
+        (b"a = " + b"[" * 100_000, "not TOML"),
     ],
 )
 def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
