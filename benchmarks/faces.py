@@ -14,7 +14,7 @@ import trio
 
 from benchmarks.bare import bare_events
 from benchmarks.measuring import Face, Measured, Work, agent, cpu_seconds, run_measured
-from codex_adapter import CodexConfig, Event, Pipeline, RunHandle, RunRequest, open_run
+from codex_adapter import CodexConfig, Event, RunHandle, RunRequest, codex_pipeline, open_run
 from codex_adapter.agents.codex.stream.lines import DecodedEvent
 from codex_adapter.records import encode_events
 
@@ -89,7 +89,7 @@ def _chunks(work: Work) -> list[bytes]:
 
 
 def _pipeline(work: Work) -> Measured:
-    chunks, pipeline, tally = _chunks(work), Pipeline(), _Tally(work)
+    chunks, pipeline, tally = _chunks(work), codex_pipeline(), _Tally(work)
     with cpu_seconds() as spent:
         for chunk in chunks:
             tally.take(pipeline.receive_data(chunk))
@@ -99,7 +99,7 @@ def _pipeline(work: Work) -> Measured:
 
 def _records(work: Work) -> Measured:
     """The records without processes: the cost of making what the commands print."""
-    chunks, pipeline, tally = _chunks(work), Pipeline(), _Tally(work)
+    chunks, pipeline, tally = _chunks(work), codex_pipeline(), _Tally(work)
     with cpu_seconds() as spent:
         for chunk in [*chunks, b""]:
             events = pipeline.receive_data(chunk) if chunk else pipeline.receive_eof()

@@ -26,7 +26,7 @@ from typing import Final
 import msgspec
 
 from benchmarks.streams import STREAMS, make
-from codex_adapter import Pipeline
+from codex_adapter import codex_pipeline
 from codex_adapter.agents.codex.stream.line_parser import LineParser
 from codex_adapter.agents.codex.stream.lines import DecodedEvent
 from codex_adapter.core.framing import LineFramer
@@ -73,7 +73,7 @@ def _stages(data: bytes) -> dict[str, Callable[[], object]]:
     """What is counted, by name; each can be run again and again."""
     chunks = [data[start : start + _READ_SIZE] for start in range(0, len(data), _READ_SIZE)]
     lines = data.split(b"\n")[:-1]
-    framer, pipeline = LineFramer(_LIMIT), Pipeline()
+    framer, pipeline = LineFramer(_LIMIT), codex_pipeline()
     framed = [framer.receive_data(chunk) for chunk in chunks]
     batches = [pipeline.receive_data(chunk) for chunk in chunks]
     typed = msgspec.json.Decoder(DecodedEvent).decode
@@ -92,12 +92,12 @@ def _stages(data: bytes) -> dict[str, Callable[[], object]]:
             framer.receive_data(chunk)
 
     def parse() -> None:
-        parser = LineParser(_LIMIT)
+        parser = LineParser()
         for batch in framed:
             list(parser.parse(batch))
 
     def process() -> None:
-        pipeline = Pipeline()
+        pipeline = codex_pipeline()
         for chunk in chunks:
             pipeline.receive_data(chunk)
 

@@ -16,7 +16,7 @@ from typing import Final
 from typing_extensions import override
 
 from benchmarks.streams import STREAMS, Stream, make
-from codex_adapter import Pipeline
+from codex_adapter import codex_pipeline
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.records import encode_events
 
@@ -69,10 +69,10 @@ class _NoMasker(Masker):
 
 
 def _seconds(stream: Stream, full: bool, secrets: int | None) -> float:
-    pipeline = Pipeline(full_payloads=full, secrets=_environment(secrets or 0))
+    pipeline = codex_pipeline(full_payloads=full, secrets=_environment(secrets or 0))
     if secrets is None:
         pipeline._masker = _NoMasker()
-        pipeline._mapper._mask = pipeline._masker.mask
+        vars(pipeline.decoder)["_mask"] = pipeline._masker.mask
     chunks = [stream.data[start : start + _READ_SIZE] for start in range(0, len(stream.data), _READ_SIZE)]
     start = time.process_time()
     for chunk in chunks:

@@ -23,7 +23,7 @@ import trio
 import codex_adapter
 from benchmarks.counting import c_calls, instructions, kept_blocks, peak_bytes
 from benchmarks.streams import make
-from codex_adapter import Event, Pipeline, open_replay
+from codex_adapter import Event, codex_pipeline, open_replay
 from codex_adapter.cli import main as command_line
 from codex_adapter.records import encode_events
 
@@ -51,7 +51,7 @@ def to_records(
     chunks: Sequence[bytes], *, secrets: tuple[str, ...] = (), full_payloads: bool = False
 ) -> Iterator[list[Event]]:
     """The path that is counted: a batch at a time, from bytes to events to records."""
-    pipeline = Pipeline(secrets=secrets, full_payloads=full_payloads)
+    pipeline = codex_pipeline(secrets=secrets, full_payloads=full_payloads)
     for chunk in chunks:
         events = pipeline.receive_data(chunk)
         encode_events(events)

@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from codex_adapter.agents.codex.backend import CodexBackend, Gateway, collect, open_replay, open_run
+    from codex_adapter.agents.codex.backend import CodexBackend
+    from codex_adapter.agents.codex.config import CodexConfig
+    from codex_adapter.agents.codex.pipeline import codex_pipeline
     from codex_adapter.agents.codex.recording import NumberedLine, read_thread_events
     from codex_adapter.core.framing import LineFramer, OversizeLine
     from codex_adapter.core.pipeline import Pipeline
@@ -24,12 +26,16 @@ if TYPE_CHECKING:
         UnsupportedCapabilityError,
     )
     from codex_adapter.events import Completion, Event, ExitStatus
-    from codex_adapter.request import CodexConfig, RunRequest
+    from codex_adapter.request import RunConfig, RunRequest
+    from codex_adapter.runs import collect, open_replay, open_run
+    from codex_adapter.runtime.backend import AgentBackend
+    from codex_adapter.runtime.gateway import Gateway
     from codex_adapter.runtime.handle import RunHandle, RunSetup
     from codex_adapter.runtime.stream import EventStream
 
 __all__ = [
     "AdapterError",
+    "AgentBackend",
     "BackendError",
     "CodexBackend",
     "CodexConfig",
@@ -45,6 +51,7 @@ __all__ = [
     "OversizeLine",
     "Pipeline",
     "RunCancelled",
+    "RunConfig",
     "RunHandle",
     "RunRequest",
     "RunSetup",
@@ -52,6 +59,7 @@ __all__ = [
     "SpawnError",
     "UnknownBackendError",
     "UnsupportedCapabilityError",
+    "codex_pipeline",
     "collect",
     "open_replay",
     "open_run",
@@ -63,9 +71,14 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         "core.framing": ("LineFramer", "OversizeLine"),
         "core.pipeline": ("Pipeline",),
         "events": ("Completion", "Event", "ExitStatus"),
+        "agents.codex.pipeline": ("codex_pipeline",),
         "agents.codex.recording": ("NumberedLine", "read_thread_events"),
-        "request": ("CodexConfig", "RunRequest"),
-        "agents.codex.backend": ("CodexBackend", "Gateway", "collect", "open_replay", "open_run"),
+        "request": ("RunConfig", "RunRequest"),
+        "agents.codex.backend": ("CodexBackend",),
+        "agents.codex.config": ("CodexConfig",),
+        "runs": ("collect", "open_replay", "open_run"),
+        "runtime.backend": ("AgentBackend",),
+        "runtime.gateway": ("Gateway",),
         "runtime.handle": ("RunHandle", "RunSetup"),
         "runtime.stream": ("EventStream",),
     }

@@ -22,6 +22,7 @@ from typing_extensions import override
 from codex_adapter.hints import ADVICE, Hint
 
 __all__ = [
+    "DEFAULT_AGENT",
     "AdapterError",
     "BackendError",
     "BackendKind",
@@ -37,8 +38,11 @@ __all__ = [
 BackendKind = Literal["spawn", "wait", "timeout", "io", "invalid_request", "other", "closed", "cancelled", "session"]
 """Why a run failed: the six kinds of the canonical text, then the three failures that have a text of their own."""
 
-_BACKEND_ERROR: Final = "codex backend error: {} (details redacted when unsafe)"
-_TEXTS: Final[dict[BackendKind, str]] = {"cancelled": "cancelled", "closed": "codex stream closed unexpectedly"}
+DEFAULT_AGENT: Final = "codex"
+"""The kind of the agent that runs have which name none."""
+
+_BACKEND_ERROR: Final = "{} backend error: {} (details redacted when unsafe)"
+_TEXTS: Final[dict[BackendKind, str]] = {"cancelled": "cancelled", "closed": "{} stream closed unexpectedly"}
 
 
 class AdapterError(Exception):
@@ -98,9 +102,15 @@ class BackendError(AdapterError):
     ) -> None:
         super().__init__(failure, message)
         self.failure: BackendKind = failure
-        self.message = message or _TEXTS.get(failure) or _BACKEND_ERROR.format(failure)
+        self.agent_kind = DEFAULT_AGENT
+        self._message = message
         self.advice = advice if advice is not None or hint is None else ADVICE[hint]
         self.hint: Hint | None = hint
+
+    @property
+    def message(self) -> str:
+        """The canonical text."""
+        return self._message or _TEXTS.get(self.failure, _BACKEND_ERROR).format(self.agent_kind, self.failure)
 
     @override
     def __str__(self) -> str:

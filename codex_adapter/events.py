@@ -7,7 +7,7 @@ is written by msgspec as their tag.
 from __future__ import annotations
 
 import signal as _signal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from typing_extensions import override
@@ -15,7 +15,8 @@ from typing_extensions import override
 from codex_adapter.hints import ADVICE, Hint
 
 __all__ = [
-    "AGENT_KIND",
+    "TOOL_KINDS",
+    "TURN_FAILED",
     "Completion",
     "Dropped",
     "DroppedReason",
@@ -41,14 +42,19 @@ __all__ = [
     "UnknownLine",
 ]
 
-AGENT_KIND = "codex"
-"""The agent kind of every event and error of this backend."""
+TURN_FAILED = "turn failed"
+"""The message of the status event that ends a failed turn (M1)."""
 
 EventKind = Literal["text_output", "tool_call", "tool_result", "status", "error", "unknown"]
 TextPhase = Literal["start", "snapshot", "delta", "complete"]
 ToolPhase = Literal["start", "delta", "complete", "fail"]
 ToolStatus = Literal["pending", "running", "completed", "failed", "unknown"]
 TurnOutcome = Literal["completed", "failed", "cut_off"]
+TOOL_KINDS: Final = (
+    *("command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call"),
+    *("file_read", "search", "web_fetch", "other"),
+)
+"""What a tool call does, whatever the agent calls the tool (AG6)."""
 
 
 class TextPart(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.text.v1"):
@@ -101,7 +107,7 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Tool(msgspec.Struct, frozen=True, gc=False):
-    """One tool call as it stands; `status` is the item's own (M3)."""
+    """One tool call as it stands; `kind` is one of `TOOL_KINDS`, `status` the item's own (M3, AG6)."""
 
     backend_item_id: str | None
     thread_id: str | None

@@ -1,4 +1,4 @@
-"""What a run is asked for (`RunRequest`) and how its backend is set up (`CodexConfig`).
+"""Define what a run is asked for (`RunRequest`) and how it is run (`RunConfig`).
 
 Both are plain data. They are checked when a run is opened, all of it before any process is started (Q1 to Q7).
 """
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from typing_extensions import override
 
-__all__ = ["CodexConfig", "RunRequest"]
+__all__ = ["RunConfig", "RunRequest"]
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -41,33 +41,30 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return f"RunRequest(prompt=..., {shown}, {hidden})"
 
 
-class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a backend runs the Codex CLI; a request's own fields win over the defaults here.
+class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the runs of any agent are run; a request's own fields win over the defaults here.
 
-    `binary` is a path or a name on PATH; None looks for one (S6). `codex_home` sets `CODEX_HOME`; None inherits it.
-    `model`, `default_timeout` (seconds) and `default_working_dir` serve requests that do not say. `env` is merged
-    below the request's (S5). `settings` are settings of the CLI for every run, JSON values by dotted keys; a request's
-    own win (Q7). `mask` names further variables of the run's environment whose values are secrets (X5);
-    `mask_env` are variables that the run does not have, but a process that it starts: masked as its own are.
+    `binary` is a path or a name on PATH of the agent CLI; None looks for one (S6). `model`, `default_timeout` (seconds)
+    and `default_working_dir` serve requests that have none. `env` is merged below the request's (S5). `mask` names
+    further variables of the run's environment whose values are secrets (X5); `mask_env` are variables that the run does
+    not have, but a process that it starts: they are masked as the run's own are.
 
     Limits, in seconds: `idle_timeout` without progress (K2); `tool_timeout` for one open tool call (K2);
     `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
     `exit_grace` for an agent that closed its output (F8) or finished its turn (K6) to exit by itself.
-    `max_line_bytes` bounds one line of the agent (L2). `containment` is the weakest level to be content with: `cgroup`,
+    `max_line_bytes` bounds one line of the agent (L2). `containment` is the weakest level to accept: `cgroup`,
     `pid_namespace`, `guard` or `process_group`; None for any. `containment_max` is the strongest level to try, for
-    agents that a user namespace hinders; None for the strongest that the machine has (N3). `tool_payloads` is the value
-    of `backend.codex.tool_payloads` for requests that do not say.
+    agents that a user namespace hinders; None for the strongest that the machine has (N3). `tool_payloads` is
+    `metadata` or `full`, for requests that do not say (M7).
     """
 
     binary: str | None = None
-    codex_home: str | None = None
     model: str | None = None
     default_timeout: float | None = None
     default_working_dir: str | None = None
     env: Mapping[str, str] = _EMPTY
     mask: tuple[str, ...] = ()
     mask_env: Mapping[str, str] = _EMPTY
-    settings: Mapping[str, Any] = _EMPTY
     idle_timeout: float | None = None
     tool_timeout: float | None = None
     stop_timeout: float = 5.0
@@ -81,9 +78,9 @@ class CodexConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @override
     def __repr__(self) -> str:
         """Show no value of a variable or a setting (X1)."""
-        hidden = {name: names(getattr(self, name)) for name in ("env", "mask_env", "settings")}
-        shown = {name: repr(getattr(self, name)) for name in self.__struct_fields__}
-        return f"CodexConfig({', '.join(f'{name}={text}' for name, text in {**shown, **hidden}.items())})"
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown = (f"{name}={names(v) if isinstance(v, Mapping) else repr(v)}" for name, v in values.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def names(values: Mapping[str, Any]) -> str:

@@ -9,9 +9,10 @@ import json
 import sys
 from pathlib import Path
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.pipeline import numbered
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -21,10 +22,10 @@ CODEX = Path(__file__).parents[1] / "fixtures" / "codex"
 def golden(stdout: bytes, returncode: int) -> bytes:
     """The records of a run that printed `stdout` and ended with `returncode`, which is negative for a signal."""
     status = ExitStatus.from_returncode(returncode)
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = [*pipeline.receive_data(stdout), *pipeline.receive_eof()]
     if not status.success:
-        events.append(error_event(len(events), non_zero_exit_text(status)))
+        events += numbered([error_event("codex", non_zero_exit_text("codex", status))], len(events))
     return encode_events(events) + encode_completion(len(events), pipeline.completion(status))
 
 

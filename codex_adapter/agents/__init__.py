@@ -1,1 +1,41 @@
-"""Agents: a folder for each agent CLI, and the registry that finds them by kind."""
+"""Find agents by their kind: those of this package, and those of other distributions (AG5).
+
+Another distribution adds an agent by an entry point of the group `codex_adapter.agents`, named by its kind, whose
+object is an `Agent`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from codex_adapter.errors import UnknownBackendError
+
+if TYPE_CHECKING:
+    from codex_adapter.agent import Agent
+
+__all__ = ["GROUP", "agent_of", "kinds"]
+
+GROUP: Final = "codex_adapter.agents"
+_OWN: Final = {"codex": "codex_adapter.agents.codex.agent"}
+"""The agents of this package: kind and module, each with an `AGENT`."""
+
+
+def kinds() -> list[str]:
+    """Return the kinds of all agents that are installed, sorted."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to load, and few commands list agents
+
+    return sorted({*_OWN, *entry_points(group=GROUP).names})
+
+
+def agent_of(kind: str) -> Agent:
+    """Return the agent of a kind; it is loaded when it is first asked for. Raise `UnknownBackendError` (G2)."""
+    if kind in _OWN:
+        agent: Agent = import_module(_OWN[kind]).AGENT
+        return agent
+    from importlib.metadata import entry_points  # noqa: PLC0415 - see above
+
+    for point in entry_points(group=GROUP, name=kind):
+        loaded: Agent = point.load()
+        return loaded
+    raise UnknownBackendError(f"no agent of this kind is installed; installed: {', '.join(kinds())}")

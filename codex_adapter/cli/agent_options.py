@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from codex_adapter import CodexConfig, InvalidRequestError
 from codex_adapter.agents.codex.settings import Scope, check_settings
-from codex_adapter.agents.codex.validation import CONTAINMENT_LEVELS
 from codex_adapter.cli.arguments import Once, in_our_words, seconds
 from codex_adapter.cli.errors import UsageError
+from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 
 __all__ = ["FOR_COMMANDS", "add_backend_options", "read_config", "read_environment", "read_settings", "run_config"]
 

@@ -47,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def bound(event: Event, out: list[Event]) -> None:
-    """Append the one event, or the pieces of it that keep to the limits, in order and numbered on (B6)."""
+    """Append the one event, or the pieces of it that keep to the limits, in order (B6)."""
     text, message, data = event.text, event.message, event.data
     if (
         (text is None or _fits(text, TEXT_LIMIT))
@@ -94,13 +94,13 @@ def _bounded(event: Event) -> Iterator[Event]:
     if data is not None and not _facet_fits(data):
         data = Dropped()
     if event.text is None:
-        yield Event(event.seq, event.agent_kind, event.kind, channel, None, message, data)
+        yield Event(0, event.agent_kind, event.kind, channel, None, message, data)
         return
     pieces = list(_split(event.text, TEXT_LIMIT)) or [""]
     for number, piece in enumerate(pieces, 1):
         if isinstance(data, TextPart):
             data = TextPart(data.item_id, data.item_type, data.phase, number, len(pieces))
-        yield Event(event.seq + number - 1, event.agent_kind, event.kind, channel, piece, message, data)
+        yield Event(0, event.agent_kind, event.kind, channel, piece, message, data)
 
 
 def _split(text: str, limit: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Any failure -> one canonical text. Nothing of a line, of stderr or of a library's own message passes through here.
+"""Give each failure one canonical text, with nothing of a line, of stderr or of a library's own message.
 
 With those that a `BackendError` has by itself, the texts are the whole vocabulary of errors that a run can show (X2);
 the reasons inside them are a closed list (X3).
@@ -10,7 +10,6 @@ from codex_adapter.events import ExitStatus
 
 __all__ = [
     "NO_SESSION_FOUND",
-    "SANDBOX_FAILED",
     "SESSION_NOT_FOUND",
     "idle_timeout_text",
     "non_zero_exit_text",
@@ -20,31 +19,30 @@ __all__ = [
 
 SESSION_NOT_FOUND = "session not found"
 NO_SESSION_FOUND = "no session found"
-SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
 
 
-def parse_error_text(reason: str, line_bytes: int) -> str:
-    """The text for a line that is no JSON object; `reason` is one of ours, `line_bytes` its length (X2)."""
-    return f"codex stream parse error (redacted): {reason} (line_bytes={line_bytes})"
+def parse_error_text(agent_kind: str, reason: str, line_bytes: int) -> str:
+    """Return the text for a line that is not a JSON object; `reason` is one of ours, `line_bytes` its length (X2)."""
+    return f"{agent_kind} stream parse error (redacted): {reason} (line_bytes={line_bytes})"
 
 
-def normalize_error_text(reason: str, line_bytes: int) -> str:
-    """The text for an object that is no thread event; `reason` is one of ours, `line_bytes` its length (X2)."""
-    return f"codex stream normalize error (redacted): {reason} (line_bytes={line_bytes})"
+def normalize_error_text(agent_kind: str, reason: str, line_bytes: int) -> str:
+    """Return the text for an object that is not a line of the agent; `reason` is one of ours (X2)."""
+    return f"{agent_kind} stream normalize error (redacted): {reason} (line_bytes={line_bytes})"
 
 
-def idle_timeout_text(seconds: float) -> str:
-    """The text for a stream that stood still for `seconds` (X2, X4)."""
-    return f"codex stream idle timeout: {_duration(seconds)}"
+def idle_timeout_text(agent_kind: str, seconds: float) -> str:
+    """Return the text for a stream without progress for `seconds` (X2, X4)."""
+    return f"{agent_kind} stream idle timeout: {_duration(seconds)}"
 
 
-def non_zero_exit_text(status: ExitStatus) -> str:
-    """The text for an agent that failed or was killed (X2, X4)."""
-    return f"codex exited non-zero: {status} (stderr redacted)"
+def non_zero_exit_text(agent_kind: str, status: ExitStatus) -> str:
+    """Return the text for an agent that failed or was killed (X2, X4)."""
+    return f"{agent_kind} exited non-zero: {status} (stderr redacted)"
 
 
 def _duration(seconds: float) -> str:
-    """Whole seconds as `30s`, others as `1.5s`, below one second as `250ms` (X4)."""
+    """Format whole seconds as `30s`, others as `1.5s`, below one second as `250ms` (X4)."""
     if seconds < 1:
         return f"{seconds * 1000:.10g}ms"
     return f"{seconds:.10g}s"

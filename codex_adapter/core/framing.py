@@ -11,9 +11,10 @@ __all__ = ["Line", "LineFramer", "OversizeLine", "content_of"]
 
 
 class OversizeLine(msgspec.Struct, frozen=True, gc=False):
-    """Stands in place of a line over the limit: its length in bytes, and nothing of it (L2)."""
+    """Stands in place of a line over the limit: its length and the limit in bytes, and nothing of it (L2)."""
 
     length: int
+    limit: int
 
 
 Line: TypeAlias = bytes | bytearray | OversizeLine
@@ -84,7 +85,7 @@ class LineFramer:
     def _release(self, lines: list[Line]) -> None:
         length = self._skipped - self._skipped_ends_in_cr or len(self._buffer) - self._buffer.endswith(b"\r")
         if length > self._limit:
-            lines.append(OversizeLine(length))
+            lines.append(OversizeLine(length, self._limit))
         elif length:
             lines.append(self._buffer)
         self._buffer = bytearray()

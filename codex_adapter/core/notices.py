@@ -1,17 +1,17 @@
-"""Status and error events, which more than one part of the core and the runtime have to give (M1)."""
+"""Make status and error events (M1)."""
 
 from __future__ import annotations
 
-from codex_adapter.events import AGENT_KIND, Event, Facet
+from codex_adapter.events import Event, Facet
 
 __all__ = ["error_event", "status_event"]
 
 
-def status_event(seq: int, message: str | None = None, data: Facet | None = None) -> Event:
-    """A status event (M1)."""
-    return Event(seq, AGENT_KIND, "status", "status", None, message, data)
+def status_event(agent_kind: str, message: str | None = None, data: Facet | None = None) -> Event:
+    """Return a status event, not numbered yet (M1)."""
+    return Event(0, agent_kind, "status", "status", None, message, data)
 
 
-def error_event(seq: int, message: str, data: Facet | None = None) -> Event:
-    """An error event; those of the adapter itself have no data (M1, M8)."""
-    return Event(seq, AGENT_KIND, "error", "error", None, message, data)
+def error_event(agent_kind: str, message: str, data: Facet | None = None) -> Event:
+    """Return an error event, not numbered yet; those of the adapter itself have no data (M1, M8)."""
+    return Event(0, agent_kind, "error", "error", None, message, data)

@@ -1,59 +1,72 @@
-"""Bytes of the agent -> bounded, redacted events: frame, parse, map, mask, bound. The only composition of the five.
+"""Turn the bytes of an agent into bounded, redacted events: frame, decode, mask, bound, number.
 
 Live runs, replays and tests all go through `Pipeline`; it needs no event loop and does no I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Final
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count, repeat
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 
-from codex_adapter.agents.codex.stream.decoder import Mapper
-from codex_adapter.agents.codex.stream.line_parser import LineParser
-from codex_adapter.agents.codex.stream.payloads import with_payloads
-from codex_adapter.agents.codex.stream.tools import ToolItem
 from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound
-from codex_adapter.core.framing import Line, LineFramer
+from codex_adapter.core.decoder import Decoded, Decoder
+from codex_adapter.core.framing import LineFramer
 from codex_adapter.core.masking.masker import Masker, mask_event
-from codex_adapter.core.state import RunFacts
-from codex_adapter.events import Completion, Event, ExitStatus, Tool, ToolCall
+from codex_adapter.core.state import StreamState
+from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import Hint
 
-__all__ = ["Pipeline"]
+__all__ = ["Pipeline", "numbered"]
 
-_NAMES: Final = 64
-_LONGEST_NAME: Final = 1_024
+
+def numbered(events: list[Event], first: int) -> list[Event]:
+    """Return the events, numbered from `first` on: the only place where events get their numbers (M0)."""
+    # Without a step of the interpreter for each.
+    deque(map(force_setattr, events, repeat("seq"), count(first)), maxlen=0)
+    return events
 
 
 class Pipeline:
-    """One run's stream, from the bytes of its standard output to universal events (L, T, M, B, X).
+    """Process one run's stream, from the bytes of its standard output to universal events (L, T, M, B, X).
 
-    Give it bytes as they come, cut anywhere, then the end; the events do not depend on the cuts (L5). `facts` has what
-    the stream has shown so far. `secrets` are values to mask, besides everything shaped like a credential (X5).
-    `usage_before` are the tokens that the session had used before the run, None when nobody knows (F10).
+    `decoder` makes the decoder of the run. `secrets` are values to mask, besides everything shaped like a credential
+    (X5). Pass bytes as they arrive, cut anywhere, then the end; the events do not depend on the cuts (L5).
     """
 
     def __init__(
         self,
+        decoder: Callable[[Masker], Decoder],
         *,
-        full_payloads: bool = False,
-        secrets: tuple[str, ...] = (),
+        secrets: Iterable[str] = (),
         max_line_bytes: int = 16 * 1024 * 1024,
-        usage_before: Mapping[str, int] | None = None,
     ) -> None:
         self._framer = LineFramer(max_line_bytes)
-        self._parser = LineParser(max_line_bytes)
         self._masker = Masker(secrets)
-        self._mask_again = lru_cache(_NAMES)(self._masker.mask)
-        self._mapper = Mapper(self._mask_name, self._payloads if full_payloads else None, usage_before)
+        self._decoder = decoder(self._masker)
+        self._next_seq = 0
 
     @property
-    def facts(self) -> RunFacts:
+    def decoder(self) -> Decoder:
+        """The decoder of the run."""
+        return self._decoder
+
+    @property
+    def state(self) -> StreamState:
         """What the stream has shown so far."""
-        return self._mapper.facts
+        return self._decoder.state
+
+    @property
+    def session_id(self) -> str | None:
+        """The session's id, None until it is known (M5)."""
+        return self._decoder.state.session_id
+
+    @property
+    def hint(self) -> Hint | None:
+        """The cause that the agent's last error names, None when something followed that was not an error (F9)."""
+        return self._decoder.hint
 
     @property
     def unfinished(self) -> int:
@@ -61,93 +74,58 @@ class Pipeline:
         return self._framer.held
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """The events of the lines that `data` completes."""
-        return self._process(self._framer.receive_data(data))
+        """Return the events of the lines that `data` completes."""
+        return self._process(self._decoder.decode(self._framer.receive_data(data)))
 
     def receive_eof(self) -> list[Event]:
-        """The events of an unfinished last line, and what the end itself gives (L3, M5, M9)."""
-        events = self._process(self._framer.receive_eof())
-        return [*events, *self._safe(self._mapper.finish())]
+        """Return the events of an unfinished last line, and those of the end itself (L3, M5, M9)."""
+        events = self._process(self._decoder.decode(self._framer.receive_eof()))
+        return events + self._process(self._decoder.finish())
 
-    def close_tools(self, seq: int) -> list[Event]:
-        """Before a run is ended: the results, numbered from `seq`, of the tool calls that have none so far (M9)."""
-        return self._safe(self._mapper.close_tools(seq))
-
-    @property
-    def session_id(self) -> str | None:
-        """The session's id, None until it is known (M5)."""
-        return self.facts.session_id
-
-    @property
-    def hint(self) -> Hint | None:
-        """What the CLI's last error tells, None once anything has gone on since (F9)."""
-        return self.facts.diagnosis.hint
+    def close_tools(self) -> list[Event]:
+        """Return the results, not numbered, of the tool calls that have none, before a run is ended (M9)."""
+        return self._safe(self._decoder.close_tools())
 
     def mask(self, text: str, limit: int) -> str:
         """Return a text that concerns the run without its secrets, cut to `limit` bytes (X5, B3)."""
         return self._masker.mask_and_cut(text, limit)
 
-    def completion(
-        self, status: ExitStatus, stderr_hint: Hint | None = None, *, in_spite_of_status: bool = False
-    ) -> Completion:
-        """The completion of a run whose agent ended with `status` (F2).
+    def completion(self, status: ExitStatus, *, lingered: bool = False) -> Completion:
+        """Return the completion of a run whose agent ended with `status` (F2).
 
         A failure has no final text (F3), but for an agent that was ended because it stayed alive after a completed turn
-        (K6): that is `in_spite_of_status`. `stderr_hint` is what its stderr tells of a failure (F9).
+        (K6): that is `lingered`.
         """
-        facts = self.facts
+        state = self.state
         final_text = None
-        counts = status.success or (in_spite_of_status and facts.turn == "completed")
-        if counts and facts.final_text is not None:
-            final_text = self.mask(facts.final_text, FINAL_TEXT_LIMIT)
-        diagnosis = facts.diagnosis
-        if in_spite_of_status:
-            hint = diagnosis.hint_of_sandbox(stderr_hint)
-        else:
-            hint = diagnosis.explain(status, facts.turn, stderr_hint)
+        succeeded = not self._decoder.exit_failed(status) or (lingered and state.turn == "completed")
+        if succeeded and state.final_text is not None:
+            final_text = self.mask(state.final_text, FINAL_TEXT_LIMIT)
         return Completion(
             status=status,
             final_text=final_text,
-            session_id=self.session_id,
-            turn=facts.turn,
-            usage=facts.usage,
-            run_usage=facts.run_usage if facts.turn == "completed" else None,
-            hint=hint,
+            session_id=state.session_id,
+            turn=state.turn,
+            usage=state.usage,
+            run_usage=state.run_usage if state.turn == "completed" else None,
+            hint=self._decoder.explain(status, lingered=lingered),
         )
 
-    def _process(self, lines: list[Line]) -> list[Event]:
-        parsed = self._parser.parse(lines)
-        self.facts.lines += len(parsed)
-        events = self._mapper.map(parsed)
-        if self.facts.diagnosis.noted:
-            self.facts.diagnosis.go_on(events)
-        return self._safe(events)
-
-    def _safe(self, events: list[Event]) -> list[Event]:
-        events = self._masked(events)
-        return self._bounded(events) if self._mapper.long else events
-
-    def _masked(self, events: list[Event]) -> list[Event]:
-        """Masked before they are split, so that no secret is cut in two."""
-        free_text = self._mapper.free_text
-        if free_text and self._masker.may_touch(free_text):
-            events = [mask_event(event, self._masker) for event in events]
-        free_text.clear()
+    def _process(self, decoded: Decoded) -> list[Event]:
+        events = numbered(self._safe(decoded), self._next_seq)
+        self._next_seq += len(events)
         return events
 
-    def _bounded(self, events: list[Event]) -> list[Event]:
-        """Each within its bounds or in pieces that are, and numbered anew (B6)."""
-        bounded: list[Event] = []
-        first = events[0].seq
-        for event in events:
-            bound(replace(event, seq=first + len(bounded)), bounded)
-        self._mapper.long = False
-        self._mapper.seq = first + len(bounded)
-        return bounded
+    def _safe(self, decoded: Decoded) -> list[Event]:
+        """Mask the events, and bound them afterwards, so that no secret is cut in two (X5, B6)."""
+        events, free_text = decoded.events, decoded.free_text
+        if free_text is None or (free_text and self._masker.may_touch(free_text)):
+            events = [mask_event(event, self._masker) for event in events]
+        return _bounded(events) if decoded.long else events
 
-    def _mask_name(self, name: str) -> str:
-        """Names and ids come again and again; one that is longer than any should be is not worth its memory."""
-        return self._mask_again(name) if len(name) <= _LONGEST_NAME else self._masker.mask(name)
 
-    def _payloads(self, tool: Tool, item: ToolItem) -> ToolCall:
-        return with_payloads(tool, item, self._masker, self._mapper.free_text)
+def _bounded(events: Sequence[Event]) -> list[Event]:
+    bounded: list[Event] = []
+    for event in events:
+        bound(event, bounded)
+    return bounded

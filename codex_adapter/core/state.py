@@ -1,54 +1,119 @@
-"""What a run has shown so far, beyond its events: what the completion tells, and what time limits look at."""
+"""Keep what the stream of a run has shown beyond its events: what completions report and time limits need."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, MutableMapping
 from typing import Final
 
-from codex_adapter.agents.codex.stream.diagnosis import Diagnosis
-from codex_adapter.events import Tool, TurnOutcome
+from msgspec.structs import replace
 
-__all__ = ["MOST_OPEN_TOOLS", "RunFacts"]
+from codex_adapter.events import Event, Tool, ToolBytes, ToolCall, TurnOutcome
+
+__all__ = ["MOST_OPEN_TOOLS", "StreamState", "close_tools"]
 
 MOST_OPEN_TOOLS: Final = 1_024
-"""So many at once are no agent's work; the oldest alone decide on time limits and are closed (K2, M9)."""
+"""The most open tool calls that are kept: the oldest, which decide on time limits and are closed (K2, M9)."""
+
+_NO_BYTES: Final = ToolBytes()
 
 
-class RunFacts:
-    """Kept by the mapping, read by whoever ends or completes the run.
+class StreamState:
+    """The state of one run's stream. Decoders write it by its methods; the runtime reads it, and closes tools.
 
-    `session_id` is the first valid thread id (M5), `final_text` the last completed agent message, whole (F2, M10).
-    `turn` is how the last turn ended, `cut_off` while it has not, None when none began; `usage` is the last turn's,
+    `session_id` is the first valid session id, masked (M5), `final_text` the last completed message, whole (F2, M10).
+    `turn` is the outcome of the last turn, `cut_off` until it ends, None before the first; `usage` is the last turn's,
     `run_usage` the run's own share of it (F10). `open_tools` has the tool calls without a result by their ids, as they
-    were last shown, the oldest first and no more than 1,024 of them (M9). `lines` counts all lines, `stalls` those that
-    are no progress: the CLI's own error notices, and lines that are no thread event (K2). `diagnosis` is what the CLI's
-    own errors tell of a failure (F9).
+    were last shown, the oldest first (M9).
     """
 
-    __slots__ = ("diagnosis", "final_text", "lines", "open_tools", "run_usage", "session_id", "stalls", "turn", "usage")
+    __slots__ = (
+        "_lines",
+        "_stalls",
+        "agent_kind",
+        "final_text",
+        "open_tools",
+        "run_usage",
+        "session_id",
+        "turn",
+        "usage",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, agent_kind: str) -> None:
+        self.agent_kind: Final = agent_kind
         self.session_id: str | None = None
         self.final_text: str | None = None
         self.turn: TurnOutcome | None = None
         self.usage: dict[str, int] | None = None
         self.run_usage: dict[str, int] | None = None
         self.open_tools: dict[str, Tool] = {}
-        self.lines = 0
-        self.stalls = 0
-        self.diagnosis = Diagnosis()
+        self._lines = 0
+        self._stalls = 0
 
-    def error_told(self, message: str) -> None:
-        """An `error` line: no progress, and it may tell why the run fails (K2, F9)."""
-        self.stalls += 1
-        self.diagnosis.note(message)
+    def session_started(self, session_id: str) -> None:
+        """Note the id of the session, masked; the first one counts (M5)."""
+        self.session_id = self.session_id or session_id
 
-    def turn_failed(self, error: object) -> None:
-        """A turn ended badly; `error` is what the CLI says of it (F2, F9)."""
+    def turn_started(self) -> None:
+        """Note that a turn began."""
+        self.turn = "cut_off"
+
+    def turn_completed(self, usage: dict[str, int] | None = None, run_usage: dict[str, int] | None = None) -> None:
+        """Note that the turn completed, with its token counts and the run's own share of them (F10)."""
+        self.turn = "completed"
+        self.usage = usage
+        self.run_usage = run_usage
+
+    def turn_failed(self) -> None:
+        """Note that the turn failed (F2)."""
         self.turn = "failed"
-        self.diagnosis.note(error)
+        self.run_usage = None
+
+    def message_completed(self, text: str) -> None:
+        """Note a whole message of the agent: the last one is the final text (M10)."""
+        self.final_text = text
+
+    def tool_opened(self, item_id: str, tool: Tool) -> None:
+        """Note a tool call that has no result yet (M9)."""
+        if len(self.open_tools) < MOST_OPEN_TOOLS or item_id in self.open_tools:
+            self.open_tools[item_id] = tool
+
+    def tool_closed(self, item_id: str) -> None:
+        """Note the result of a tool call (M9)."""
+        self.open_tools.pop(item_id, None)
+
+    def lines_received(self, count: int) -> None:
+        """Note lines that were read (K2)."""
+        self._lines += count
+
+    def line_stalled(self) -> None:
+        """Note a line that is not progress: an error notice of the agent, or a line that cannot be decoded (K2)."""
+        self._stalls += 1
 
     def take_progress(self) -> bool:
-        """Whether there was progress since the last call (K2)."""
-        progress = self.lines > self.stalls
-        self.lines = self.stalls = 0
+        """Return whether there was progress since the last call (K2)."""
+        progress = self._lines > self._stalls
+        self._lines = self._stalls = 0
         return progress
+
+    def replace_tools(self, tools: Mapping[str, Tool]) -> None:
+        """Take these as the open tool calls: the consumer has seen no later event (K4)."""
+        self.open_tools.clear()
+        self.open_tools.update(tools)
+
+    def close_tools(self) -> list[Event]:
+        """Return a result for each open tool call, which says that its outcome is unknown; none is open then (M9)."""
+        return close_tools(self.agent_kind, self.open_tools)
+
+
+def close_tools(agent_kind: str, open_tools: MutableMapping[str, Tool]) -> list[Event]:
+    """Return a result, not numbered yet, for each open tool call, and leave none of them open (M9)."""
+    events = [
+        Event(0, agent_kind, "tool_result", "tool", None, None, ToolCall(_unknown(tool), None, None))
+        for tool in open_tools.values()
+    ]
+    open_tools.clear()
+    return events
+
+
+def _unknown(tool: Tool) -> Tool:
+    return replace(tool, phase="complete", status="unknown", exit_code=None, bytes=_NO_BYTES)

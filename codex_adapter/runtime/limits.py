@@ -10,7 +10,7 @@ import enum
 import math
 from collections.abc import Collection
 
-from codex_adapter.core.state import RunFacts
+from codex_adapter.core.state import StreamState
 from codex_adapter.events import TurnOutcome
 
 __all__ = ["Limit", "Limits"]
@@ -51,12 +51,12 @@ class Limits:
         self._exited_at = math.inf
         self._stopping = False
 
-    def observe(self, facts: RunFacts, now: float) -> bool:
+    def observe(self, state: StreamState, now: float) -> bool:
         """What the agent has shown; True when a deadline has come nearer."""
-        if facts.take_progress():
+        if state.take_progress():
             self.progress(now)
-        nearer = self.tools(facts.open_tools, now)
-        return self.turn(facts.turn, now) or nearer
+        nearer = self.tools(state.open_tools, now)
+        return self.turn(state.turn, now) or nearer
 
     def progress(self, now: float) -> None:
         """The agent has done something that counts."""

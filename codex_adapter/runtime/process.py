@@ -1,21 +1,19 @@
-"""The Codex CLI as a child process: a `Source` (S3, S7, K4)."""
+"""Run an agent as a child process: a `Source` (S3, S7, K4)."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from signal import Signals
 from typing import Final
 
 import trio
 
-from codex_adapter.agents.codex.launch import Launch
-from codex_adapter.agents.codex.stream.diagnosis import StderrTail
+from codex_adapter.agent import Launch
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.events import ExitStatus
-from codex_adapter.hints import Hint
 from codex_adapter.runtime.containment.containment import Contained, Containment, Level
 from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.runtime.pipe_reader import PipeReader
@@ -26,38 +24,36 @@ __all__ = ["ProcessSource", "spawn"]
 # nobody takes them. All that a pipe holds at once costs a fortieth less; more than that, in a larger pipe, costs more
 # again, for its lines have left the cache when they are decoded.
 READ_SIZE: Final = 32_768
+_MOST_UNREAD: Final = 64 * 1024 * 1024
+"""Bytes for standard input that an agent may leave unread."""
 
 
-async def spawn(
-    launch: Launch, *, mark: str, schema: str | None, stop_timeout: float, containment: Containment
-) -> ProcessSource:
-    """Start the agent (S1 to S5). `schema` is the path that `schema_file` gave for the same mark.
-
-    Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
+async def spawn(launch: Launch, *, mark: str, stop_timeout: float, containment: Containment) -> ProcessSource:
+    """Start the agent (S1 to S5). Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as childs:
         try:
-            stdin, prompt = _pipe(read=childs, write=ours)
+            stdin, input_ = _pipe(read=childs, write=ours)
             output, stdout = _pipe(read=ours, write=childs)
             errors, stderr = _pipe(read=ours, write=childs)
             contained = await containment.start(
-                launch.argv(schema),
+                launch.argv,
                 env=launch.env,
                 cwd=launch.cwd,
                 pipes=(stdin, stdout, stderr),
                 mark=mark,
-                file=schema,
+                file=launch.private_file,
             )
         except OSError as error:
             raise _spawn_error(error, launch.cwd) from None
         ours.pop_all()
-    # What `containment` says now is of this agent: nothing else has been done since it was started.
     return ProcessSource(
         contained,
-        (prompt, output, errors),
-        prompt=launch.prompt,
+        (input_, output, errors),
+        stdin=launch.stdin,
+        stop_signals=launch.stop_signals,
         stop_timeout=stop_timeout,
+        # What `containment` says now is of this agent: nothing else has been done since it was started.
         level=containment.level,
-        sandboxed=launch.options.sandbox_mode != "danger-full-access" and launch.options.tools != "none",
     )
 
 
@@ -81,56 +77,60 @@ def _spawn_error(error: OSError, cwd: str) -> BackendError:
         return SpawnError(not_found=False, advice=advice)
     if isinstance(error, FileNotFoundError):
         # Its file was found before: it is gone, or names an interpreter that does not exist.
-        advice = "The codex binary or its interpreter does not exist; `codex-adapter doctor` looks at it."
+        advice = "The binary of the agent or its interpreter does not exist; `codex-adapter doctor` checks it."
         return SpawnError(not_found=True, advice=advice, hint="cli_not_found")
     return SpawnError(not_found=False, hint="cli_not_executable")
 
 
 class ProcessSource:
-    """A spawned agent, held at `level`. It writes the prompt while it is read, and drains stderr unkept (S3, S7).
-
-    `sandboxed` says whether the CLI is to run commands in its own sandbox (F12).
-    """
+    """A spawned agent, contained at `level`. It writes standard input while it is read, and drains stderr (S3, S7)."""
 
     def __init__(
         self,
         contained: Contained,
         descriptors: Sequence[int],
         *,
-        prompt: bytes,
+        stdin: bytes,
+        stop_signals: Sequence[Sequence[int]],
         stop_timeout: float,
         level: Level | None,
-        sandboxed: bool,
     ) -> None:
         self.level = level
-        self._sandboxed = sandboxed
         self._contained = contained
-        stdin, stdout, stderr = descriptors
-        self._stdin = trio.lowlevel.FdStream(stdin)
-        self._stdout = PipeReader(stdout)
-        self._stderr = PipeReader(stderr)
-        self._prompt = prompt
+        input_, output, errors = descriptors
+        self._stdin = trio.lowlevel.FdStream(input_)
+        self._stdout = PipeReader(output)
+        self._stderr = PipeReader(errors)
+        self._outgoing = bytearray(stdin)
+        self._input_ends = False
+        self._input_changed = trio.Event()
+        self._receive_stderr: Callable[[bytes], None] = _drop
+        self._stop_signals = stop_signals
         self._stop_timeout = stop_timeout
         self._exited = trio.Event()
         self._hurry = trio.Event()
         self._status: ExitStatus | None = None
-        self._stderr_tail = StderrTail()
-        self._stderr_hint: Hint | None = None
 
-    @property
-    def session_missing(self) -> bool:
-        """As `Source.session_missing`."""
-        return self._stderr_tail.session_missing
+    def send(self, data: bytes) -> None:
+        """As `Source.send`."""
+        if len(self._outgoing) + len(data) > _MOST_UNREAD:
+            raise BackendError("io", advice="The agent asks for answers and does not read them.")
+        self._outgoing += data
+        self._input_changed.set()
 
-    @property
-    def stderr_hint(self) -> Hint | None:
-        """As `Source.stderr_hint`."""
-        return self._stderr_hint
+    def close_input(self) -> None:
+        """As `Source.close_input`."""
+        self._input_ends = True
+        self._input_changed.set()
+
+    def report_stderr(self, receive: Callable[[bytes], None]) -> None:
+        """As `Source.report_stderr`."""
+        self._receive_stderr = receive
 
     async def serve(self) -> None:
-        """Write the prompt, drain stderr, and reap the agent."""
+        """Write standard input, drain stderr, and reap the agent."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._write_prompt)
+            nursery.start_soon(self._write_input)
             nursery.start_soon(self._drain_stderr)
             nursery.start_soon(self._reap)
 
@@ -153,14 +153,11 @@ class ProcessSource:
         return self._status
 
     async def stop(self) -> None:
-        """SIGINT, so that the agent stops its own tools; SIGTERM and SIGCONT; SIGKILL to everything (K4).
-
-        Each has a third of the time.
-        """
-        for signals in ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT)):
+        """Send the launch's signals, group by group, then SIGKILL to everything; each gets an equal time (K4)."""
+        for signals in self._stop_signals:
             for number in signals:
                 if not self._exited.is_set():
-                    self._contained.signal(number)
+                    self._contained.signal(Signals(number))
             await self._wait_a_while(hurry=True)
         self._contained.kill()
         await self._wait_a_while(hurry=False)
@@ -178,15 +175,15 @@ class ProcessSource:
             await self._contained.aclose()
             # The last words of an agent that has exited may not have been waited for; a pipe holds no more of them.
             with contextlib.suppress(OSError):
-                self._stderr_tail.note(self._stderr.receive_now(READ_SIZE))
-            hint = self._stderr_tail.take_hint()
-            self._stderr_hint = hint if self._sandboxed or hint != "sandbox_unavailable" else None
+                if last := self._stderr.receive_now(READ_SIZE):
+                    self._receive_stderr(last)
+            self._receive_stderr(b"")
             await trio.aclose_forcefully(self._stdin)
             self._stdout.close()
             self._stderr.close()
 
     async def _wait_a_while(self, *, hurry: bool) -> None:
-        with trio.move_on_after(self._stop_timeout / 3):
+        with trio.move_on_after(self._stop_timeout / (len(self._stop_signals) + 1)):
             async with trio.open_nursery() as nursery:
 
                 async def first(event: trio.Event) -> None:
@@ -197,22 +194,30 @@ class ProcessSource:
                 if hurry:
                     nursery.start_soon(first, self._hurry)
 
-    async def _write_prompt(self) -> None:
-        # An agent that never reads its prompt, or exits before it has, is no error by itself.
+    async def _write_input(self) -> None:
+        # An agent that never reads its input, or exits before it has, is no error by itself.
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            prompt, self._prompt = self._prompt, b""  # it may be long, and the run too
-            await self._stdin.send_all(prompt)
-            del prompt
+            while self._outgoing or not self._input_ends:
+                if not self._outgoing:
+                    self._input_changed = trio.Event()
+                    await self._input_changed.wait()
+                data, self._outgoing = self._outgoing, bytearray()  # it may be long, and the run too
+                await self._stdin.send_all(data)
+                del data
         await self._stdin.aclose()
 
     async def _drain_stderr(self) -> None:
         # An agent whose diagnostics cannot be read is no worse for it.
         with contextlib.suppress(OSError):
             while data := await self._stderr.receive_some(READ_SIZE):
-                self._stderr_tail.note(data)
+                self._receive_stderr(data)
                 del data  # it need not be kept while the next is waited for
 
     async def _reap(self) -> None:
         with contextlib.suppress(BackendError):
             self._status = await self._contained.wait()
         self._exited.set()
+
+
+def _drop(_data: bytes) -> None:
+    """Receive what no decoder wants."""

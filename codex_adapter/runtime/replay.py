@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import select
 import stat
+from collections.abc import Callable
 from typing import Final
 
 import trio
 
 from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.events import ExitStatus
-from codex_adapter.hints import Hint
 
 __all__ = ["ReplaySource", "open_recording"]
 
@@ -53,15 +53,14 @@ class ReplaySource:
         self._at_end = False
         self._ended = trio.Event()
 
-    @property
-    def session_missing(self) -> bool:
-        """A recording says nothing of the kind."""
-        return False
+    def send(self, data: bytes) -> None:
+        """Send nothing: a recorded agent reads nothing."""
 
-    @property
-    def stderr_hint(self) -> Hint | None:
-        """A recording has no stderr."""
-        return None
+    def close_input(self) -> None:
+        """Do nothing."""
+
+    def report_stderr(self, receive: Callable[[bytes], None]) -> None:
+        """Report nothing: a recording has no standard error."""
 
     async def serve(self) -> None:
         """There is nothing to do."""

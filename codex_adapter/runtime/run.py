@@ -10,14 +10,14 @@ from typing import Final
 import trio
 from typing_extensions import override
 
-from codex_adapter.agents.codex.session import SessionExpectation
+from codex_adapter.agent import ExpectedSession
 from codex_adapter.core import error_texts
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.pipeline import Pipeline, numbered
 from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import Hint
-from codex_adapter.request import CodexConfig
+from codex_adapter.request import RunConfig
 from codex_adapter.runtime.clock import RunClock
 from codex_adapter.runtime.handle import OwnRun, RunSetup, given
 from codex_adapter.runtime.limits import Limit, Limits
@@ -46,9 +46,9 @@ class Run(OwnRun):
         source: Source,
         pipeline: Pipeline,
         *,
-        config: CodexConfig,
+        config: RunConfig,
         timeout: float | None = None,
-        session: SessionExpectation | None = None,
+        session: ExpectedSession | None = None,
         containment: str | None = None,
         setup: RunSetup | None = None,
     ) -> None:
@@ -56,6 +56,7 @@ class Run(OwnRun):
         self.setup = setup
         self._source = source
         self._pipeline = pipeline
+        self._agent_kind = pipeline.state.agent_kind
         self._config = config
         self._session = session
         self._clock = RunClock()
@@ -77,6 +78,10 @@ class Run(OwnRun):
         self._failure: BackendError | None = None
         self._lingered = self._cancelled = False
         self._outcome: Completion | BackendError | None = None
+        source.report_stderr(pipeline.decoder.receive_stderr)
+        self._input_open = pipeline.decoder.input_open
+        if not self._input_open:
+            source.close_input()
 
     @property
     @override
@@ -171,6 +176,8 @@ class Run(OwnRun):
         data = await self._source.receive_some()
         self._reads += 1
         events = await self._events_of(data)
+        if self._input_open:
+            self._answer()
         if self._observe() and events:
             self._forwarder.forward(events)
         return bool(data)
@@ -181,28 +188,36 @@ class Run(OwnRun):
         receive = partial(self._pipeline.receive_data, data) if data else self._pipeline.receive_eof
         if self._pipeline.unfinished + len(data) <= _LONG_LINE or (data and b"\n" not in data):
             return receive()
-        open_tools = self._pipeline.facts.open_tools
-        shown = dict(open_tools)
+        state = self._pipeline.state
+        shown = dict(state.open_tools)
         self._clock.pause()
         self._processing = not self._stop_requested.is_set()
         events = await trio.to_thread.run_sync(receive, limiter=_long_lines())
         self._clock.resume()
         if self._processing and self._stop_requested.is_set():
             # The consumer gets no more of these events, so what they say of tools does not count.
-            open_tools.clear()
-            open_tools.update(shown)
-            self._unanswered = self._pipeline.close_tools(self._forwarder.next_seq)
+            state.replace_tools(shown)
+            self._unanswered = self._pipeline.close_tools()
         self._processing = False
         return events
 
+    def _answer(self) -> None:
+        """Send what the agent is to be answered, and close its input once the decoder is done with it (AG3)."""
+        decoder = self._pipeline.decoder
+        if data := decoder.data_to_send():
+            self._source.send(data)
+        if not decoder.input_open:
+            self._input_open = False
+            self._source.close_input()
+
     def _observe(self) -> bool:
         """Note what the last bytes showed; False when they are of a session that was not asked for (S9)."""
-        facts = self._pipeline.facts
-        if self._limits.observe(facts, self._clock.now()):
+        state = self._pipeline.state
+        if self._limits.observe(state, self._clock.now()):
             self._clock.wake()
-        if self._session is not None and facts.session_id is not None:
-            if (wrong := self._session.refuses(facts.session_id)) is not None:
-                facts.open_tools.clear()  # none of which anybody has seen
+        if self._session is not None and state.session_id is not None:
+            if (wrong := self._session.refuses(state.session_id)) is not None:
+                state.replace_tools({})  # the consumer has seen none of them
                 self._fail(wrong)
                 return False
             self._session = None
@@ -246,7 +261,7 @@ class Run(OwnRun):
             self._fail(BackendError("closed", hint=self._pipeline.hint))
         else:
             idle = self._config.idle_timeout or 0.0
-            text = error_texts.idle_timeout_text(idle) if limit is Limit.IDLE else None
+            text = error_texts.idle_timeout_text(self._agent_kind, idle) if limit is Limit.IDLE else None
             self._fail(RunTimedOut("timeout", text, hint=self._pipeline.hint or _HINTS[limit]))
 
     async def _stop_on_request(self) -> None:
@@ -256,32 +271,37 @@ class Run(OwnRun):
     def _begin_stop(self) -> None:
         self._limits.stopping()
         if not self._stop_requested.is_set() and not self._processing:
-            self._unanswered = self._pipeline.close_tools(self._forwarder.next_seq)
+            self._unanswered = self._pipeline.close_tools()
         self._forwarder.hold()
         self._stop_requested.set()
 
     def _fail(self, error: BackendError) -> None:
-        self._failure = self._failure or error
+        self._failure = self._failure or self._of_this_agent(error)
         self._begin_stop()
 
     def _last_events(self) -> list[Event]:
-        if self._failure is None and self._session is not None and self._source.session_missing:
-            self._failure = self._session.missing()
+        decoder = self._pipeline.decoder
+        if self._failure is None and self._session is not None and decoder.session_missing:
+            self._fail(self._session.missing())
         why = None if self._failure is None else str(self._failure)
-        if why is None and self._status is not None and not self._status.success:
-            why = error_texts.non_zero_exit_text(self._status)
-        seq = self._forwarder.next_seq + len(self._unanswered)
-        return self._unanswered if why is None else [*self._unanswered, error_event(seq, why)]
+        if why is None and self._status is not None and decoder.exit_failed(self._status):
+            why = error_texts.non_zero_exit_text(self._agent_kind, self._status)
+        last = self._unanswered if why is None else [*self._unanswered, error_event(self._agent_kind, why)]
+        return numbered(last, self._forwarder.next_seq)
 
     def _decide(self) -> Completion | BackendError:
         """The outcome, once the gate is open: a cancel that came before wins (F6)."""
         if self._cancelled:
-            return RunCancelled("cancelled")
+            return self._of_this_agent(RunCancelled("cancelled"))
         if self._failure is not None:
             return self._failure
         if self._status is None:
-            return BackendError("wait")
-        return self._pipeline.completion(self._status, self._source.stderr_hint, in_spite_of_status=self._lingered)
+            return self._of_this_agent(BackendError("wait"))
+        return self._pipeline.completion(self._status, lingered=self._lingered)
+
+    def _of_this_agent(self, error: BackendError) -> BackendError:
+        error.agent_kind = self._agent_kind
+        return error
 
 
 def _long_lines() -> trio.CapacityLimiter:

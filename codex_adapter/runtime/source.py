@@ -1,14 +1,14 @@
-"""The one seam of a run: where standard output and an exit status come from.
+"""Define what a run reads from and writes to: a process, a recorded file or a script in a test.
 
-A child process, a recorded file and a script in a test are all a `Source`; nothing else of a run knows which it is.
+Nothing else of a run knows which of them it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from codex_adapter.events import ExitStatus
-from codex_adapter.hints import Hint
 
 __all__ = ["Source"]
 
@@ -37,10 +37,14 @@ class Source(Protocol):
     async def aclose(self) -> None:
         """Leave nothing: no process of the run, no open descriptor (K4). Safe to call under cancellation."""
 
-    @property
-    def session_missing(self) -> bool:
-        """Whether the agent said that the session it was to resume or fork does not exist (S9)."""
+    def send(self, data: bytes) -> None:
+        """Write these bytes to standard input, behind all that was to be written before; do not wait for it.
 
-    @property
-    def stderr_hint(self) -> Hint | None:
-        """What the agent's stderr tells of why it failed, once the source is closed; None for nothing known (F9)."""
+        Raises `BackendError` (`io`) for an agent that has left too much of it unread.
+        """
+
+    def close_input(self) -> None:
+        """Close standard input once all that was sent is written."""
+
+    def report_stderr(self, receive: Callable[[bytes], None]) -> None:
+        """Pass all bytes of standard error to `receive`, and empty ones at its end, before `aclose` returns (S7)."""

@@ -7,14 +7,13 @@ or `EXIT` for the moment at which the agent exits; without one it exits after th
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import trio
 
 from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
-from codex_adapter.hints import Hint
 
 __all__ = ["EXIT", "ScriptedSource", "Step"]
 
@@ -31,7 +30,8 @@ class ScriptedSource:
     """Plays a script. `calls` notes what the run asked of it, in order.
 
     `stubborn` is how long, in seconds, the agent takes to exit once it was asked to stop; a `BackendError` among the
-    steps is raised in its place. After the last step the output ends, unless `held` keeps it open.
+    steps is raised in its place. `stderr` is what the agent writes to standard error. After the last step the output
+    ends, unless `held` keeps it open.
     """
 
     def __init__(
@@ -41,8 +41,7 @@ class ScriptedSource:
         status: ExitStatus | None = None,
         stubborn: float = 0.0,
         held: bool = False,
-        session_missing: bool = False,
-        stderr_hint: Hint | None = None,
+        stderr: bytes = b"",
     ) -> None:
         self._script = list(script)
         self._status = ExitStatus(code=0) if status is None else status
@@ -51,19 +50,21 @@ class ScriptedSource:
         self._exits_by_script = EXIT in self._script
         self._exited = trio.Event()
         self._output_closed = trio.Event()
-        self._session_missing = session_missing
-        self._stderr_hint = stderr_hint
+        self._stderr = stderr
+        self._receive_stderr: Callable[[bytes], None] | None = None
+        self.sent = b""
         self.calls: list[str] = []
 
-    @property
-    def session_missing(self) -> bool:
-        """As given."""
-        return self._session_missing
+    def send(self, data: bytes) -> None:
+        """Note what was sent, in `sent`."""
+        self.sent += data
 
-    @property
-    def stderr_hint(self) -> Hint | None:
-        """As given."""
-        return self._stderr_hint
+    def close_input(self) -> None:
+        """Do nothing: a script reads nothing."""
+
+    def report_stderr(self, receive: Callable[[bytes], None]) -> None:
+        """Pass the scripted standard error to `receive` when the source is closed."""
+        self._receive_stderr = receive
 
     async def serve(self) -> None:
         """Nothing runs beside the script."""
@@ -116,8 +117,12 @@ class ScriptedSource:
         self._output_closed.set()
 
     async def aclose(self) -> None:
-        """Noted."""
+        """Note the call, and report standard error."""
         self.calls.append("aclose")
+        if self._receive_stderr is not None:
+            if self._stderr:
+                self._receive_stderr(self._stderr)
+            self._receive_stderr(b"")
         await trio.lowlevel.checkpoint()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from codex_adapter import AdapterError, Completion, Event, ExitStatus, Pipeline
+from codex_adapter import AdapterError, Completion, Event, ExitStatus, codex_pipeline
 from codex_adapter.cli.view.record_reader import Moment, MomentReader
 from codex_adapter.cli.view.timeline import RunTimeline, timelines
 from codex_adapter.records import encode_completion, encode_events
@@ -52,7 +52,7 @@ STORY: list[Line] = [
 
 def records(lines: Iterable[Line], end: Completion | AdapterError | int | None = 0) -> list[tuple[float, bytes]]:
     """The records of these lines with the seconds at which they were written; `end` is a return code, None for none."""
-    pipeline, now, written = Pipeline(full_payloads=True), 0.0, list[tuple[float, bytes]]()
+    pipeline, now, written = codex_pipeline(full_payloads=True), 0.0, list[tuple[float, bytes]]()
 
     def write(events: Iterable[Event]) -> None:
         written.extend((now, encode_events([event])) for event in events)

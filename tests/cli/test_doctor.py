@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.agents.codex.places import codex_places
-from codex_adapter.agents.codex.validation import CONTAINMENT_LEVELS
+from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 from codex_adapter.workspace import find_sandbox
 
 from .command import ADAPTER, Cli

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter import Completion, Event, ExitStatus, Pipeline
+from codex_adapter import Completion, Event, ExitStatus, codex_pipeline
 from codex_adapter.cli.operations.view import OperationsNarrator
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.narration import Line, Narrator, Tone
@@ -44,7 +44,7 @@ FOLDED = ["! Reconnecting... 1/5 (stream closed)", "! 4 more times: Reconnecting
 
 
 def events(*lines: dict[str, Any]) -> list[Event]:
-    pipeline = Pipeline(full_payloads=True)
+    pipeline = codex_pipeline(full_payloads=True)
     return pipeline.receive_data("".join(json.dumps(line) + "\n" for line in lines).encode())
 
 

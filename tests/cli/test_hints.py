@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from codex_adapter.core.error_texts import SANDBOX_FAILED
+from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Exit, Hang, PrintJson, Step, WriteStderr
 from codex_adapter.testing.thread_lines import (

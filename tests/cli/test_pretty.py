@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter import Completion, ExitStatus, InvalidRequestError, Pipeline
+from codex_adapter import Completion, ExitStatus, InvalidRequestError, codex_pipeline
 from codex_adapter.cli.present.narration import Line, Narrator, printable
 from codex_adapter.cli.present.pretty import StyledLines
 from codex_adapter.testing import PrintJson, ReadPrompt
@@ -197,7 +197,7 @@ def test_each_text_is_told_once_and_whole() -> None:
         turn_failed("x"),
         error("Reconnecting... 1/5"),
     ]
-    narrator, pipeline = Narrator(lambda: 0.0), Pipeline()
+    narrator, pipeline = Narrator(lambda: 0.0), codex_pipeline()
     events = pipeline.receive_data("".join(json.dumps(line) + "\n" for line in lines).encode())
     told = [line for event in events for line in narrator.tell(event)]
     assert told == [Line("answer", long), Line("error", "turn failed"), Line("warning", "Reconnecting... 1/5")]
@@ -206,7 +206,7 @@ def test_each_text_is_told_once_and_whole() -> None:
 
 def test_a_tool_call_is_timed_from_its_start() -> None:
     clock = iter([0.0, 1.0, 3.5])
-    narrator, pipeline = Narrator(lambda: next(clock)), Pipeline(full_payloads=True)
+    narrator, pipeline = Narrator(lambda: next(clock)), codex_pipeline(full_payloads=True)
     events = pipeline.receive_data(json.dumps(command_started("i", "ls")).encode() + b"\n")
     events += pipeline.receive_data(json.dumps(command_completed("i", "ls")).encode() + b"\n")
     told = [line for event in events for line in narrator.tell(event)]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from codex_adapter import Completion, Event, ExitStatus, Pipeline
+from codex_adapter import Completion, Event, ExitStatus, codex_pipeline
 from codex_adapter.cli.present.narration import Line, printable
 from codex_adapter.cli.present.plain import PlainView
 from codex_adapter.cli.present.pretty import LiveView, StyledLines
@@ -74,7 +74,7 @@ def drawn(terminal: int, text: str, *, unbroken: bool = False) -> str:
 
 
 def events(*lines: dict[str, Any]) -> list[Event]:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     return pipeline.receive_data("".join(json.dumps(line) + "\n" for line in lines).encode())
 
 

@@ -17,7 +17,7 @@ from codex_adapter import (
     Event,
     ExitStatus,
     InvalidRequestError,
-    Pipeline,
+    codex_pipeline,
     events,
 )
 from codex_adapter.agents.codex.extensions import CAPABILITIES, read_extensions
@@ -50,7 +50,7 @@ def test_every_record_of_the_real_recordings_fits(version: str, full: bool) -> N
     for path in sorted((FIXTURES / version).glob("*.jsonl")):
         if path.name.endswith(".events.jsonl"):
             continue
-        pipeline = Pipeline(full_payloads=full)
+        pipeline = codex_pipeline(full_payloads=full)
         seen = [*pipeline.receive_data(path.read_bytes()), *pipeline.receive_eof()]
         lines = encode_events(seen) + encode_completion(len(seen), pipeline.completion(ExitStatus(code=0)))
         for line in lines.splitlines():

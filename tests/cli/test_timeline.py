@@ -13,7 +13,7 @@ from codex_adapter import BackendError, Event
 from codex_adapter.cli.view.record_reader import MomentReader
 from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Note, Text, place_of
-from codex_adapter.events import AGENT_KIND, Dropped
+from codex_adapter.events import Dropped
 from codex_adapter.records import CompletedRecord, FailedRecord, encode_completion, encode_events
 from codex_adapter.testing.thread_lines import (
     agent_message,
@@ -142,7 +142,7 @@ def test_an_id_that_comes_again_is_another_call() -> None:
 
 
 def test_what_is_unknown_or_was_dropped_is_noted_in_words_of_ours() -> None:
-    dropped = encode_events([Event(0, AGENT_KIND, "tool_call", "tool", data=Dropped())])
+    dropped = encode_events([Event(0, "codex", "tool_call", "tool", data=Dropped())])
     (run,) = runs(dropped)
     assert [entry.text for entry in run.entries if isinstance(entry, Note)] == ["details were too large to be kept"]
     unknown = one([(0, {"type": "of.tomorrow", "text": "SECRET"})])

@@ -13,7 +13,7 @@ import trio
 from typing_extensions import override
 
 import codex_adapter
-from codex_adapter import AdapterError, CodexConfig, Pipeline, RunRequest, open_run
+from codex_adapter import AdapterError, CodexConfig, RunRequest, codex_pipeline, open_run
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.handle import carried
 from codex_adapter.runtime.run import Run
@@ -97,7 +97,7 @@ async def test_what_is_raised_at_an_await_is_told_by_its_type_alone(
     raised_there, canaries = Canary(place), {plant: Canary(plant) for plant in PLANTS}
     lines = stdout({plant: canary.word for plant, canary in canaries.items()})
     source = (FailingWait if place == "wait" else FailingSource)([lines], place, kind(raised_there.word))
-    handle = Run(source, Pipeline(), config=CodexConfig(), timeout=0.01 if place == "stop" else None)
+    handle = Run(source, codex_pipeline(), config=CodexConfig(), timeout=0.01 if place == "stop" else None)
     if place == "stop":
         source._held = True
     with pytest.raises(AdapterError) as raised:  # noqa: PT012 - the block is what it leaves
@@ -128,7 +128,7 @@ async def test_a_run_that_is_left_at_any_step_tells_nothing_of_what_it_has_read(
                 nursery.start_soon(_cancel_after, steps, scope)
                 try:
                     source = ScriptedSource([lines[:3_000], lines[3_000:]])
-                    async with carried(Run(source, Pipeline(), config=CodexConfig())) as run:
+                    async with carried(Run(source, codex_pipeline(), config=CodexConfig())) as run:
                         assert [event async for event in run.events]
                         await run.wait_completed()
                         whole = True

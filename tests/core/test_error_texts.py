@@ -14,11 +14,11 @@ from codex_adapter.events import ExitStatus
 @pytest.mark.rule("X2")
 def test_the_texts_of_bad_lines() -> None:
     assert (
-        error_texts.parse_error_text("malformed JSON at byte 7", 12)
+        error_texts.parse_error_text("codex", "malformed JSON at byte 7", 12)
         == "codex stream parse error (redacted): malformed JSON at byte 7 (line_bytes=12)"
     )
     assert (
-        error_texts.normalize_error_text("missing field id", 12)
+        error_texts.normalize_error_text("codex", "missing field id", 12)
         == "codex stream normalize error (redacted): missing field id (line_bytes=12)"
     )
 
@@ -48,7 +48,7 @@ def test_the_texts_that_are_always_the_same() -> None:
     ],
 )
 def test_the_text_of_a_failed_agent_tells_its_status(status: ExitStatus, text: str) -> None:
-    assert error_texts.non_zero_exit_text(status) == f"codex exited non-zero: {text} (stderr redacted)"
+    assert error_texts.non_zero_exit_text("codex", status) == f"codex exited non-zero: {text} (stderr redacted)"
 
 
 @pytest.mark.rule("X2", "X4")
@@ -71,13 +71,13 @@ def test_the_text_of_a_failed_agent_tells_its_status(status: ExitStatus, text: s
     ],
 )
 def test_the_text_of_an_idle_timeout_tells_how_long(seconds: float, text: str) -> None:
-    assert error_texts.idle_timeout_text(seconds) == f"codex stream idle timeout: {text}"
+    assert error_texts.idle_timeout_text("codex", seconds) == f"codex stream idle timeout: {text}"
 
 
 @pytest.mark.rule("X4")
 @given(st.integers(0, 10_000_000))
 def test_a_duration_of_whole_milliseconds_is_exact(milliseconds: int) -> None:
-    text = error_texts.idle_timeout_text(milliseconds / 1000).removeprefix("codex stream idle timeout: ")
+    text = error_texts.idle_timeout_text("codex", milliseconds / 1000).removeprefix("codex stream idle timeout: ")
     told = float(text.removesuffix("ms")) if text.endswith("ms") else float(text.removesuffix("s")) * 1000
     assert round(told) == milliseconds
     assert text.endswith("ms") == (milliseconds < 1000)

@@ -33,7 +33,7 @@ def reference(limit: int, data: bytes) -> list[bytes | OversizeLine]:
     for line in data.split(b"\n"):
         kept = line.removesuffix(b"\r")
         if len(kept) > limit:
-            lines.append(OversizeLine(len(kept)))
+            lines.append(OversizeLine(len(kept), limit))
         elif kept.strip():
             lines.append(kept)
     return lines
@@ -98,7 +98,7 @@ def test_white_space_around_a_line_is_kept() -> None:
 @pytest.mark.parametrize("last", [b"x", b"}"])
 def test_a_line_of_exactly_the_limit_is_a_line_and_one_byte_more_is_not(ending: bytes, last: bytes) -> None:
     fits, long = b"a" * 9 + last, b"a" * 10 + last
-    for line, expected in ((fits, fits), (long, OversizeLine(11))):
+    for line, expected in ((fits, fits), (long, OversizeLine(11, 10))):
         whole = line + ending
         assert framed(10, whole) == [expected]
         for cut in range(len(whole) + 1):
@@ -107,33 +107,33 @@ def test_a_line_of_exactly_the_limit_is_a_line_and_one_byte_more_is_not(ending: 
 
 @pytest.mark.rule("L2")
 def test_the_length_of_an_oversize_line_counts_all_but_its_ending() -> None:
-    assert framed(4, b"aaaaa\r", b"\n") == [OversizeLine(5)]
-    assert framed(4, b"aaaaa\r", b"b\n") == [OversizeLine(7)]
-    assert framed(4, b"aaaaa", b"\r", b"\r", b"\n") == [OversizeLine(6)]
-    assert framed(4, b"aaaa", b"a", b"a" * 100) == [OversizeLine(105)]
+    assert framed(4, b"aaaaa\r", b"\n") == [OversizeLine(5, 4)]
+    assert framed(4, b"aaaaa\r", b"b\n") == [OversizeLine(7, 4)]
+    assert framed(4, b"aaaaa", b"\r", b"\r", b"\n") == [OversizeLine(6, 4)]
+    assert framed(4, b"aaaa", b"a", b"a" * 100) == [OversizeLine(105, 4)]
 
 
 @pytest.mark.rule("L2")
 def test_a_line_is_known_to_be_oversize_before_it_ends() -> None:
     framer = LineFramer(4)
     told = [(framer.receive_data(data), framer.skipping) for data in (b"abcd", b"e", b"fgh", b"\n")]
-    assert told == [([], False), ([], False), ([], True), ([OversizeLine(8)], False)]
+    assert told == [([], False), ([], False), ([], True), ([OversizeLine(8, 4)], False)]
 
 
 @pytest.mark.rule("L2")
 def test_the_neighbours_of_an_oversize_line_are_untouched() -> None:
     assert framed(4, b"one\nfar too", b" long", b"\ntwo\nthree\nfour") == [
         b"one",
-        OversizeLine(12),
+        OversizeLine(12, 4),
         b"two",
-        OversizeLine(5),
+        OversizeLine(5, 4),
         b"four",
     ]
 
 
 @pytest.mark.rule("L2")
 def test_a_limit_of_one_run_counts_for_each_line_alone() -> None:
-    assert framed(3, *[b"abc\n"] * 5, *[b"abcd\n"] * 2) == [b"abc"] * 5 + [OversizeLine(4)] * 2
+    assert framed(3, *[b"abc\n"] * 5, *[b"abcd\n"] * 2) == [b"abc"] * 5 + [OversizeLine(4, 3)] * 2
 
 
 @pytest.mark.fault("stream", "A line that never ends", "Memory does not grow with it")
@@ -148,7 +148,7 @@ def test_memory_does_not_grow_with_the_line() -> None:
     finally:
         tracemalloc.stop()
     assert peak < MIB
-    assert framer.receive_data(b"\n{}\n") == [OversizeLine(32 * MIB), b"{}\n"]
+    assert framer.receive_data(b"\n{}\n") == [OversizeLine(32 * MIB, 100_000), b"{}\n"]
 
 
 @pytest.mark.rule("L2")

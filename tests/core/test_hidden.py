@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from codex_adapter import CodexConfig, RunRequest
-from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.daemon.messages import StartParams
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.protocols.mailbox.messages import SessionState
@@ -48,7 +48,7 @@ ENVIRONMENT = Environment(
         StartParams(agent_kind="codex", request={"prompt": WORD, "env": ENV}),
         ENVIRONMENT,
         SERVER,
-        Launch(binary=NOTHING, options=NOTHING, env=ENV, cwd="/", trust="", prompt=WORD.encode(), timeout=None),
+        CodexLaunch(binary=NOTHING, options=NOTHING, env=ENV, cwd="/", trust="", prompt=WORD.encode(), timeout=None),
         OutboxContent(session="s", sequence=1, task=WORD, listing=NOTHING),
         ShellCall(("/bin/sh", "-c", WORD), ENV),
         SessionState(session_id="s", task=WORD, sequence_number=1, is_complete=False, created_at="", updated_at=""),

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import pytest
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.masking import masker as masking
 from codex_adapter.core.masking.masker import MASK, Masker
-from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -61,7 +61,7 @@ class Broken:
 
 
 def carried() -> tuple[list[Event], bytes]:
-    pipeline = Pipeline(full_payloads=True, secrets=("some secret value",))
+    pipeline = codex_pipeline(full_payloads=True, secrets=("some secret value",))
     events: list[Event] = []
     for line in LINES.values():
         events += pipeline.receive_data(json.dumps(line).encode() + b"\n")

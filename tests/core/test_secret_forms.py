@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.masking.secret_forms import SecretForms, Work
-from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -199,7 +199,7 @@ PLACES: dict[str, Any] = {
 
 
 def given_out(reads: list[bytes], secret: str) -> bytes:
-    pipeline = Pipeline(secrets=(secret,), full_payloads=True)
+    pipeline = codex_pipeline(secrets=(secret,), full_payloads=True)
     events = [event for read in reads for event in pipeline.receive_data(read)] + pipeline.receive_eof()
     return encode_events(events) + encode_completion(len(events), pipeline.completion(ExitStatus(code=0)))
 
@@ -255,9 +255,9 @@ def test_of_a_form_across_a_cut_no_part_is_left(place: str, limit: int, form: st
 )
 def test_a_long_payload_is_masked_as_if_it_were_masked_whole(text: str) -> None:
     """Only its beginning is looked at."""
-    pipeline = Pipeline(secrets=("hunter2hunter2",), full_payloads=True)
+    pipeline = codex_pipeline(secrets=("hunter2hunter2",), full_payloads=True)
     line = json.dumps(item(type="command_execution", aggregated_output="word " * 13_000 + text)).encode() + b"\n"
-    plain = Pipeline(full_payloads=True)
+    plain = codex_pipeline(full_payloads=True)
     masked = Masker(["hunter2hunter2"]).mask("word " * 13_000 + text)
     same = json.dumps(item(type="command_execution", aggregated_output=masked)).encode() + b"\n"
     (event,) = pipeline.receive_data(line)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from codex_adapter import Event, Pipeline
+from codex_adapter import Event, codex_pipeline
 
 __all__ = ["RECORDED", "SAMPLES", "VALUES", "as_line", "events_of", "told", "with_each_field_replaced"]
 
@@ -74,7 +74,7 @@ def with_each_field_replaced(value: Any, by: Any) -> list[Any]:
 
 def events_of(*reads: bytes) -> list[Event]:
     """The events of a stream, numbered without gaps."""
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = [event for read in reads for event in pipeline.receive_data(read)] + pipeline.receive_eof()
     assert [event.seq for event in events] == list(range(len(events)))
     return events

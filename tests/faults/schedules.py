@@ -10,7 +10,7 @@ import trio
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from codex_adapter import BackendError, CodexConfig, Completion, ExitStatus, Pipeline, RunHandle
+from codex_adapter import BackendError, CodexConfig, Completion, ExitStatus, RunHandle, codex_pipeline
 from codex_adapter.runtime.handle import carried
 from codex_adapter.runtime.run import Run
 
@@ -59,7 +59,7 @@ def play(plan: Plan) -> Trace:
 
 async def _play(plan: Plan, trace: Trace) -> None:
     agent = PipedAgent(plan.agent, trace, status=plan.status, stubborn=plan.stubborn, room=plan.room)
-    handle = Run(agent, Pipeline(), config=plan.config, timeout=plan.timeout)
+    handle = Run(agent, codex_pipeline(), config=plan.config, timeout=plan.timeout)
     scope, owner = trio.CancelScope(), trio.CancelScope()
     deeds = [*plan.owner, (plan.backstop, "cancel")]
     with trio.fail_after(FAR):

@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from codex_adapter import BackendError, CodexConfig, Completion, ExitStatus, Pipeline
+from codex_adapter import BackendError, CodexConfig, Completion, ExitStatus, codex_pipeline
 
 from ..runtime.scripted import DONE, THREAD, TURN, running, say, texts, tool
 from .lines import RECORDED, SAMPLES, VALUES, as_line, events_of, told, with_each_field_replaced
@@ -44,7 +44,7 @@ def test_a_stream_cut_at_any_byte_gives_the_events_before_the_cut() -> None:
     whole = events_of(RECORDED)
     for cut in range(len(RECORDED)):
         data = RECORDED[:cut]
-        pipeline = Pipeline()
+        pipeline = codex_pipeline()
         events = pipeline.receive_data(data)
         assert events == whole[: data.count(b"\n")]
         at_end = pipeline.receive_eof()
@@ -101,7 +101,7 @@ def test_a_foreign_byte_anywhere_in_a_line_spoils_that_line_alone(byte: bytes) -
 @pytest.mark.fault("stream", "A million tiny lines in one read", "An event for each, in order, in little time")
 @pytest.mark.rule("D2", "L1", "B6")
 def test_a_flood_of_tiny_lines_in_one_read_is_an_event_each() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     for kind, line, count in (
         ("error", b"7\n", 200_000),
         ("unknown", b'{"type":"x"}\n', 100_000),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
 from codex_adapter.agents.codex.stream.lines import TurnCompleted, TurnFailed
 from codex_adapter.core.bounds import cut
@@ -51,7 +52,7 @@ class Case(NamedTuple):
 
     def pipeline(self) -> Pipeline:
         """A new pipeline with the case's options."""
-        return Pipeline(full_payloads=self.full_payloads, secrets=self.secrets, max_line_bytes=self.limit)
+        return codex_pipeline(full_payloads=self.full_payloads, secrets=self.secrets, max_line_bytes=self.limit)
 
 
 class Fed(NamedTuple):
@@ -94,10 +95,10 @@ def _feed(case: Case, reads: Iterable[bytes]) -> Fed:
     given = [pipeline.receive_data(read) for read in reads]
     given.append(pipeline.receive_eof())
     completions = [pipeline.completion(status) for status in _OUTCOMES]
-    completions.append(pipeline.completion(_OUTCOMES[1], in_spite_of_status=True))
-    facts = {name: getattr(pipeline.facts, name) for name in pipeline.facts.__slots__}
+    completions.append(pipeline.completion(_OUTCOMES[1], lingered=True))
+    facts = {name: getattr(pipeline.state, name) for name in pipeline.state.__slots__}
     facts["open_tools"] = list(facts["open_tools"])
-    facts["diagnosis"] = facts["diagnosis"].hint
+    facts["hint"] = pipeline.hint
     return Fed(given, completions, facts)
 
 
@@ -133,9 +134,9 @@ def _check_lines(case: Case, whole: Fed) -> None:
     by_line = _feed(case, [b"{\n" if wrong else line + b"\n" for line, wrong in zip(lines, bad, strict=True)])
     *reads, end = by_line.reads
     assert (by_line.completions, by_line.facts) == (whole.completions, whole.facts), "a bad line has influence"
-    assert by_line.facts["lines"] == len(lines)
+    assert by_line.facts["_lines"] == len(lines)
     events = iter(whole.events)
-    parser, masker = LineParser(case.limit), Masker(case.secrets)
+    parser, masker = LineParser(), Masker(case.secrets)
     noted = Noted()
     for line, wrong, read in zip(lines, bad, reads, strict=True):
         got = [next(events) for _ in read]
@@ -168,4 +169,4 @@ def _lines(case: Case) -> Iterator[bytes]:
 
 
 def _is_bad(line: bytes, limit: int) -> bool:
-    return isinstance(LineParser(limit).parse([line])[0], BadLine)
+    return isinstance(LineParser().parse([line])[0], BadLine)

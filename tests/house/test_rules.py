@@ -12,10 +12,10 @@ import pytest
 
 pytestmark = pytest.mark.rule("P6")
 
-HEADING = re.compile(r"^### (?P<id>(?:TK|[A-Z])[0-9]+) - \S.*$")
-ID = re.compile(r"\b(?:TK|[A-Z])[0-9]{1,2}\b")
-RANGE = re.compile(r"\b(?P<family>TK|[A-Z])(?P<first>[0-9]+) to (?P=family)(?P<last>[0-9]+)\b")
-FAMILIES = re.compile(r"(?:TK|[A-Z])(?:, (?:TK|[A-Z]))*")
+HEADING = re.compile(r"^### (?P<id>(?:TK|AG|[A-Z])[0-9]+) - \S.*$")
+ID = re.compile(r"\b(?:TK|AG|[A-Z])[0-9]{1,2}\b")
+RANGE = re.compile(r"\b(?P<family>TK|AG|[A-Z])(?P<first>[0-9]+) to (?P=family)(?P<last>[0-9]+)\b")
+FAMILIES = re.compile(r"(?:TK|AG|[A-Z])(?:, (?:TK|AG|[A-Z]))*")
 PARENTHESES = re.compile(r"\(([^()]*)\)")
 LONGEST_RULE = 12
 """Lines of prose under one heading; tables and indented blocks not counted."""

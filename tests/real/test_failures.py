@@ -17,7 +17,7 @@ from .stage import SOME_RETRIES, Outcome, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("F3")]
 
-LAST = non_zero_exit_text(ExitStatus(code=1))
+LAST = non_zero_exit_text("codex", ExitStatus(code=1))
 CRASH = {"code": "server_error", "message": "The model crashed"}
 ERROR_LINE = 30
 """Characters from which a line of stderr is one that says something of its own."""

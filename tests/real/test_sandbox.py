@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.error_texts import SANDBOX_FAILED
+from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Shell, answer, script
 

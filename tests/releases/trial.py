@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.agents.codex.releases import Version
-from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.records import encode_events
 from tests.regenerate_goldens import golden
 
@@ -70,7 +70,7 @@ def _untrue(played: Played) -> str | None:
         same = replayed[:-1] == live[:-1] and _as_replayed(replayed[-1]) == _as_replayed(live[-1])
         return None if same else _first_difference(replayed, live)
     # A run that was ended has fewer, then the results of tools that were under way, the error, and the completion.
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = encode_events([*pipeline.receive_data(played.stdout), *pipeline.receive_eof()]).split(b"\n")
     del live[-2:]
     while live and live != events[: len(live)] and b'"kind":"tool_result"' in live[-1]:

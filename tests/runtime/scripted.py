@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from codex_adapter import CodexConfig, Pipeline, RunHandle
+from codex_adapter import CodexConfig, RunHandle, codex_pipeline
 from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.runtime.handle import carried
 from codex_adapter.runtime.run import Run
@@ -43,7 +43,7 @@ async def running(
     **source: Any,
 ) -> AsyncIterator[tuple[RunHandle, ScriptedSource]]:
     scripted = ScriptedSource(script, **source)
-    handle = Run(scripted, Pipeline(), config=config or CodexConfig(), timeout=timeout, session=session)
+    handle = Run(scripted, codex_pipeline(), config=config or CodexConfig(), timeout=timeout, session=session)
     async with carried(handle) as run:
         yield run, scripted
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, SpawnError
 from codex_adapter.agents.codex.backend import CodexBackend
-from codex_adapter.agents.codex.validation import CONTAINMENT_LEVELS
+from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 from codex_adapter.runtime.containment.cgroup import make_cgroup
 from codex_adapter.runtime.containment.containment import LEVELS, Contained, Containment, Level
 from codex_adapter.runtime.containment.marks import new_mark

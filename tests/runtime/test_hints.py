@@ -101,7 +101,7 @@ async def test_a_session_that_is_not_there_is_unknown(wanted: str | None) -> Non
 
 
 async def test_what_stderr_tells_comes_with_the_completion() -> None:
-    async with running([], status=ExitStatus(code=1), stderr_hint="configuration_broken") as (run, _):
+    async with running([], status=ExitStatus(code=1), stderr=b"Error: Model provider `x` not found\n") as (run, _):
         await texts(run)
         assert (await run.wait_completed()).hint == "configuration_broken"
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.codex.extensions import ExecOptions
-from codex_adapter.agents.codex.schema_file import schema_file
 from codex_adapter.runtime.containment.cgroup import make_cgroup
 from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.runtime.containment.marks import (
@@ -29,6 +27,7 @@ from codex_adapter.runtime.containment.marks import (
     with_mark,
 )
 from codex_adapter.runtime.containment.orphans import end_orphans, orphans
+from codex_adapter.runtime.private_file import private_file
 from codex_adapter.testing import Hang
 
 from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
@@ -156,7 +155,7 @@ async def test_a_run_leaves_the_directories_of_other_machines_alone(
     gone = new_mark().replace("-", "-9", 1)
     for mark in (gone, of_another_machine(gone)):
         (tmp_path / f"codex-adapter-{mark}").mkdir()
-    async with schema_file(ExecOptions(output_schema={}), new_mark()):
+    async with private_file(new_mark(), "output-schema.json", b"{}"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [f"codex-adapter-{of_another_machine(gone)}"]
 

@@ -232,7 +232,9 @@ async def test_an_older_thread_is_the_last_session() -> None:
 @pytest.mark.rule("S9")
 async def test_an_agent_that_says_so_lacks_the_session() -> None:
     session = SessionExpectation("0190a0b0-0000-7000-8000-000000000000", fork=True)
-    async with running([], status=ExitStatus(code=1), session=session, session_missing=True) as (run, _):
+    async with running(
+        [], status=ExitStatus(code=1), session=session, stderr=b"no rollout found for thread id x\n"
+    ) as (run, _):
         assert await texts(run) == ["session not found"]
         with pytest.raises(BackendError, match=r"\Asession not found\Z"):
             await run.wait_completed()

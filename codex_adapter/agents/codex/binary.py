@@ -15,10 +15,10 @@ from typing import Literal
 import msgspec
 import trio
 
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.releases import Version, parse_version
 from codex_adapter.errors import SpawnError
 from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
-from codex_adapter.request import CodexConfig
 from codex_adapter.runtime.descriptors import give_back_limit
 
 __all__ = ["Binary", "Versions", "ask_version", "find_binary"]

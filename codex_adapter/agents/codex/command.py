@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
 from codex_adapter.core.checks import toml_string
-from codex_adapter.request import CodexConfig
 
 __all__ = ["MACHINE_SETTINGS", "MOST_TRUST_BYTES", "build_argv", "home_of_cli", "merge_environment", "trust_setting"]
 

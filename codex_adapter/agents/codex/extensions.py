@@ -9,14 +9,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.settings import SETTINGS_KEY, check_settings
 from codex_adapter.core.checks import is_json, is_plain_text, is_short_text, printable, refuse
+from codex_adapter.core.request_checks import FileSystem, check_model, check_tool_payloads
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
-from codex_adapter.events import AGENT_KIND
 
 __all__ = [
     "APPROVAL_POLICIES",
@@ -24,10 +25,7 @@ __all__ = [
     "SANDBOX_MODES",
     "TOOL_PAYLOADS",
     "ExecOptions",
-    "FileFacts",
     "SessionSelector",
-    "check_model",
-    "check_tool_payloads",
     "read_extensions",
 ]
 
@@ -40,26 +38,10 @@ _APPROVAL_POLICY = "backend.codex.exec.approval_policy"
 _RESUME = "agent_api.session.resume.v1"
 _FORK = "agent_api.session.fork.v1"
 
-_PAYLOADS = ("metadata", "full")
 _MAX_SESSION_ID_BYTES = 1024
 _UUID = re.compile(r"\{?([0-9A-Fa-f]{8})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{12})\}?")
 _MAX_DIRECTORY_BYTES = 1024
-_MAX_MODEL_BYTES = 128
 _MAX_ADD_DIRS = 16
-
-
-class FileFacts(Protocol):
-    """What a check needs to know of the file system; no path is so odd that anything is raised for it."""
-
-    @property
-    def cwd(self) -> str:
-        """The absolute directory that relative paths count from."""
-
-    def is_dir(self, path: str) -> bool:
-        """Whether `path` is an existing directory."""
-
-    def is_file(self, path: str) -> bool:
-        """Whether `path` is an existing file."""
 
 
 class SessionSelector(msgspec.Struct, frozen=True):
@@ -94,7 +76,7 @@ class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[str, ...] = ()
 
 
-def read_extensions(extensions: Any, facts: FileFacts) -> ExecOptions:
+def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
     """Check all keys, then all values, then contradictions between them (Q2, Q3, Q4).
 
     Raises `UnsupportedCapabilityError` with the smallest unknown key, or `InvalidRequestError` with the key and what it
@@ -104,7 +86,7 @@ def read_extensions(extensions: Any, facts: FileFacts) -> ExecOptions:
         refuse("extensions", "an object with string keys")
     unknown = extensions.keys() - _EXTENSIONS.keys()
     if unknown:
-        raise UnsupportedCapabilityError(AGENT_KIND, printable(min(unknown)))
+        raise UnsupportedCapabilityError(KIND, printable(min(unknown)))
     fields = {
         _EXTENSIONS[key].field: _EXTENSIONS[key].check(key, value, facts) for key, value in sorted(extensions.items())
     }
@@ -120,29 +102,14 @@ def read_extensions(extensions: Any, facts: FileFacts) -> ExecOptions:
     return ExecOptions(**fields)
 
 
-def check_model(field: str, value: Any) -> str:
-    """The model id without surrounding space; raises `InvalidRequestError` naming `field` (Q3)."""
-    model: str = value.strip() if isinstance(value, str) else ""
-    if not is_short_text(model, _MAX_MODEL_BYTES) or model.startswith("-"):
-        refuse(field, f"a string of 1 to {_MAX_MODEL_BYTES} bytes without control characters or a leading '-'")
-    return model
-
-
-def check_tool_payloads(field: str, value: Any) -> Literal["metadata", "full"]:
-    """Return how much of a tool's input and output is shown. Raise `InvalidRequestError` naming `field` (Q3, M7)."""
-    if isinstance(value, str) and value in _PAYLOADS:
-        return "full" if value == "full" else "metadata"
-    refuse(field, "one of " + ", ".join(f"'{choice}'" for choice in _PAYLOADS))
-
-
-def _boolean(key: str, value: Any, _facts: FileFacts) -> bool:
+def _boolean(key: str, value: Any, _facts: FileSystem) -> bool:
     if not isinstance(value, bool):
         refuse(key, "true or false")
     return value
 
 
-def _one_of(*allowed: str) -> Callable[[str, Any, FileFacts], str]:
-    def check(key: str, value: Any, _facts: FileFacts) -> str:
+def _one_of(*allowed: str) -> Callable[[str, Any, FileSystem], str]:
+    def check(key: str, value: Any, _facts: FileSystem) -> str:
         for choice in allowed:
             if isinstance(value, str) and value == choice:
                 return choice
@@ -151,15 +118,15 @@ def _one_of(*allowed: str) -> Callable[[str, Any, FileFacts], str]:
     return check
 
 
-def _model(key: str, value: Any, _facts: FileFacts) -> str:
+def _model(key: str, value: Any, _facts: FileSystem) -> str:
     return check_model(key, value)
 
 
-def _tool_payloads(key: str, value: Any, _facts: FileFacts) -> str:
+def _tool_payloads(key: str, value: Any, _facts: FileSystem) -> str:
     return check_tool_payloads(key, value)
 
 
-def _add_dirs(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
+def _add_dirs(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
     if not isinstance(value, dict) or value.keys() != {"dirs"}:
         refuse(key, "an object with just `dirs`")
     dirs = value["dirs"]
@@ -168,7 +135,7 @@ def _add_dirs(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_directory(f"{key}: dirs[{n}]", item, facts) for n, item in enumerate(dirs)))
 
 
-def _directory(field: str, value: Any, facts: FileFacts) -> str:
+def _directory(field: str, value: Any, facts: FileSystem) -> str:
     path = value.strip() if isinstance(value, str) else ""
     if not is_short_text(path, _MAX_DIRECTORY_BYTES):
         refuse(field, f"a string of 1 to {_MAX_DIRECTORY_BYTES} bytes without control characters")
@@ -179,7 +146,7 @@ def _directory(field: str, value: Any, facts: FileFacts) -> str:
     return folded
 
 
-def _session(key: str, value: Any, _facts: FileFacts) -> SessionSelector:
+def _session(key: str, value: Any, _facts: FileSystem) -> SessionSelector:
     if value == {"selector": "last"}:
         return SessionSelector()
     if not isinstance(value, dict) or value.keys() != {"selector", "id"} or value["selector"] != "id":
@@ -199,19 +166,19 @@ def _canonical(session: str) -> str:
     return session if found is None else "-".join(found.groups()).lower()
 
 
-def _json_schema(key: str, value: Any, _facts: FileFacts) -> dict[str, Any]:
+def _json_schema(key: str, value: Any, _facts: FileSystem) -> dict[str, Any]:
     if not isinstance(value, dict) or not is_json(value):
         refuse(key, "a JSON Schema object")
     return value
 
 
-def _images(key: str, value: Any, facts: FileFacts) -> tuple[str, ...]:
+def _images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         refuse(key, "a list of existing files")
     return tuple(_image(f"{key}[{n}]", item, facts) for n, item in enumerate(value))
 
 
-def _image(field: str, value: Any, facts: FileFacts) -> str:
+def _image(field: str, value: Any, facts: FileSystem) -> str:
     path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
     # the CLI splits the value of --image at commas and has no way to quote one
     if "," in path or not facts.is_file(path):
@@ -219,13 +186,13 @@ def _image(field: str, value: Any, facts: FileFacts) -> str:
     return path
 
 
-def _settings(key: str, value: Any, _facts: FileFacts) -> tuple[str, ...]:
+def _settings(key: str, value: Any, _facts: FileSystem) -> tuple[str, ...]:
     return check_settings(key, value, "run")
 
 
 class _Extension(NamedTuple):
     field: str
-    check: Callable[[str, Any, FileFacts], Any]
+    check: Callable[[str, Any, FileSystem], Any]
 
 
 _EXTENSIONS: dict[str, _Extension] = {

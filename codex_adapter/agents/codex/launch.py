@@ -1,4 +1,4 @@
-"""From a request to all that a spawn needs. It starts only `BINARY --version` and writes nothing."""
+"""Check a request and find the CLI for it. Only `BINARY --version` is started, and nothing is written."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from typing_extensions import override
 
 from codex_adapter.agents.codex.binary import Binary, Versions, find_binary
 from codex_adapter.agents.codex.command import MOST_TRUST_BYTES, build_argv, merge_environment, trust_setting
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.configured_servers import configured_servers
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.git_shelter import shelter_git
 from codex_adapter.agents.codex.packages import packaged_release
 from codex_adapter.agents.codex.releases import Version, missing_feature, needs_version
-from codex_adapter.agents.codex.validation import check_request, effective_timeout, run_directory
+from codex_adapter.agents.codex.validation import check_request
 from codex_adapter.agents.codex.without_tools import settings_without_tools
 from codex_adapter.core.checks import is_unquoted
+from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.request import RunRequest
 
-__all__ = ["Launch", "check_launch", "prepare_launch"]
+__all__ = ["CodexLaunch", "check_launch", "prepare_launch"]
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that has been checked and can be spawned.
+class CodexLaunch(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of the CLI that has been checked.
 
     `cwd` is absolute, `timeout` in seconds or None, `prompt` what goes over stdin (S3), `trust` the setting on trust in
     the project (S11). `version` is the binary's release where it was asked for.
@@ -46,7 +48,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     @override
     def __repr__(self) -> str:
         """Show nothing: it may be secret (X1)."""
-        return "Launch(...)"
+        return "CodexLaunch(...)"
 
     def argv(self, schema: str | None = None) -> list[str]:
         """The argv; `schema` is the path that `schema_file` gave (S1)."""
@@ -60,7 +62,7 @@ async def prepare_launch(
     environ: Mapping[str, str] | None = None,
     versions: Versions | None = None,
     ask_release: bool = False,
-) -> Launch:
+) -> CodexLaunch:
     """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q7, S4 to S6, S8).
 
     `environ` is the parent environment, by default the process's own. `versions` remembers releases between runs;
@@ -83,7 +85,9 @@ async def prepare_launch(
     return launch
 
 
-async def check_launch(request: RunRequest, config: CodexConfig, *, environ: Mapping[str, str] | None = None) -> Launch:
+async def check_launch(
+    request: RunRequest, config: CodexConfig, *, environ: Mapping[str, str] | None = None
+) -> CodexLaunch:
     """As `prepare_launch`, but nothing is started: whether the binary's release can do it stays open."""
     parent = dict(os.environ if environ is None else environ)
     return await inquire(_prepare, request, config, parent)
@@ -130,7 +134,7 @@ def _versions_of_this_run() -> Versions:
         return versions
 
 
-def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent: Mapping[str, str]) -> Launch:
+def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent: Mapping[str, str]) -> CodexLaunch:
     files = _Files(inquiry, request, config)
     options = check_request(request, config, files)
     if config.codex_home is not None and not config.codex_home.startswith("/"):
@@ -154,7 +158,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
         inquiry.at("CODEX_HOME directory", codex_home)
         sheltered = shelter_git(env, codex_home, packaged_release(binary.path, inquiry.at))
         options = msgspec.structs.replace(options, settings=(*options.settings, *sheltered))
-    return Launch(
+    return CodexLaunch(
         binary=binary,
         options=options,
         env=env,

@@ -16,7 +16,7 @@ import trio
 
 from codex_adapter.agents.codex.command import home_of_cli
 from codex_adapter.agents.codex.dotenv import assignments
-from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.core.masking.credentials import secret_values
 
 __all__ = ["login_secrets"]
@@ -28,7 +28,7 @@ _DEEPEST: Final = 16
 _NOT_SECRET: Final = frozenset({"auth_mode", "last_refresh"})
 
 
-async def login_secrets(launch: Launch) -> tuple[str, ...]:
+async def login_secrets(launch: CodexLaunch) -> tuple[str, ...]:
     """Return the tokens of `auth.json` and the credentials of `.env` in the run's CODEX_HOME; empty without any."""
     home = home_of_cli(launch.env)
     if home is None:
@@ -41,7 +41,7 @@ async def login_secrets(launch: Launch) -> tuple[str, ...]:
     return ()
 
 
-def _secrets(home: Path, launch: Launch) -> tuple[str, ...]:
+def _secrets(home: Path, launch: CodexLaunch) -> tuple[str, ...]:
     named = {f"auth.json {number}": text for number, text in enumerate(_strings(_json(_read(home / "auth.json"))))}
     values = list(secret_values(named, named, directory=launch.cwd).values)
     for name, value in assignments(_read(home / ".env").decode("utf-8-sig", "replace"), launch.env):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.errors import SpawnError
-from codex_adapter.request import CodexConfig
 
 __all__ = ["codex_places"]
 

@@ -33,7 +33,7 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
 
     A line that is no thread event is given as a `BadLine`. Raises OSError when the file cannot be read.
     """
-    framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(_MAX_LINE_BYTES), Context()
+    framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(), Context()
 
     def reads() -> Iterator[list[Line]]:
         with Path(path).open("rb") as file:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from codex_adapter.events import AGENT_KIND
+from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.request import RunRequest
 
 __all__ = ["RestrictedCodex"]
@@ -27,7 +27,7 @@ _RESUME: Final = "agent_api.session.resume.v1"
 class RestrictedCodex:
     """The Codex CLI as a `PromptedAgent`."""
 
-    kind: Final = AGENT_KIND
+    kind: Final = KIND
 
     def restricted(self, request: RunRequest) -> RunRequest:
         """Return the request of a run that is read-only, never asks and has no tools."""

@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.agents.codex.login_secrets import login_secrets
 from codex_adapter.agents.codex.settings import SETTINGS_KEY, setting_texts
 from codex_adapter.core.checks import printable
 from codex_adapter.core.masking.credentials import secret_values
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.request import RunRequest
 
 __all__ = ["run_secrets"]
 
 _log = logging.getLogger("codex_adapter")
 
 
-async def run_secrets(launch: Launch, request: RunRequest, config: CodexConfig, *, log: bool = True) -> tuple[str, ...]:
+async def run_secrets(
+    launch: CodexLaunch, request: RunRequest, config: CodexConfig, *, log: bool = True
+) -> tuple[str, ...]:
     """Return the secrets of the environment, of the settings and of the login.
 
     With `log`, a value that is refused as a secret is logged by its variable's name: as a warning where its masking was
@@ -32,7 +35,7 @@ async def run_secrets(launch: Launch, request: RunRequest, config: CodexConfig, 
     return tuple(dict.fromkeys((*found.values, *of_servers, *of_settings, *await login_secrets(launch))))
 
 
-def _of_settings(launch: Launch, request: RunRequest, config: CodexConfig) -> Iterator[str]:
+def _of_settings(launch: CodexLaunch, request: RunRequest, config: CodexConfig) -> Iterator[str]:
     for settings in (config.settings, request.extensions.get(SETTINGS_KEY, {})):
         for name, text in setting_texts(settings):
             # A header has the scheme in front of its token.

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.codex.command import home_of_cli
-from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.agents.codex.quirks import facts_of
 from codex_adapter.agents.codex.releases import parse_version
 from codex_adapter.errors import BackendError
@@ -61,7 +61,7 @@ _kind = msgspec.json.Decoder(_Kind).decode
 _token_count = msgspec.json.Decoder(_TokenCount).decode
 
 
-async def usage_before(launch: Launch) -> Usage | None:
+async def usage_before(launch: CodexLaunch) -> Usage | None:
     """The tokens that a resumed or forked session had used before, as its usage has them; None where unknown (F10).
 
     None for a new session, too: nothing of its usage is older than the run.
@@ -78,7 +78,7 @@ async def usage_before(launch: Launch) -> Usage | None:
         return None
 
 
-def _sessions(launch: Launch) -> Path | None:
+def _sessions(launch: CodexLaunch) -> Path | None:
     home = home_of_cli(launch.env)
     return None if home is None else Path(launch.cwd, home, "sessions")
 

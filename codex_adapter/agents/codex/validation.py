@@ -1,70 +1,27 @@
-"""Everything that is wrong with a request or a configuration, found before any process is started.
-
-Python callers can put anything into any field; whatever it is, the answer is an `InvalidRequestError` that names the
-field and what is allowed, never the value.
-"""
+"""Check a request for the Codex CLI and its configuration, before any process is started (Q1 to Q7)."""
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections.abc import Mapping
-from typing import Any, Final
-
 import msgspec
 
-from codex_adapter.agents.codex.extensions import (
-    TOOL_PAYLOADS,
-    ExecOptions,
-    FileFacts,
-    check_model,
-    check_tool_payloads,
-    read_extensions,
-)
+from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.agents.codex.extensions import TOOL_PAYLOADS, ExecOptions, read_extensions
 from codex_adapter.agents.codex.settings import SETTINGS_KEY, Scope, check_settings
-from codex_adapter.core.checks import is_encodable, is_path, is_seconds, is_short_text, refuse
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.core import request_checks
+from codex_adapter.core.checks import refuse
+from codex_adapter.core.request_checks import FileSystem, check_model, check_path, check_run_config, check_tool_payloads
+from codex_adapter.request import RunConfig, RunRequest
 
-__all__ = [
-    "CONTAINMENT_LEVELS",
-    "DEFAULT_IDLE_TIMEOUT",
-    "check_config",
-    "check_request",
-    "check_type",
-    "effective_idle_timeout",
-    "effective_timeout",
-    "run_directory",
-]
-
-_MOST_LABELS: Final = 16
-_LONGEST_LABEL: Final = 256
-_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
-DEFAULT_IDLE_TIMEOUT: Final = 1800.0
-"""Seconds without progress after which a run ends that has no limit of its own (K2)."""
-
-CONTAINMENT_LEVELS: Final = ("cgroup", "pid_namespace", "guard", "process_group")
-"""How a run can be held, best first (N1)."""
+__all__ = ["check_config", "check_request"]
 
 
-def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) -> ExecOptions:
-    """Check a request against its backend's configuration and give its options (Q1, Q2, Q3, Q4, Q5, Q6, Q7).
+def check_request(request: RunRequest, config: CodexConfig, files: FileSystem) -> ExecOptions:
+    """Check a request against a configuration and return its options (Q1, Q2, Q3, Q4, Q5, Q6, Q7).
 
     The first failure wins: prompt, unknown extension keys, their values, contradictions, the configuration, then
-    environment, working directory, timeout, labels. `facts.cwd` is the process's own working directory. Raises
-    `InvalidRequestError` or `UnsupportedCapabilityError`.
+    environment, working directory, timeout, labels. Raises `InvalidRequestError` or `UnsupportedCapabilityError`.
     """
-    check_type(request)
-    _check_prompt(request.prompt)
-    options = read_extensions(request.extensions, _RunFacts(request, config, facts))
-    check_config(config)
-    _check_environment("env", request.env)
-    if request.working_dir is not None:
-        _check_path("working_dir", request.working_dir)
-    if not facts.is_dir(run_directory(request, config, facts)):
-        field = "working_dir" if request.working_dir is not None else "config.default_working_dir"
-        refuse(field, "an existing directory")
-    _check_optional_seconds("timeout", request.timeout)
-    _check_labels(request.labels)
+    options = request_checks.check_request(request, config, files, read_extensions, check_config)
     if options.model is None and config.model is not None:
         options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
     if config.tool_payloads is not None and TOOL_PAYLOADS not in request.extensions:
@@ -73,137 +30,19 @@ def check_request(request: RunRequest, config: CodexConfig, facts: FileFacts) ->
     return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
 
 
-def check_type(request: Any) -> None:
-    """Raise `InvalidRequestError` for what is not a `RunRequest` at all (Q1)."""
-    if not isinstance(request, RunRequest):
-        refuse("request", "a RunRequest; write RunRequest(prompt=...)")
-
-
-def check_config(config: CodexConfig) -> None:
-    """Check what can be checked of a configuration without a request; raises `InvalidRequestError` (Q5, N3)."""
-    for name in ("binary", "codex_home", "default_working_dir"):
-        if getattr(config, name) is not None:
-            _check_path(f"config.{name}", getattr(config, name))
-    if config.model is not None:
-        check_model("config.model", config.model)
-    _check_optional_seconds("config.default_timeout", config.default_timeout)
-    _check_environment("config.env", config.env)
+def check_config(config: RunConfig) -> None:
+    """Check what can be checked of a configuration without a request; raise `InvalidRequestError` (Q5, Q7, N3)."""
+    if not isinstance(config, CodexConfig):
+        refuse("config", "a CodexConfig")
+    check_run_config(config)
+    if config.codex_home is not None:
+        check_path("config.codex_home", config.codex_home)
     check_settings("config.settings", config.settings, "run")
-    _check_mask(config.mask)
-    _check_environment("config.mask_env", config.mask_env)
-    _check_optional_seconds("config.idle_timeout", config.idle_timeout)
-    limit = config.tool_timeout
-    if limit is not None and (not is_seconds(limit) or limit == 0):
-        refuse("config.tool_timeout", "a finite number of seconds, more than zero, or absent")
-    for name in ("stop_timeout", "descendant_grace", "exit_grace"):
-        if not is_seconds(getattr(config, name)):
-            refuse(f"config.{name}", "a finite number of seconds, zero or more")
-    _check_line_limit(config.max_line_bytes)
-    _check_containment(config.containment, config.containment_max)
-    if config.tool_payloads is not None:
-        check_tool_payloads("config.tool_payloads", config.tool_payloads)
-
-
-def _check_containment(weakest: Any, strongest: Any) -> None:
-    for name, level in (("containment", weakest), ("containment_max", strongest)):
-        if level is not None and level not in CONTAINMENT_LEVELS:
-            refuse(f"config.{name}", f"one of {', '.join(CONTAINMENT_LEVELS)}, or absent")
-    if None not in (weakest, strongest) and CONTAINMENT_LEVELS.index(strongest) > CONTAINMENT_LEVELS.index(weakest):
-        refuse("config.containment_max", "at least as strong as config.containment")
-
-
-def run_directory(request: RunRequest, config: CodexConfig, facts: FileFacts) -> str:
-    """The absolute working directory of a run: the request's, else the configured, else the process's own (S4)."""
-    given = request.working_dir if request.working_dir is not None else config.default_working_dir
-    if not isinstance(given, str):
-        return facts.cwd
-    return given if given.startswith("/") else posixpath.join(facts.cwd, given)
-
-
-def effective_timeout(request: RunRequest, config: CodexConfig) -> float | None:
-    """The time limit of a run in seconds: the request's, else the configured, else none; zero is none too (K1, Q5)."""
-    return (request.timeout if request.timeout is not None else config.default_timeout) or None
-
-
-def effective_idle_timeout(config: CodexConfig, timeout: float | None) -> float | None:
-    """Return how long a run may be without progress, in seconds: the configured limit, None for zero (K2).
-
-    Where neither this nor a time limit is set there is a default, so that no run stays for ever by accident.
-    """
-    if config.idle_timeout is None:
-        return DEFAULT_IDLE_TIMEOUT if timeout is None else None
-    return config.idle_timeout or None
 
 
 def _all_settings(request: RunRequest, config: CodexConfig, options: ExecOptions) -> tuple[str, ...]:
-    """The settings of a run, the request's last; an agent without tools is given none that touch on tools (Q4, Q7)."""
+    """Return the settings of a run, the request's last; without tools, none that concern tools (Q4, Q7)."""
     if options.tools == "none":
         check_settings(SETTINGS_KEY, request.extensions.get(SETTINGS_KEY, {}), "no_tools")
     scope: Scope = "no_tools" if options.tools == "none" else "run"
     return (*check_settings("config.settings", config.settings, scope), *options.settings)
-
-
-class _RunFacts:
-    """The file system as extensions see it: relative paths count from the run's working directory."""
-
-    def __init__(self, request: RunRequest, config: CodexConfig, facts: FileFacts) -> None:
-        self._request = request
-        self._config = config
-        self._facts = facts
-
-    @property
-    def cwd(self) -> str:
-        return run_directory(self._request, self._config, self._facts)
-
-    def is_dir(self, path: str) -> bool:
-        return self._facts.is_dir(path)
-
-    def is_file(self, path: str) -> bool:
-        return self._facts.is_file(path)
-
-
-def _check_prompt(prompt: Any) -> None:
-    if not isinstance(prompt, str) or not prompt.strip():
-        refuse("prompt", "a string with more than white space")
-    if not is_encodable(prompt):
-        refuse("prompt", "text that can be encoded as UTF-8, without lone surrogates")
-
-
-def _check_environment(field: str, env: Any) -> None:
-    if not isinstance(env, Mapping):
-        refuse(field, "an object of strings")
-    for name, value in env.items():
-        if not isinstance(name, str) or not name or "=" in name or "\0" in name or not is_encodable(name):
-            refuse(f"{field}: every name", "a non-empty string without '=', NUL or lone surrogates")
-        if not isinstance(value, str) or "\0" in value or not is_encodable(value):
-            refuse(f"{field}: every value", "a string without NUL or lone surrogates")
-
-
-def _check_labels(labels: Any) -> None:
-    if not isinstance(labels, Mapping) or len(labels) > _MOST_LABELS:
-        refuse("labels", f"an object of at most {_MOST_LABELS} strings")
-    for name, value in labels.items():
-        if not isinstance(name, str) or not _LABEL_NAME.fullmatch(name):
-            refuse("labels: every name", "1 to 64 letters, digits, '.', '_', '-' or '/', the first a letter or a digit")
-        if not is_short_text(value, _LONGEST_LABEL):
-            refuse("labels: every value", f"a string of 1 to {_LONGEST_LABEL} bytes without control characters")
-
-
-def _check_path(field: str, path: Any) -> None:
-    if not is_path(path):
-        refuse(field, "a non-empty string without NUL or lone surrogates, or absent")
-
-
-def _check_mask(mask: Any) -> None:
-    if not isinstance(mask, tuple | list) or not all(isinstance(name, str) and name for name in mask):
-        refuse("config.mask", "a list of environment variable names")
-
-
-def _check_optional_seconds(field: str, seconds: Any) -> None:
-    if seconds is not None and not is_seconds(seconds):
-        refuse(field, "a finite number of seconds, zero or more, or absent")
-
-
-def _check_line_limit(limit: Any) -> None:
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        refuse("config.max_line_bytes", "a whole number of bytes, 1 or more")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -30,6 +31,8 @@ __all__ = ["MASK", "SHORTEST_SECRET", "Masker", "mask_event"]
 
 _WINDOW: Final = 65_536
 _LONGEST_SHAPE: Final = 512
+_NAMES: Final = 64
+_LONGEST_NAME: Final = 1_024
 
 _Payloads = TypeVar("_Payloads", ToolInput, ToolOutput)
 
@@ -46,6 +49,7 @@ class Masker:
         self._forms = SecretForms(secret for secret in stripped if len(secret) >= SHORTEST_SECRET)
         self.overlap: Final = max(_LONGEST_SHAPE, self._forms.longest)
         """Characters at the end of a text that may be masked otherwise when the text goes on."""
+        self._mask_again = lru_cache(_NAMES)(self.mask)
 
     def may_touch(self, texts: Sequence[str]) -> bool:
         """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one."""
@@ -62,6 +66,11 @@ class Masker:
             return _without(data, spans) if spans else text
         except Exception:  # noqa: BLE001 - whatever a text does to the masking, it must not come out unmasked
             return MASK
+
+    def mask_name(self, name: str) -> str:
+        """Mask a name or an id, of which few are used again and again (X5)."""
+        # One that is longer than any should be is not worth its memory.
+        return self._mask_again(name) if len(name) <= _LONGEST_NAME else self.mask(name)
 
     def mask_beginning(self, text: str, limit: int) -> str:
         """Mask a text of which no more than `limit` characters are shown.

@@ -13,7 +13,7 @@ from codex_adapter.daemon.client.connection import Connection
 from codex_adapter.daemon.client.remote_run import RemoteRun
 from codex_adapter.daemon.client.wire_request import request_on_the_wire
 from codex_adapter.daemon.messages import InitializeResult
-from codex_adapter.events import AGENT_KIND
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.handle import RunHandle, carried
 
@@ -30,12 +30,12 @@ class DaemonBackend:
     @property
     def agent_kind(self) -> str:
         """`codex`."""
-        return AGENT_KIND
+        return DEFAULT_AGENT
 
     @property
     def capabilities(self) -> frozenset[str]:
         """The capability ids of the daemon's backend (G3)."""
-        return frozenset(self._told.capabilities.get(AGENT_KIND, ()))
+        return frozenset(self._told.capabilities.get(DEFAULT_AGENT, ()))
 
     async def check(self, request: RunRequest) -> None:
         """As `Backend.check`; only the daemon can tell more."""

@@ -11,6 +11,7 @@ from msgspec import Raw
 from codex_adapter.core.error_texts import NO_SESSION_FOUND, SESSION_NOT_FOUND
 from codex_adapter.daemon.jsonrpc import RUN_REFUSED
 from codex_adapter.errors import (
+    DEFAULT_AGENT,
     AdapterError,
     BackendError,
     BackendKind,
@@ -22,7 +23,6 @@ from codex_adapter.errors import (
     UnknownBackendError,
     UnsupportedCapabilityError,
 )
-from codex_adapter.events import AGENT_KIND
 from codex_adapter.hints import Hint
 from codex_adapter.records import ErrorBody
 
@@ -85,7 +85,7 @@ def refused(answer: Raw) -> AdapterError:
     if told.kind in _REFUSALS:
         return _REFUSALS[told.kind](error.message)
     if told.kind == UnsupportedCapabilityError.kind:
-        return UnsupportedCapabilityError(AGENT_KIND, told.capability)
+        return UnsupportedCapabilityError(DEFAULT_AGENT, told.capability)
     if told.kind in _BUSY:
         return BackendError("other", advice=_BUSY[told.kind])
     if told.kind != BackendError.kind:

@@ -10,12 +10,12 @@ from msgspec import Raw
 from typing_extensions import override
 
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.open_tools import close_tools
-from codex_adapter.core.state import MOST_OPEN_TOOLS
+from codex_adapter.core.pipeline import numbered
+from codex_adapter.core.state import MOST_OPEN_TOOLS, close_tools
 from codex_adapter.daemon.client.connection import PATIENCE, Connection, Reply
 from codex_adapter.daemon.client.errors import gone
-from codex_adapter.errors import AdapterError, RunCancelled
-from codex_adapter.events import AGENT_KIND, Completion, Event, SessionHandle, Tool, ToolCall
+from codex_adapter.errors import DEFAULT_AGENT, AdapterError, RunCancelled
+from codex_adapter.events import Completion, Event, SessionHandle, Tool, ToolCall
 from codex_adapter.runtime.handle import OwnRun, given
 from codex_adapter.runtime.stream import EventStream, open_hand_off
 
@@ -47,7 +47,7 @@ class RemoteRun(OwnRun):
     async def start(self, request: Raw) -> None:
         """Ask for it. Raises an `AdapterError` when it is refused; cancelled, it leaves nothing behind."""
         self._connection.listen(self._run_id, self)
-        params = {"runId": self._run_id, "agentKind": AGENT_KIND, "request": request, "credit": _WINDOW}
+        params = {"runId": self._run_id, "agentKind": DEFAULT_AGENT, "request": request, "credit": _WINDOW}
         reply = self._connection.ask("run/start", params)
         try:
             await reply.of(Raw)
@@ -81,9 +81,9 @@ class RemoteRun(OwnRun):
     def lost(self) -> None:
         """As `Listener.lost`; where the events are open, the last of them are as those of any failure (F4, M9)."""
         error = gone()
-        for event in close_tools(self._open_tools, self._next_seq)[0]:
+        last = [*close_tools(DEFAULT_AGENT, self._open_tools), error_event(DEFAULT_AGENT, str(error))]
+        for event in numbered(last, self._next_seq):
             self.happened(event)
-        self.happened(error_event(self._next_seq, str(error)))
         self.completed(error)
 
     @property

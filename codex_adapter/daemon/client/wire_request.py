@@ -8,9 +8,10 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.validation import check_request
 from codex_adapter.errors import InvalidRequestError
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.request import RunRequest
 
 __all__ = ["request_on_the_wire"]
 

@@ -19,7 +19,7 @@ import trio
 
 from codex_adapter.errors import SpawnError
 from codex_adapter.events import ExitStatus
-from codex_adapter.request import CodexConfig
+from codex_adapter.request import RunConfig
 from codex_adapter.runtime.containment.cgroup import Cgroup, make_cgroup
 from codex_adapter.runtime.containment.guard_client import LevelUnavailable, start_guarded
 from codex_adapter.runtime.containment.marks import new_mark, with_mark
@@ -72,7 +72,7 @@ class Containment:
         """Whether that run is in a user namespace of its own."""
 
     @classmethod
-    def of(cls, config: CodexConfig) -> Containment:
+    def of(cls, config: RunConfig) -> Containment:
         """Return the containment that a configuration asks for; it has been checked (N3)."""
         return cls(cast("Level | None", config.containment), cast("Level | None", config.containment_max))
 

@@ -12,11 +12,11 @@ from shutil import rmtree
 
 import msgspec
 
-from codex_adapter.agents.codex.schema_file import left_directories
 from codex_adapter.runtime.containment.cgroup import left_cgroups, remove_stranded_cgroups
 from codex_adapter.runtime.containment.exits import open_pidfd
 from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
 from codex_adapter.runtime.containment.marks import adapter_is_gone, mark_of, pids
+from codex_adapter.runtime.private_file import left_directories
 
 __all__ = ["Orphan", "end_orphans", "orphans"]
 

@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from codex_adapter.agents.codex.binary import Binary, Versions, ask_version, find_binary
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.releases import Version
 from codex_adapter.errors import SpawnError
-from codex_adapter.request import CodexConfig
 
 SPAWN_TEXT = "codex backend error: spawn (details redacted when unsafe)"
 TARGET = f"{os.uname().machine}-unknown-linux-musl"

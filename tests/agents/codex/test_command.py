@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.agents.codex.command import build_argv, home_of_cli, merge_environment, trust_setting
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector, read_extensions
 from codex_adapter.errors import AdapterError
-from codex_adapter.request import CodexConfig
 
 TRUST = trust_setting(["/work"], trusted=False)
 FLAGS = {

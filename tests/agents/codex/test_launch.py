@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import tomllib
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 import trio
 
 from codex_adapter.agents.codex.binary import Versions
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import SessionSelector
-from codex_adapter.agents.codex.launch import Launch, prepare_launch
-from codex_adapter.agents.codex.schema_file import schema_file
+from codex_adapter.agents.codex.launch import CodexLaunch, prepare_launch
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.request import RunRequest
+from codex_adapter.runtime.private_file import private_file
 
 FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
 REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"
@@ -44,7 +46,7 @@ def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path, "0.169.0")
 
 
-async def prepared(cli: Cli, config: dict[str, Any] | None = None, **fields: Any) -> Launch:
+async def prepared(cli: Cli, config: dict[str, Any] | None = None, **fields: Any) -> CodexLaunch:
     request = RunRequest(**{"prompt": "hi", **fields})
     return await prepare_launch(request, CodexConfig(binary=str(cli.path), **(config or {})), environ={"PATH": PATH})
 
@@ -63,7 +65,7 @@ async def test_a_launch_has_all_that_a_spawn_needs(cli: Cli, tmp_path: Path) -> 
     assert launch.timeout == 5
 
 
-def projects(launch: Launch) -> dict[str, Any]:
+def projects(launch: CodexLaunch) -> dict[str, Any]:
     found: dict[str, Any] = tomllib.loads(launch.argv()[launch.argv().index("--config") + 1])["projects"]
     return found
 
@@ -339,7 +341,10 @@ async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, sess
     request = RunRequest(prompt="hi", working_dir=str(tmp_path), extensions=extensions)
     launch = await prepare_launch(request, CodexConfig(codex_home=str(home)), environ={"PATH": PATH})
     home.rmdir()
-    async with schema_file(launch.options, "mark") as schema:
+    async with AsyncExitStack() as files:
+        schema = None
+        if launch.options.output_schema is not None:
+            schema = await files.enter_async_context(private_file("mark", "schema.json", b"{}"))
         # 2 is a usage error; with them in order it goes on to miss its home, which is 1
         done = await trio.run_process(
             launch.argv(schema),

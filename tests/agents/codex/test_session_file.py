@@ -13,7 +13,7 @@ import pytest
 
 from codex_adapter.agents.codex.binary import Binary
 from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
-from codex_adapter.agents.codex.launch import Launch
+from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.agents.codex.session_file import usage_before
 
 pytestmark = pytest.mark.rule("F10")
@@ -57,7 +57,7 @@ async def before(
     *,
     env: Mapping[str, str] | None = None,
 ) -> Mapping[str, int] | None:
-    launch = Launch(
+    launch = CodexLaunch(
         binary=Binary("/bin/codex", "configured"),
         options=ExecOptions(**session),
         env={"CODEX_HOME": str(home)} if env is None else dict(env),

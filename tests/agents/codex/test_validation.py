@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import ExecOptions
-from codex_adapter.agents.codex.validation import (
+from codex_adapter.agents.codex.validation import check_config, check_request
+from codex_adapter.core.checks import is_unquoted
+from codex_adapter.core.request_checks import (
     CONTAINMENT_LEVELS,
-    check_config,
-    check_request,
     check_type,
     effective_idle_timeout,
     effective_timeout,
     run_directory,
 )
-from codex_adapter.core.checks import is_unquoted
 from codex_adapter.errors import AdapterError, InvalidRequestError, UnsupportedCapabilityError
-from codex_adapter.request import CodexConfig, RunRequest
+from codex_adapter.request import RunRequest
 
 SECRET = "hunter2"
 UNKNOWN = {"no.such.key": 1}

@@ -11,9 +11,9 @@ import trio
 import trio.testing
 
 from codex_adapter import RunHandle, RunRequest
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.daemon.client import open_daemon
 from codex_adapter.daemon.client.remote_run import _WINDOW
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import PrintJson, ReadPrompt, Repeat, Step, WriteFile, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 

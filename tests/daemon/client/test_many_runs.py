@@ -12,10 +12,10 @@ import trio
 import trio.testing
 
 from codex_adapter import AdapterError, BackendError, Gateway, RunCancelled, RunHandle, RunRequest, UnknownBackendError
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.agents.codex.extensions import CAPABILITIES
 from codex_adapter.daemon.client import DaemonBackend, open_daemon
 from codex_adapter.events import ToolCall
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Step, demo_script, write_agent
 from codex_adapter.testing.thread_lines import (
     THREAD_ID,

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunRequest, RunTimedOut
-from codex_adapter.agents.codex.backend import Backend
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import (
     CloseStdout,
     Die,

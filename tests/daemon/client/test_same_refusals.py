@@ -22,8 +22,8 @@ from codex_adapter import (
     SpawnError,
     UnsupportedCapabilityError,
 )
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.daemon.client import open_daemon
+from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import write_agent
 
 from ...contract.test_secret_exceptions import chained, told

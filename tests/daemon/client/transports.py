@@ -13,8 +13,8 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexBackend, CodexConfig, Completion, Event, RunHandle, RunRequest
-from codex_adapter.agents.codex.backend import Backend
 from codex_adapter.daemon.client import open_daemon
+from codex_adapter.runtime.backend import Backend
 
 __all__ = [
     "SOON",

@@ -126,9 +126,7 @@ def test_a_path_from_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatc
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(
-        MailboxError, match=r"^its path cannot be resolved \(No such file .*; use an absolute path$"
-    ):
+    with pytest.raises(MailboxError, match=r"^its path cannot be resolved \(No such file .*; use an absolute path$"):
         MailboxLayout("mailbox")
 
 

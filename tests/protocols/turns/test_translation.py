@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter import Event, Pipeline
+from codex_adapter import Event, codex_pipeline
 from codex_adapter.events import (
     PayloadText,
     Plan,
@@ -188,7 +188,7 @@ async def test_the_session_is_on_each_event_from_when_it_is_known() -> None:
 
 async def test_a_recorded_run_is_told() -> None:
     lines = [thread_started(), turn_started(), agent_message("item_0", "Hi"), turn_completed()]
-    pipeline = Pipeline(full_payloads=True)
+    pipeline = codex_pipeline(full_payloads=True)
     events = pipeline.receive_data(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     assert [event["type"] for event in await told(*events, *pipeline.receive_eof())] == ["message", "log"]
 

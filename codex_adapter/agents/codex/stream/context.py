@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from codex_adapter.agents.codex.stream.lines import ThreadEvent, ThreadStarted, TurnCompleted, TurnFailed, TurnStarted
+from codex_adapter.core.session_notice import is_usable_id
 
-__all__ = ["Context", "usable_id"]
-
-_LONGEST_ID = 1024
-
-
-def usable_id(thread_id: str) -> bool:
-    """Whether a thread id is one to remember: neither blank nor over 1024 bytes (M5)."""
-    return bool(thread_id.strip()) and len(thread_id.encode()) <= _LONGEST_ID
+__all__ = ["Context"]
 
 
 class Context:
@@ -28,7 +22,7 @@ class Context:
             event.thread_id = event.conversation_id or self.thread_id
         if event.thread_id == self.thread_id:
             event.thread_id = self.thread_id
-        elif event.thread_id is not None and usable_id(event.thread_id):
+        elif event.thread_id is not None and is_usable_id(event.thread_id):
             self.thread_id = event.thread_id
             self.turn_id = None
         if isinstance(event, ThreadStarted):
@@ -36,11 +30,11 @@ class Context:
             return
         if isinstance(event, TurnStarted):
             self._turns += 1
-            if event.turn_id is None or not usable_id(event.turn_id):
+            if event.turn_id is None or not is_usable_id(event.turn_id):
                 event.turn_id = f"synthetic-turn-{self._turns}"
         if event.turn_id is None:
             event.turn_id = self.turn_id
-        elif usable_id(event.turn_id):
+        elif is_usable_id(event.turn_id):
             self.turn_id = event.turn_id
         if isinstance(event, (TurnCompleted, TurnFailed)):
             self.turn_id = None

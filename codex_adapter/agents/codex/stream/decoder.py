@@ -1,32 +1,36 @@
-"""Thread event -> event: the only file that knows both vocabularies (M0 to M11).
+"""Decode the lines of `codex exec --json` into events (M0 to M11).
 
-One thread event gives one logical event, but for news of the session (M5), calls that a turn leaves open (M9) and the
-notice that the sandbox does not start (F12).
+One line gives one event, but for news of the session (M5), calls that a turn leaves open (M9) and the notice that the
+sandbox does not start (F12).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
-from msgspec.structs import replace
+from typing_extensions import override
 
+from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine
-from codex_adapter.agents.codex.stream.tools import TOOLS, FacetMaker, ToolItem
+from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail
+from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.payloads import with_payloads
+from codex_adapter.agents.codex.stream.tools import TOOLS, ToolItem
 from codex_adapter.agents.codex.stream.unknown_lines import failure, unknown_line
 from codex_adapter.agents.codex.stream.usage import RunShare, counts
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
-from codex_adapter.core.error_texts import SANDBOX_FAILED
-from codex_adapter.core.masking.masker import SHORTEST_SECRET
+from codex_adapter.core.decoder import Decoded, Decoder
+from codex_adapter.core.framing import Line
+from codex_adapter.core.masking.masker import SHORTEST_SECRET, Masker
 from codex_adapter.core.notices import error_event, status_event
-from codex_adapter.core.open_tools import close_tools
 from codex_adapter.core.session_notice import SessionNotice
-from codex_adapter.core.state import MOST_OPEN_TOOLS, RunFacts
 from codex_adapter.events import (
-    AGENT_KIND,
+    TURN_FAILED,
     ErrorSource,
     Event,
+    ExitStatus,
     HintNotice,
     Plan,
     TextPart,
@@ -36,54 +40,66 @@ from codex_adapter.events import (
     ToolCall,
     ToolPhase,
 )
-from codex_adapter.hints import ADVICE
+from codex_adapter.hints import ADVICE, Hint
 
-__all__ = ["Mapper"]
+__all__ = ["SANDBOX_FAILED", "CodexDecoder"]
 
-_FROM_ITEM = ErrorSource("item")
-_FROM_LINE = ErrorSource("event")
-_SANDBOX_NOTICE = HintNotice("sandbox_unavailable", ADVICE["sandbox_unavailable"])
-_TEXT_PHASES: dict[ToolPhase, TextPhase] = {"start": "start", "delta": "snapshot", "complete": "complete"}
+SANDBOX_FAILED: Final = "codex sandbox cannot start: commands fail"
+
+_FROM_ITEM: Final = ErrorSource("item")
+_FROM_LINE: Final = ErrorSource("event")
+_SANDBOX_NOTICE: Final = HintNotice("sandbox_unavailable", ADVICE["sandbox_unavailable"])
+_TEXT_PHASES: Final[Mapping[ToolPhase, TextPhase]] = {"start": "start", "delta": "snapshot", "complete": "complete"}
 
 
-class Mapper:
-    """Maps the thread events of one run and notes the facts that outlive them.
+class CodexDecoder(Decoder):
+    """Decode one run of the Codex CLI.
 
-    `mask` is for the strings that outlive their line, and for names that are cut (X5). `payloads` makes the facet of a
-    tool call with its payloads, None leaves them out (M7). `free_text` collects every other string of a line that an
-    event passes on, for whoever masks the events; `long` says that one of these strings, or a name, is so long that an
-    event may be over a bound (B6). `seq` is the number of the next event. `usage_before` is as of `RunShare`.
+    `masker` masks the strings that outlive their line, and names that are cut (X5). With `full_payloads`, the facet of
+    a tool call has its payloads (M7). `usage_before` are the tokens that the session had used before the run, None
+    where that is not known (F10). `sandboxed` is whether the CLI is to run commands in its own sandbox (F12).
     """
 
     def __init__(
         self,
-        mask: Callable[[str], str],
-        payloads: FacetMaker | None = None,
+        masker: Masker,
+        *,
+        full_payloads: bool = False,
         usage_before: Mapping[str, int] | None = None,
+        sandboxed: bool = True,
     ) -> None:
-        self.facts = RunFacts()
-        self._open_tools = self.facts.open_tools
-        self.free_text: list[str] = []
-        self.long = False
-        self.seq = 0
-        self._mask = mask
-        self._payloads = payloads
+        super().__init__(KIND)
+        self._parser = LineParser()
+        self._masker = masker
+        self._mask = masker.mask_name
+        self._full_payloads = full_payloads
         self._context = Context()
-        self._session = SessionNotice()
-        self._share = RunShare(usage_before, mask)
-        self._has_agents = False
+        self._session = SessionNotice(KIND)
+        self._share = RunShare(usage_before, self._mask)
+        self._diagnosis = Diagnosis()
+        self._failed_at = 0
+        self._stderr = StderrTail()
+        self._stderr_hint: Hint | None = None
+        self._sandboxed = sandboxed
         self._sandbox_unproven = True  # no command has been started so far
         self._refused: Tool | None = None
+        self._has_agents = False
+        self._last_message: str | None = None
+        self._free_text: list[str] = []
+        self._long = False
         self._thread_seen: str | None = None
         self._thread_shown: str | None = None
         self._turn_seen: str | None = None
         self._turn_shown: str | None = None
 
-    def map(self, lines: Iterable[te.ThreadEvent | BadLine]) -> list[Event]:
-        """What the lines give, one logical event each (M0)."""
+    @override
+    def decode(self, lines: Sequence[Line]) -> Decoded:
+        """As `Decoder.decode` (M0)."""
+        parsed = self._parser.parse(lines)
+        self.state.lines_received(len(parsed))
         out: list[Event] = []
-        seq, waiting, thread_id = self.seq, self._session.waiting, self._context.thread_id
-        for line in lines:
+        waiting, thread_id = self._session.waiting, self._context.thread_id
+        for line in parsed:
             phase = _PHASES.get(type(line))
             if (
                 phase is not None  # what has a phase is the line of an item
@@ -92,187 +108,240 @@ class Mapper:
                 and not waiting
             ):
                 item: te.Item = line.item  # type: ignore[union-attr]
-                out.append(_ITEMS[type(item)](self, seq, item, phase))
-                seq += 1
+                out.append(_ITEMS[type(item)](self, item, phase))
             else:
-                self.seq = seq
-                out += self._map_with_care(line)
-                seq, waiting, thread_id = self.seq, self._session.waiting, self._context.thread_id
-        self.seq = seq
-        return out if self._refused is None else self._with_notice(out, self._refused)
+                self._decode_with_care(line, out)
+                waiting, thread_id = self._session.waiting, self._context.thread_id
+        if self._last_message is not None:
+            self.state.message_completed(self._last_message)
+            self._last_message = None
+        if self._diagnosis.noted:
+            self._look_for_recovery(out)
+        if self._refused is not None:
+            self._insert_notice(out, self._refused)
+        return self._decoded(out)
 
-    def _with_notice(self, events: list[Event], refused: Tool) -> list[Event]:
-        """Return the events with a notice after the result of a command that the sandbox did not start (F12)."""
+    @override
+    def finish(self) -> Decoded:
+        """As `Decoder.finish`: results for open calls (M9), and a session id that no event has carried (M5)."""
+        events = self._close_tools()
+        events += self._session.at_the_end()
+        return self._decoded(events)
+
+    @override
+    def close_tools(self) -> Decoded:
+        """As `Decoder.close_tools` (M9)."""
+        return self._decoded(self._close_tools())
+
+    @override
+    def receive_stderr(self, data: bytes) -> None:
+        """As `Decoder.receive_stderr`: the CLI names some causes only there (F9, S9)."""
+        if data:
+            self._stderr.note(data)
+            return
+        hint = self._stderr.take_hint()
+        self._stderr_hint = hint if self._sandboxed or hint != "sandbox_unavailable" else None
+
+    @property
+    @override
+    def session_missing(self) -> bool:
+        """As `Decoder.session_missing`."""
+        return self._stderr.session_missing
+
+    @property
+    @override
+    def hint(self) -> Hint | None:
+        """As `Decoder.hint`."""
+        return self._diagnosis.hint
+
+    @override
+    def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
+        """As `Decoder.explain` (F9, F12)."""
+        if lingered:
+            return self._diagnosis.hint_of_sandbox(self._stderr_hint)
+        return self._diagnosis.explain(status, self.state.turn, self._stderr_hint)
+
+    def _decoded(self, events: list[Event]) -> Decoded:
+        decoded = Decoded(events, self._free_text, self._long)
+        if self._free_text:
+            self._free_text = []
+        self._long = False
+        return decoded
+
+    def _insert_notice(self, events: list[Event], refused: Tool) -> None:
+        """Insert a notice after the result of a command that the sandbox did not start (F12)."""
         self._refused = None
-        self.seq += 1
         place = 1 + next(n for n, event in enumerate(events) if getattr(event.data, "tool", None) is refused)
-        notice = error_event(events[place - 1].seq + 1, SANDBOX_FAILED, _SANDBOX_NOTICE)
-        return [*events[:place], notice, *(replace(event, seq=event.seq + 1) for event in events[place:])]
+        events.insert(place, error_event(KIND, SANDBOX_FAILED, _SANDBOX_NOTICE))
 
-    def _map_with_care(self, line: te.ThreadEvent | BadLine) -> list[Event]:
-        """A line that is no item, or that comes with ids of its own or with news of the session (M9, M11)."""
+    def _look_for_recovery(self, events: Sequence[Event]) -> None:
+        """Take the hint of an error back once something follows it that is neither a warning nor a bad line (F9)."""
+        after, self._failed_at = events[self._failed_at :], 0
+        if any(event.kind != "error" for event in after):
+            self._diagnosis.recover()
+
+    def _decode_with_care(self, line: te.ThreadEvent | BadLine, out: list[Event]) -> None:
+        """Decode a line that is not an item, or that brings ids of its own or news of the session (M9, M11)."""
         if isinstance(line, BadLine):
-            self.facts.stalls += 1
-            self.seq += 1
-            return [error_event(self.seq - 1, line.message)]
-        closed: list[Event] = []
+            self.state.line_stalled()
+            out.append(error_event(KIND, line.message))
+            return
         if self._has_agents and isinstance(line, te.TurnStarted) and line.turn_id is None:
-            event = status_event(self.seq)  # a sub-agent's turn, of which nothing else is told
+            event = status_event(KIND)  # the turn of a sub-agent, of which the CLI prints nothing else
         else:
             self._context.place(line)
             self._show(line.thread_id, line.turn_id)
-            if self._open_tools and isinstance(line, (te.TurnCompleted, te.TurnFailed)):
-                closed = self.close_tools(self.seq)
-                self.seq += len(closed)
-            event = _LINES[type(line)](self, self.seq, line)
+            if self.state.open_tools and isinstance(line, (te.TurnCompleted, te.TurnFailed)):
+                out += self._close_tools()
+            event = _LINES[type(line)](self, line)
             self._show(self._context.thread_id, self._context.turn_id)
-        events = self._session.put_on(event) if self._session.waiting else [event]
-        self.seq += len(events)
-        return closed + events if closed else events
+        if self._session.waiting:
+            out += self._session.put_on(event)
+        else:
+            out.append(event)
+        if type(line) in _FAILURES:
+            self._failed_at = len(out)
 
-    def close_tools(self, seq: int) -> list[Event]:
-        """The results that close the tool calls without one, numbered from `seq`, and none of them is open now (M9)."""
-        events, names = close_tools(self._open_tools, seq)
-        self.free_text += names
-        self.long |= any(len(name) > LONG_NAME for name in names)
-        return events
-
-    def finish(self) -> list[Event]:
-        """What is left at the end of the stream: calls without a result (M9), a session id not told (M5)."""
-        closed = self.close_tools(self.seq)
-        events = [*closed, *self._session.at_the_end(self.seq + len(closed))]
-        self.seq += len(events)
-        return events
+    def _close_tools(self) -> list[Event]:
+        for tool in self.state.open_tools.values():
+            for name in (tool.backend_item_id, tool.tool_name, tool.turn_id):
+                if name is not None:
+                    self._free_text.append(name)
+                    self._long |= len(name) > LONG_NAME
+        return self.state.close_tools()
 
     def _show(self, thread_id: str | None, turn_id: str | None) -> None:
-        """From now on these are the ids of tools, masked, and those of a thread as its events may show them (M5)."""
+        """Take these as the ids of what follows: masked, and a thread's as its events may show it (M5)."""
         if thread_id is not None and thread_id is not self._thread_seen:
             self._thread_seen = thread_id
             self._thread_shown = self._session.shown(thread_id, self._mask)
-            self.facts.session_id = self._session.session_id
+            if self._session.session_id is not None:
+                self.state.session_started(self._session.session_id)
         if turn_id is not self._turn_seen:
             self._turn_seen = turn_id
             self._turn_shown = None if turn_id is None else self._mask(turn_id)
-        self.long |= self._turn_shown is not None and len(self._turn_shown) > LONG_NAME
+        self._long |= self._turn_shown is not None and len(self._turn_shown) > LONG_NAME
 
-    def _thread_started(self, seq: int, _line: te.ThreadStarted) -> Event:
+    def _thread_started(self, _line: te.ThreadStarted) -> Event:
         self._has_agents = False
-        return status_event(seq)
+        return status_event(KIND)
 
-    def _turn_started(self, seq: int, _line: te.TurnStarted) -> Event:
-        self.facts.turn = "cut_off"
-        return status_event(seq)
+    def _turn_started(self, _line: te.TurnStarted) -> Event:
+        self.state.turn_started()
+        return status_event(KIND)
 
-    def _turn_completed(self, seq: int, line: te.TurnCompleted) -> Event:
-        self.facts.turn = "completed"
-        self.facts.usage = usage = None if line.usage is None else counts(line.usage, self._mask)
-        self.facts.run_usage = self._share.at_turn_end(usage)
-        return status_event(seq, None, None if usage is None else TokenUsage(usage))
+    def _turn_completed(self, line: te.TurnCompleted) -> Event:
+        usage = None if line.usage is None else counts(line.usage, self._mask)
+        self.state.turn_completed(usage, self._share.at_turn_end(usage))
+        return status_event(KIND, None, None if usage is None else TokenUsage(usage))
 
-    def _turn_failed(self, seq: int, line: te.TurnFailed) -> Event:
-        self.facts.turn_failed(line.error)
-        self.facts.run_usage = self._share.at_turn_end(None)
-        return status_event(seq, "turn failed")
+    def _turn_failed(self, line: te.TurnFailed) -> Event:
+        self._diagnosis.note(line.error)
+        self._share.at_turn_end(None)
+        self.state.turn_failed()
+        return status_event(KIND, TURN_FAILED)
 
-    def _error_line(self, seq: int, line: te.ErrorLine) -> Event:
-        self.facts.error_told(line.message)
-        return self._error(seq, line.message, _FROM_LINE)
+    def _error_line(self, line: te.ErrorLine) -> Event:
+        self.state.line_stalled()
+        self._diagnosis.note(line.message)
+        return self._error(line.message, _FROM_LINE)
 
-    def _unknown(self, seq: int, line: te.Unknown) -> Event:
-        return Event(seq, AGENT_KIND, "unknown", None, None, None, unknown_line(line, self._mask))
+    def _unknown(self, line: te.Unknown) -> Event:
+        return Event(0, KIND, "unknown", None, None, None, unknown_line(line, self._mask))
 
-    def _item_line(self, seq: int, line: te.ItemStarted | te.ItemUpdated | te.ItemCompleted) -> Event:
-        return _ITEMS[type(line.item)](self, seq, line.item, _PHASES[type(line)])
+    def _item_line(self, line: te.ItemStarted | te.ItemUpdated | te.ItemCompleted) -> Event:
+        return _ITEMS[type(line.item)](self, line.item, _PHASES[type(line)])
 
-    def _item_failed(self, seq: int, line: te.ItemFailed) -> Event:
-        """A failed tool call is its result; any other item is an error, with what the line says of it."""
+    def _item_failed(self, line: te.ItemFailed) -> Event:
+        """Return a failed tool call's result; for any other item an error, with what the line says of it."""
         if isinstance(line.item, ToolItem):
             line.item.status = "failed"
-            return self._tool(seq, line.item, "fail")
-        return self._error(seq, failure(line), _FROM_ITEM)
+            return self._tool(line.item, "fail")
+        return self._error(failure(line), _FROM_ITEM)
 
-    def _text(self, seq: int, item: te.AgentMessage | te.Reasoning, phase: ToolPhase) -> Event:
+    def _text(self, item: te.AgentMessage | te.Reasoning, phase: ToolPhase) -> Event:
         text, item_id = item.text, item.id
         item_type = "reasoning"
         if type(item) is te.AgentMessage:
             item_type = "agent_message"
             if phase == "complete" and not item.delta:
-                self.facts.final_text = text
-        self.free_text.append(text)
+                self._last_message = text
+        self._free_text.append(text)
         if len(text) > LONG_TEXT:
-            self.long = True
+            self._long = True
         if len(item_id) >= SHORTEST_SECRET:
-            self.free_text.append(item_id)
+            self._free_text.append(item_id)
             if len(item_id) > LONG_NAME:
-                self.long = True
+                self._long = True
         part = TextPart(item_id, item_type, "delta" if item.delta else _TEXT_PHASES[phase], 1, 1)
-        return Event(seq, AGENT_KIND, "text_output", "assistant", text, None, part)
+        return Event(0, KIND, "text_output", "assistant", text, None, part)
 
-    def _plan(self, seq: int, item: te.TodoList, _phase: ToolPhase) -> Event:
+    def _plan(self, item: te.TodoList, _phase: ToolPhase) -> Event:
         text = "\n".join([step.text for step in item.items])
-        self.free_text.append(text)
-        self.long |= len(text) + 7 * len(item.items) > LONG_PLAN
-        return status_event(seq, None, Plan(item.items))
+        self._free_text.append(text)
+        self._long |= len(text) + 7 * len(item.items) > LONG_PLAN
+        return status_event(KIND, None, Plan(item.items))
 
-    def _warning(self, seq: int, item: te.ErrorItem, _phase: ToolPhase) -> Event:
-        return self._error(seq, item.message, _FROM_ITEM)
+    def _warning(self, item: te.ErrorItem, _phase: ToolPhase) -> Event:
+        return self._error(item.message, _FROM_ITEM)
 
-    def _tool(self, seq: int, item: ToolItem, phase: ToolPhase) -> Event:
+    def _tool(self, item: ToolItem, phase: ToolPhase) -> Event:
         tool = TOOLS[type(item)](item, phase, self._thread_shown, self._turn_shown)
         item_id = item.id
         if len(item_id) >= SHORTEST_SECRET:
-            self.free_text.append(item_id)
+            self._free_text.append(item_id)
             if len(item_id) > LONG_NAME:
-                self.long = True
+                self._long = True
         if tool.tool_name is not None:
-            self.free_text.append(tool.tool_name)
+            self._free_text.append(tool.tool_name)
             if len(tool.tool_name) > LONG_NAME:
-                self.long = True
-        facet = ToolCall(tool, None, None) if self._payloads is None else self._payloads(tool, item)
-        open_tools = self._open_tools
+                self._long = True
+        if self._full_payloads:
+            facet = with_payloads(tool, item, self._masker, self._free_text)
+        else:
+            facet = ToolCall(tool, None, None)
         if phase == "start" or phase == "delta":  # noqa: PLR1714 - no set is made for every event
-            if len(open_tools) < MOST_OPEN_TOOLS or item_id in open_tools:
-                open_tools[item_id] = tool
-            return Event(seq, AGENT_KIND, "tool_call", "tool", None, None, facet)
-        open_tools.pop(item_id, None)
+            self.state.tool_opened(item_id, tool)
+            return Event(0, KIND, "tool_call", "tool", None, None, facet)
+        self.state.tool_closed(item_id)
         if self._sandbox_unproven:
             self._command_ended(item, tool)
-        return Event(seq, AGENT_KIND, "tool_result", "tool", None, None, facet)
+        return Event(0, KIND, "tool_result", "tool", None, None, facet)
 
     def _command_ended(self, item: ToolItem, tool: Tool) -> None:
         if isinstance(item, te.CommandExecution) and tool.exit_code is not None:
             output = item.aggregated_output or item.stdout or item.stderr
-            diagnosis = self.facts.diagnosis
-            if diagnosis.command_ended(item.command, output, tool.exit_code):
+            if self._diagnosis.command_ended(item.command, output, tool.exit_code):
                 self._refused = tool
-            self._sandbox_unproven = not diagnosis.sandbox
+            self._sandbox_unproven = not self._diagnosis.sandbox
 
-    def _agent_call(self, seq: int, item: te.CollabToolCall, phase: ToolPhase) -> Event:
+    def _agent_call(self, item: te.CollabToolCall, phase: ToolPhase) -> Event:
         self._has_agents = True
-        return self._tool(seq, item, phase)
+        return self._tool(item, phase)
 
-    def _error(self, seq: int, message: str, source: ErrorSource) -> Event:
-        self.free_text.append(message)
-        self.long |= len(message) > LONG_MESSAGE
-        return error_event(seq, message, source)
+    def _error(self, message: str, source: ErrorSource) -> Event:
+        self._free_text.append(message)
+        self._long |= len(message) > LONG_MESSAGE
+        return error_event(KIND, message, source)
 
 
 _PHASES: dict[type, ToolPhase] = {te.ItemCompleted: "complete", te.ItemStarted: "start", te.ItemUpdated: "delta"}
+_FAILURES: frozenset[type] = frozenset((te.ErrorLine, te.TurnFailed))
 _LINES: dict[type, Callable[..., Event]] = {
-    te.ThreadStarted: Mapper._thread_started,
-    te.TurnStarted: Mapper._turn_started,
-    te.TurnCompleted: Mapper._turn_completed,
-    te.TurnFailed: Mapper._turn_failed,
-    te.ErrorLine: Mapper._error_line,
-    te.Unknown: Mapper._unknown,
-    te.ItemFailed: Mapper._item_failed,
-    **dict.fromkeys(_PHASES, Mapper._item_line),
+    te.ThreadStarted: CodexDecoder._thread_started,
+    te.TurnStarted: CodexDecoder._turn_started,
+    te.TurnCompleted: CodexDecoder._turn_completed,
+    te.TurnFailed: CodexDecoder._turn_failed,
+    te.ErrorLine: CodexDecoder._error_line,
+    te.Unknown: CodexDecoder._unknown,
+    te.ItemFailed: CodexDecoder._item_failed,
+    **dict.fromkeys(_PHASES, CodexDecoder._item_line),
 }
 _ITEMS: dict[type, Callable[..., Event]] = {
-    te.AgentMessage: Mapper._text,
-    te.Reasoning: Mapper._text,
-    te.TodoList: Mapper._plan,
-    te.ErrorItem: Mapper._warning,
-    **dict.fromkeys(TOOLS, Mapper._tool),
-    te.CollabToolCall: Mapper._agent_call,
+    te.AgentMessage: CodexDecoder._text,
+    te.Reasoning: CodexDecoder._text,
+    te.TodoList: CodexDecoder._plan,
+    te.ErrorItem: CodexDecoder._warning,
+    **dict.fromkeys(TOOLS, CodexDecoder._tool),
+    te.CollabToolCall: CodexDecoder._agent_call,
 }

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from codex_adapter.agents.codex.stream.sandbox_failures import was_started
-from codex_adapter.events import ErrorSource, Event, ExitStatus, TurnOutcome
+from codex_adapter.events import ExitStatus, TurnOutcome
 from codex_adapter.hints import Hint
 
 __all__ = ["Diagnosis", "StderrTail", "hint_of_error", "hint_of_stderr"]
@@ -23,8 +23,6 @@ _LONGEST: Final = 8_192
 """Characters of a message that are looked at."""
 _TAIL: Final = 16_384
 """Bytes of stderr that are looked at: the CLI's last words, and a backtrace after them."""
-
-_OF_A_LINE: Final = ErrorSource("event")
 
 _WAITING: Final = "Reconnecting... waiting for network"
 _NOTICE: Final = re.compile(r"Re-?connecting\.\.\. \d{1,9}/\d{1,9} \(|stream error: ")
@@ -127,18 +125,10 @@ class Diagnosis:
         if self.hint == "mcp_server_failed":
             self._lasting = self.hint
 
-    def go_on(self, events: Sequence[Event]) -> None:
-        """The events of some lines, in which errors were noted or before: what comes after these takes the hint back.
-
-        Warnings, and lines that are no thread events, do not.
-        """
-        for event in reversed(events):
-            if event.data == _OF_A_LINE or event.message == "turn failed":
-                return
-            if event.kind != "error":
-                self.noted = False
-                self.hint = None
-                return
+    def recover(self) -> None:
+        """Take the hint back: the agent continued after the error."""
+        self.noted = False
+        self.hint = None
 
     def explain(self, status: ExitStatus, turn: TurnOutcome | None, stderr: Hint | None) -> Hint | None:
         """The hint of a run whose agent ended with `status`; `stderr` is what its stderr tells (F9).

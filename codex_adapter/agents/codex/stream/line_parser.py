@@ -8,6 +8,7 @@ from typing import final
 
 import msgspec
 
+from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.stream import lines as thread_events
 from codex_adapter.agents.codex.stream.legacy import modernize
 from codex_adapter.agents.codex.stream.lines import DecodedEvent, ThreadEvent, Unknown
@@ -29,10 +30,9 @@ class BadLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class LineParser:
-    """Decodes lines, each for itself: what a line leaves out, the context fills in (T3). `limit` is that of L2."""
+    """Decodes lines, each for itself: what a line leaves out, the context fills in (T3)."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._read = _read_today
 
     def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
@@ -44,8 +44,8 @@ class LineParser:
                 parsed.append(read(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
             except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
                 if isinstance(line, OversizeLine):
-                    reason = f"line longer than {self._limit} bytes"
-                    parsed.append(BadLine(parse_error_text(reason, line.length)))
+                    reason = f"line longer than {line.limit} bytes"
+                    parsed.append(BadLine(parse_error_text(KIND, reason, line.length)))
                 elif content := content_of(line):
                     parsed.append(self._look_again(content))
                     read = self._read
@@ -78,11 +78,11 @@ def _general_look(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
     try:
         modern = modernize(line)
     except msgspec.ValidationError:
-        return BadLine(parse_error_text("not an object", len(line)))
+        return BadLine(parse_error_text(KIND, "not an object", len(line)))
     except Exception as plain_error:  # noqa: BLE001 - as in `parse`
         return _parse_error(line, plain_error)
     if modern is None:
-        return BadLine(normalize_error_text(_field_reason(wrong), len(line)))
+        return BadLine(normalize_error_text(KIND, _field_reason(wrong), len(line)))
     if isinstance(modern, Unknown):
         return modern
     try:
@@ -90,7 +90,7 @@ def _general_look(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
     except msgspec.ValidationError as shape_error:
         if _OUT_OF_RANGE.match(str(shape_error)):
             return _parse_error(line, shape_error)
-        return BadLine(normalize_error_text(_field_reason(str(shape_error)), len(line)))
+        return BadLine(normalize_error_text(KIND, _field_reason(str(shape_error)), len(line)))
     except Exception as modern_error:  # noqa: BLE001 - as in `parse`
         return _parse_error(line, modern_error)
 
@@ -108,7 +108,7 @@ def _parse_error(line: bytes | bytearray, error: Exception) -> BadLine:
     else:
         found = _BYTE.search(str(error))
         reason = f"malformed JSON at byte {found[1] if found else len(line)}"
-    return BadLine(parse_error_text(reason, len(line)))
+    return BadLine(parse_error_text(KIND, reason, len(line)))
 
 
 _BYTE = re.compile(r"\(byte ([0-9]{1,20})\)\Z")

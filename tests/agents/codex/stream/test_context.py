@@ -24,7 +24,7 @@ def thread(thread_id: str) -> dict[str, Any]:
 
 def ids(*lines: dict[str, Any]) -> list[Ids]:
     """Thread and turn of each line."""
-    parser, context = LineParser(1000), Context()
+    parser, context = LineParser(), Context()
     found: list[Ids] = []
     for line in lines:
         event = parser.parse([json.dumps(line).encode()])[0]
@@ -130,7 +130,7 @@ def test_a_turn_id_that_is_blank_or_too_long_is_none(useless: str) -> None:
 @pytest.mark.fault("stream", "A bad line inside a turn", "Thread and turn go on as if it were not there")
 @pytest.mark.rule("T3", "L4")
 def test_a_bad_line_changes_nothing() -> None:
-    parser, context = LineParser(1000), Context()
+    parser, context = LineParser(), Context()
     bad = [b"{", b"{}", b'{"type":"thread.started"}', b'{"type":"turn.started","turn_id":7}']
     for event in parser.parse([b'{"type":"thread.started","thread_id":"T"}', b'{"type":"turn.started"}', *bad]):
         if not isinstance(event, BadLine):

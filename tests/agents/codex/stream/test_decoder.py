@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.records import encode_events
 
@@ -19,7 +20,7 @@ STATUS = {"kind": "status", "channel": "status"}
 
 def records(*lines: dict[str, Any], pipeline: Pipeline | None = None) -> list[dict[str, Any]]:
     """The events as they stand on the wire, without what all of them have."""
-    pipeline = pipeline or Pipeline()
+    pipeline = pipeline or codex_pipeline()
     stdout = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     events = [*pipeline.receive_data(stdout), *pipeline.receive_eof()]
     found = [json.loads(line) for line in encode_events(events).split(b"\n") if line]
@@ -131,12 +132,12 @@ def test_the_usage_facet_has_the_integers_of_the_cli_and_nothing_else() -> None:
 
 @pytest.mark.rule("M6", "X5")
 def test_the_names_in_a_usage_are_bounded_and_masked_too() -> None:
-    pipeline = Pipeline(secrets=("correct-horse-battery",))
+    pipeline = codex_pipeline(secrets=("correct-horse-battery",))
     usage = {"x" * 100_000: 1, "correct-horse-battery": 2, "input_tokens": 3}
     written = json.dumps(records({"type": "turn.completed", "usage": usage}, pipeline=pipeline))
     assert "correct-horse-battery" not in written
-    assert "correct-horse-battery" not in json.dumps(pipeline.facts.usage)
-    assert len(json.dumps(pipeline.facts.usage)) < 65_536
+    assert "correct-horse-battery" not in json.dumps(pipeline.state.usage)
+    assert len(json.dumps(pipeline.state.usage)) < 65_536
 
 
 @pytest.mark.rule("M0", "T4")

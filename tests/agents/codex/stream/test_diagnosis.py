@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail, hint_of_error, hint_of_stderr
-from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Completion, ExitStatus
 from codex_adapter.hints import Hint
 
@@ -404,15 +404,17 @@ NO_SERVER = "MCP client for `srv` failed to start: request timed out"
 
 
 def completion(
-    lines: Sequence[bytes], status: ExitStatus = FAILED, stderr_hint: Hint | None = None, size: int | None = None
+    lines: Sequence[bytes], status: ExitStatus = FAILED, stderr: bytes = b"", size: int | None = None
 ) -> Completion:
     """That of a run that printed these lines, read `size` bytes at a time."""
-    pipeline, data = Pipeline(), b"".join(lines)
+    pipeline, data = codex_pipeline(), b"".join(lines)
     size = size or len(data) or 1
     for start in range(0, len(data), size):
         pipeline.receive_data(data[start : start + size])
     pipeline.receive_eof()
-    return pipeline.completion(status, stderr_hint)
+    pipeline.decoder.receive_stderr(stderr)
+    pipeline.decoder.receive_stderr(b"")
+    return pipeline.completion(status)
 
 
 @pytest.mark.rule("L5")
@@ -471,18 +473,19 @@ def test_the_hint_does_not_depend_on_the_reads(lines: list[bytes]) -> None:
 def test_stderr_tells_only_why_no_turn_began(
     lines: list[bytes], status: ExitStatus, stderr: Hint | None, hint: Hint | None
 ) -> None:
-    assert completion(lines, status, stderr).hint == hint
+    words = next((said for _, said, meant in STDERRS if meant == stderr), "")
+    assert completion(lines, status, words.encode()).hint == hint
 
 
 @pytest.mark.rule("K6")
 def test_an_agent_ended_after_its_turn_was_completed_has_no_hint() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     pipeline.receive_data(b"".join([error(NO_SERVER), TURN, DONE]))
-    assert pipeline.completion(FAILED, in_spite_of_status=True).hint is None
+    assert pipeline.completion(FAILED, lingered=True).hint is None
 
 
 def test_the_hint_of_the_moment_is_there_while_nothing_goes_on() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     told = [pipeline.hint]
     for read in (TURN, error(WAITING), WARNS, SAYS[:8], SAYS[8:], error(WAITING)):
         pipeline.receive_data(read)

@@ -173,5 +173,5 @@ def test_a_stream_may_go_back_and_forth_between_the_shapes() -> None:
     item = b'"item":{"id":"a","type":"reasoning","text":"t"}'
     today = b'{"type":"item.completed",%s,"id":"ignored"}' % item
     assert read_fast(today) is None
-    first, *others = LineParser(1000).parse([flat, today, flat, today, today, flat, flat])
+    first, *others = LineParser().parse([flat, today, flat, today, today, flat, flat])
     assert others == [first] * 6

@@ -24,7 +24,7 @@ MCP: dict[str, Any] = {"type": "mcp_tool_call", "id": "m", "server": "s", "tool"
 
 
 def parse(line: dict[str, Any]) -> ThreadEvent:
-    (event,) = LineParser(1000).parse([json.dumps(line, separators=(",", ":")).encode()])
+    (event,) = LineParser().parse([json.dumps(line, separators=(",", ":")).encode()])
     assert not isinstance(event, BadLine), event.message
     return event
 
@@ -225,7 +225,7 @@ def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> No
 )
 def test_an_older_shape_with_a_field_missing_or_wrong_is_a_normalize_error(line: dict[str, Any], reason: str) -> None:
     raw = json.dumps(line).encode()
-    assert LineParser(1000).parse([raw])[0] == BadLine(
+    assert LineParser().parse([raw])[0] == BadLine(
         f"codex stream normalize error (redacted): {reason} (line_bytes={len(raw)})"
     )
 
@@ -247,4 +247,4 @@ def test_a_bad_value_in_an_older_shape_is_as_bad_as_in_todays(value: bytes, reas
         b'{"type":"item.created","item_type":"reasoning","item_id":"a","text":%b}' % value,
         b'{"type":"item.created","item":{"type":"reasoning","id":"a","text":%b}}' % value,
     ):
-        assert LineParser(1 << 24).parse([line]) == [BadLine(f"codex stream {reason} (line_bytes={len(line)})")]
+        assert LineParser().parse([line]) == [BadLine(f"codex stream {reason} (line_bytes={len(line)})")]

@@ -34,7 +34,7 @@ RELEASES = list(SOMEWHERE)
 def lines(release: str) -> Iterator[tuple[bytes, te.ThreadEvent]]:
     for run in map(json.loads, (RECORDINGS / "runs.jsonl").read_text().splitlines()):
         if run["version"] == release and "recording" in run:
-            parser = LineParser(1 << 20)
+            parser = LineParser()
             path = RECORDINGS / run["recording"] / f"{run['scenario']}.jsonl"
             for line in path.read_bytes().splitlines():
                 event = parser.parse([line])[0]

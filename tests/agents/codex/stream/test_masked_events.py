@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -19,7 +19,7 @@ def records(stdout: bytes, *secrets: str, full_payloads: bool = False) -> bytes:
     """All that is given out of a run, in one read and byte by byte, which must be the same."""
     found = []
     for reads in ([stdout], [stdout[place : place + 1] for place in range(len(stdout))]):
-        pipeline = Pipeline(secrets=secrets, full_payloads=full_payloads)
+        pipeline = codex_pipeline(secrets=secrets, full_payloads=full_payloads)
         events = [event for read in reads for event in pipeline.receive_data(read)] + pipeline.receive_eof()
         completion = pipeline.completion(ExitStatus(code=0))
         found.append(encode_events(events) + encode_completion(len(events), completion))
@@ -93,7 +93,7 @@ def test_a_secret_is_masked_in_the_name_of_an_unknown_type_before_the_name_is_cu
 @pytest.mark.rule("X5", "B2")
 @pytest.mark.parametrize("before", [65_536 - len(SECRET) - 1, 65_536 - 5, 65_536 - 1, 65_536, 2 * 65_536 - 5])
 def test_a_secret_across_the_place_where_a_text_is_split_is_masked(before: int) -> None:
-    pipeline = Pipeline(secrets=(SECRET,))
+    pipeline = codex_pipeline(secrets=(SECRET,))
     events = pipeline.receive_data(item_line(type="agent_message", text="x" * before + SECRET + "y"))
     assert "".join(event.text or "" for event in events) == "x" * before + "***y"
 
@@ -101,7 +101,7 @@ def test_a_secret_across_the_place_where_a_text_is_split_is_masked(before: int) 
 @pytest.mark.rule("X5", "B3")
 @pytest.mark.parametrize("before", range(4_096 - 20 - len(SECRET), 4_096))
 def test_a_secret_across_the_place_where_a_message_is_cut_is_masked(before: int) -> None:
-    pipeline = Pipeline(secrets=(SECRET,))
+    pipeline = codex_pipeline(secrets=(SECRET,))
     (event,) = pipeline.receive_data(
         b'{"type":"error","message":"%b"}\n' % (b"." * before + SECRET.encode() + b"y" * 99)
     )
@@ -112,7 +112,7 @@ def test_a_secret_across_the_place_where_a_message_is_cut_is_masked(before: int)
 @pytest.mark.rule("X5", "B5")
 def test_a_secret_across_the_place_where_the_final_text_is_cut_is_masked() -> None:
     for before in range(65_536 - 20 - len(SECRET), 65_536):
-        pipeline = Pipeline(secrets=(SECRET,))
+        pipeline = codex_pipeline(secrets=(SECRET,))
         pipeline.receive_data(item_line(type="agent_message", text="." * before + SECRET + "y" * 99))
         final_text = pipeline.completion(ExitStatus(code=0)).final_text
         assert final_text is not None
@@ -123,7 +123,7 @@ def test_a_secret_across_the_place_where_the_final_text_is_cut_is_masked() -> No
 @pytest.mark.parametrize("before", [0, 16_384 - 5, 16_384 - len(SECRET), 16_384])
 def test_a_secret_across_the_place_where_a_payload_is_cut_is_masked(before: int) -> None:
     output = "x" * before + SECRET + "y" * 20_000
-    pipeline = Pipeline(secrets=(SECRET,), full_payloads=True)
+    pipeline = codex_pipeline(secrets=(SECRET,), full_payloads=True)
     (event,) = pipeline.receive_data(item_line(type="command_execution", aggregated_output=output))
     assert b"corr" not in encode_events([event])
 
@@ -131,7 +131,7 @@ def test_a_secret_across_the_place_where_a_payload_is_cut_is_masked(before: int)
 @pytest.mark.rule("X5", "M7")
 def test_of_a_payload_that_masking_makes_much_shorter_no_part_of_a_secret_is_left() -> None:
     secret = "q" * 50 + "w" * 50
-    pipeline = Pipeline(secrets=(secret,), full_payloads=True)
+    pipeline = codex_pipeline(secrets=(secret,), full_payloads=True)
     (event,) = pipeline.receive_data(item_line(type="command_execution", aggregated_output=secret * 1000))
     assert b"qqq" not in encode_events([event])
 
@@ -142,7 +142,7 @@ def test_a_piece_of_a_split_text_is_not_masked_for_how_it_begins() -> None:
     token = "AKIAQ3EGWK4RXNPLT2ZD"
     text = "x" * 65_536 + token
     stdout = item_line(type="agent_message", text=text) + item_line(type="agent_message", text=f"see {token}")
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = pipeline.receive_data(stdout)
     assert "".join(event.text or "" for event in events) == text + "see ***"
 

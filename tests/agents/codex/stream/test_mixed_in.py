@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Event, ExitStatus, ToolCall
 
@@ -56,7 +57,7 @@ MIXED = [
 
 
 def fed(*lines: dict[str, Any]) -> tuple[list[Event], Pipeline]:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = pipeline.receive_data(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     return events + pipeline.receive_eof(), pipeline
 
@@ -82,7 +83,7 @@ def test_sub_agents_mixed_in_leave_turn_answer_and_outcome_those_of_the_parent()
 def test_a_sub_agent_that_begins_when_its_parent_is_done_does_not_cut_the_run_off() -> None:
     _, pipeline = fed(*MIXED, TURN)
     assert pipeline.completion(OK).turn == "completed"
-    assert pipeline.facts.turn == "completed"
+    assert pipeline.state.turn == "completed"
 
 
 @pytest.mark.rule("M11", "F2")
@@ -110,7 +111,7 @@ def test_the_beginning_of_a_sub_agents_turn_can_tell_the_session() -> None:
 @pytest.mark.rule("M11", "M0")
 @pytest.mark.parametrize("version", ["0.125.0", "0.140.0", "0.169.0"])
 def test_releases_that_keep_sub_agents_apart_print_the_parents_calls_alone(version: str) -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = pipeline.receive_data((CODEX / version / "collab.jsonl").read_bytes())
     assert [event.text for event in events if event.kind == "text_output"][-1] == "parent done"
     assert set(turns(events)) == {"synthetic-turn-1"}
@@ -124,7 +125,7 @@ RELEASES = sorted(path.name for path in CODEX.iterdir() if (path / "stream_end_n
 @pytest.mark.rule("M10", "F2")
 @pytest.mark.parametrize("version", RELEASES)
 def test_what_is_printed_again_after_each_reconnect_is_told_again_and_never_joined(version: str) -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = pipeline.receive_data((CODEX / version / "stream_end_no_completed.jsonl").read_bytes())
     texts = [event.text for event in events if event.kind == "text_output"]
     assert len(texts) > 1

@@ -16,7 +16,7 @@ BIG = b"9" * 6_000
 
 
 def parse(line: bytes | bytearray) -> ThreadEvent | BadLine:
-    return LineParser(1 << 24).parse([line])[0]
+    return LineParser().parse([line])[0]
 
 
 @pytest.mark.rule("L4", "T5")

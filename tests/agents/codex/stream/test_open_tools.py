@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Dropped, Event, ToolCall
 from codex_adapter.records import encode_events
@@ -31,7 +32,7 @@ def call(phase: str, item_id: str, item_type: str = "command_execution", **field
 
 
 def told(*lines: dict[str, Any], pipeline: Pipeline | None = None, end: bool = True) -> list[Event]:
-    pipeline = pipeline or Pipeline()
+    pipeline = pipeline or codex_pipeline()
     events = pipeline.receive_data(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     events += pipeline.receive_eof() if end else []
     assert [event.seq for event in events] == list(range(len(events)))
@@ -104,7 +105,7 @@ def test_a_notice_of_the_session_stands_between_the_result_and_the_turns_end() -
 @pytest.mark.rule("M7")
 def test_the_result_has_no_payloads() -> None:
     line = call("started", "a", command="make it")
-    first, last = told(line, pipeline=Pipeline(full_payloads=True))
+    first, last = told(line, pipeline=codex_pipeline(full_payloads=True))
     assert isinstance(first.data, ToolCall)
     assert isinstance(last.data, ToolCall)
     assert first.data.input is not None
@@ -114,7 +115,7 @@ def test_the_result_has_no_payloads() -> None:
 @pytest.mark.rule("X5")
 @pytest.mark.parametrize("end", [COMPLETED, {"type": "item.completed"}])
 def test_what_is_secret_in_a_call_is_secret_in_its_result(end: dict[str, Any]) -> None:
-    pipeline = Pipeline(secrets=(SECRET,))
+    pipeline = codex_pipeline(secrets=(SECRET,))
     turn = {**STARTED, "turn_id": f"turn {SECRET}"}
     told(turn, call("started", f"id {SECRET}", "mcp_tool_call", server="s", tool=SECRET), pipeline=pipeline, end=False)
     # each read by itself: nothing of what was masked for the call's own event is left over
@@ -140,19 +141,19 @@ def test_of_more_calls_than_an_agent_can_have_the_first_are_closed() -> None:
 
 
 def test_before_a_run_is_ended_its_open_calls_can_be_closed() -> None:
-    pipeline = Pipeline(secrets=(SECRET,))
+    pipeline = codex_pipeline(secrets=(SECRET,))
     told(STARTED, call("started", f"a {SECRET}"), pipeline=pipeline, end=False)
-    events = pipeline.close_tools(7)
-    assert [(event.seq, event.kind) for event in events] == [(7, "tool_result")]
+    events = pipeline.close_tools()
+    assert [event.kind for event in events] == ["tool_result"]
     assert short(events) == ["a *** unknown"]
-    assert pipeline.close_tools(8) == []
+    assert pipeline.close_tools() == []
     assert pipeline.receive_eof() == []
 
 
 @given(STREAMS)
 @example(b'{"type":"item.started","item":{"id":"","type":"web_search"}}')
 def test_whatever_the_stream_each_call_is_answered_once_for_each_time_it_is_open(stdout: bytes) -> None:
-    pipeline = Pipeline(max_line_bytes=150_000)
+    pipeline = codex_pipeline(max_line_bytes=150_000)
     is_open: set[str | None] = set()
     opened: Counter[str | None] = Counter()
     closed: Counter[str | None] = Counter()
@@ -174,7 +175,7 @@ def test_whatever_the_stream_each_call_is_answered_once_for_each_time_it_is_open
 
 
 def test_in_every_recording_each_call_has_just_one_result(recording: Path, returncode: int) -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events = pipeline.receive_data(recording.read_bytes()) + pipeline.receive_eof()
     found = tools(events)
     calls = {tool["backend_item_id"] for kind, tool in found if kind == "tool_call"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.records import encode_events
 
 KIB = 1024
@@ -19,7 +19,7 @@ LIMIT = 16 * KIB
 def facet(phase: str = "completed", **item: Any) -> dict[str, Any]:
     line = {"type": f"item.{phase}", "item": {"id": "item_0", **item}}
     stdout = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    (event,) = Pipeline(full_payloads=True).receive_data(stdout)
+    (event,) = codex_pipeline(full_payloads=True).receive_data(stdout)
     data: dict[str, Any] = json.loads(encode_events([event]))["data"]
     assert len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()) <= 65_536
     return data
@@ -102,7 +102,7 @@ def test_each_tool_tells_what_it_was_asked_and_what_it_answered(
 @pytest.mark.rule("M7")
 def test_what_is_no_tool_is_not_touched_by_asking_for_payloads() -> None:
     lines = b'{"type":"item.completed","item":{"id":"a","type":"agent_message","text":"t"}}\n{"type":"turn.started"}\n'
-    assert Pipeline(full_payloads=True).receive_data(lines) == Pipeline().receive_data(lines)
+    assert codex_pipeline(full_payloads=True).receive_data(lines) == codex_pipeline().receive_data(lines)
 
 
 @pytest.mark.rule("M7")
@@ -159,7 +159,7 @@ def test_a_facet_that_is_too_large_without_its_payloads_is_dropped() -> None:
 @pytest.mark.rule("M7", "L4", "B6")
 def test_bytes_that_are_no_utf_8_are_replaced_in_a_payload() -> None:
     line = b'{"type":"item.completed","item":{"id":"a","type":"mcp_tool_call","result":"\xff\xe2\x82"}}\n'
-    (event,) = Pipeline(full_payloads=True).receive_data(line)
+    (event,) = codex_pipeline(full_payloads=True).receive_data(line)
     assert json.loads(encode_events([event]))["data"]["output"] == whole(result='"\ufffd\ufffd"')
 
 

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.pipeline import Pipeline, numbered
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -27,11 +28,11 @@ OK = ExitStatus(code=0)
 
 def records(reads: Iterable[bytes], returncode: int = 0, pipeline: Pipeline | None = None) -> bytes:
     """What a run gives out: the events, that of a failed agent included, and the completion."""
-    pipeline = pipeline or Pipeline()
+    pipeline = pipeline or codex_pipeline()
     events = [event for read in reads for event in pipeline.receive_data(read)] + pipeline.receive_eof()
     status = ExitStatus.from_returncode(returncode)
     if not status.success:
-        events.append(error_event(len(events), non_zero_exit_text(status)))
+        events += numbered([error_event("codex", non_zero_exit_text("codex", status))], len(events))
     return encode_events(events) + encode_completion(len(events), pipeline.completion(status))
 
 
@@ -56,8 +57,8 @@ def test_a_recording_gives_its_golden_records_however_it_is_cut(recording: Path,
 @pytest.mark.rule("Y1", "L5", "M7")
 def test_a_recording_with_payloads_gives_the_same_however_it_is_cut(recording: Path, returncode: int) -> None:
     stdout, random = recording.read_bytes(), Random(recording.stem)
-    whole = records([stdout], returncode, Pipeline(full_payloads=True))
-    assert records(cut_at_random(stdout, random), returncode, Pipeline(full_payloads=True)) == whole
+    whole = records([stdout], returncode, codex_pipeline(full_payloads=True))
+    assert records(cut_at_random(stdout, random), returncode, codex_pipeline(full_payloads=True)) == whole
 
 
 @pytest.mark.rule("Y1", "T1")
@@ -132,7 +133,7 @@ CUTS = st.lists(st.floats(0, 1), max_size=6)
 def test_the_events_do_not_depend_on_the_cuts(stdout: bytes, cuts: list[float], full_payloads: bool) -> None:
     def pipeline() -> Pipeline:
         secrets = (SECRET, "turn failed", "item_0__")
-        return Pipeline(full_payloads=full_payloads, secrets=secrets, max_line_bytes=150_000)
+        return codex_pipeline(full_payloads=full_payloads, secrets=secrets, max_line_bytes=150_000)
 
     places = [0, *sorted(int(cut * len(stdout)) for cut in cuts), len(stdout)]
     reads = [stdout[start:end] for start, end in pairwise(places)]
@@ -145,7 +146,7 @@ def test_the_events_do_not_depend_on_the_cuts(stdout: bytes, cuts: list[float], 
 @pytest.mark.rule("B1", "B2", "B3", "B4", "B5", "B6", "X5", "W1")
 @given(STREAMS, st.booleans())
 def test_everything_that_comes_out_is_bounded_numbered_and_masked(stdout: bytes, full_payloads: bool) -> None:
-    found = records([stdout], pipeline=Pipeline(full_payloads=full_payloads, secrets=(SECRET,)))
+    found = records([stdout], pipeline=codex_pipeline(full_payloads=full_payloads, secrets=(SECRET,)))
     assert SECRET.encode() not in found
     *events, completion = (json.loads(line) for line in found.decode().split("\n") if line)
     for seq, event in enumerate(events):
@@ -176,7 +177,7 @@ def test_everything_that_comes_out_is_bounded_numbered_and_masked(stdout: bytes,
 )
 def test_a_bad_line_is_one_error_and_the_run_goes_on(bad: bytes) -> None:
     good = b'{"type":"error","message":"good"}\n'
-    pipeline = Pipeline(max_line_bytes=100_000, full_payloads=True)
+    pipeline = codex_pipeline(max_line_bytes=100_000, full_payloads=True)
     events = pipeline.receive_data(good + bad + b"\n" + good) + pipeline.receive_eof()
     assert [event.kind for event in events] == ["error"] * 3
     assert [event.message for event in (events[0], events[2])] == ["good", "good"]
@@ -196,7 +197,7 @@ def test_a_bad_line_is_one_error_and_the_run_goes_on(bad: bytes) -> None:
     ],
 )
 def test_what_stands_after_the_last_newline_is_a_line_at_the_end(rest: bytes, message: str | None) -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     assert pipeline.receive_data(b"\n" + rest) == []
     assert [event.message for event in pipeline.receive_eof()] == ([] if message is None else [message])
 
@@ -209,16 +210,18 @@ def test_the_limit_of_a_line_is_16_mib_unless_told_otherwise() -> None:
 
     limit = 16 * 1024 * 1024
     for stdout, kind in ((message(limit), "text_output"), (message(limit + 1), "error")):
-        events = Pipeline().receive_data(stdout + b"\n")
+        events = codex_pipeline().receive_data(stdout + b"\n")
         assert {event.kind for event in events} == {kind}
     assert events == [
-        error_event(0, "codex stream parse error (redacted): line longer than 16777216 bytes (line_bytes=16777217)")
+        error_event(
+            "codex", "codex stream parse error (redacted): line longer than 16777216 bytes (line_bytes=16777217)"
+        )
     ]
 
 
 @pytest.mark.rule("P4")
 def test_a_run_of_nothing_gives_nothing() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events: list[Event] = [*pipeline.receive_data(b""), *pipeline.receive_eof()]
     assert events == []
     assert (
@@ -229,7 +232,7 @@ def test_a_run_of_nothing_gives_nothing() -> None:
 
 @pytest.mark.rule("F2", "M5")
 def test_the_session_is_known_as_soon_as_its_line_is() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     assert pipeline.session_id is None
     pipeline.receive_data(b'{"type":"thread.started","thread_id":"T"}')
     assert pipeline.session_id is None
@@ -248,7 +251,7 @@ def test_whatever_the_bytes_of_a_text_its_event_can_be_encoded(parts: list[bytes
 @pytest.mark.rule("L2", "T4")
 @pytest.mark.fault("stream", "names of a megabyte in many lines", "cut names, and none of the lines is kept")
 def test_long_names_are_not_kept() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     tracemalloc.start()
     try:
         for number in range(20):
@@ -276,7 +279,7 @@ FLAT = b'{"type":"item.completed","item_id":"a","item_type":"reasoning","text":"
 )
 @pytest.mark.parametrize("before", [STARTED, FLAT])
 def test_a_line_is_a_document_by_itself(lines: list[bytes], before: bytes) -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     data = b"\n".join([before, *lines, before, b""])
     kinds = [event.kind for event in pipeline.receive_data(data)]
     ordinary = "status" if before is STARTED else "text_output"
@@ -285,7 +288,7 @@ def test_a_line_is_a_document_by_itself(lines: list[bytes], before: bytes) -> No
 
 @pytest.mark.rule("J9")
 def test_the_bytes_of_a_line_that_has_not_ended_are_counted() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     pipeline.receive_data(b'{"type":')
     assert pipeline.unfinished == 8
     pipeline.receive_data(b'"x"}\n')

@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
+from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.agents.codex.stream.sandbox_failures import was_started
-from codex_adapter.core.error_texts import SANDBOX_FAILED
-from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Completion, Event, ExitStatus, HintNotice
 from codex_adapter.hints import ADVICE
 from codex_adapter.testing.thread_lines import (
@@ -56,7 +56,7 @@ Lines = Sequence[dict[str, Any]]
 
 def run(*lines: dict[str, Any], end: dict[str, Any] | None = None) -> tuple[list[Event], Completion]:
     """Return the events and the completion of a turn of these lines whose agent exits with 0."""
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     whole = [thread_started("t"), turn_started(), *lines, turn_completed() if end is None else end]
     events = pipeline.receive_data(msgspec.json.Encoder().encode_lines(whole)) + pipeline.receive_eof()
     assert [event.seq for event in events] == list(range(len(events)))
@@ -151,10 +151,10 @@ def test_the_cli_s_own_error_goes_before_it() -> None:
 
 @pytest.mark.rule("K6")
 def test_an_agent_that_lingered_keeps_it() -> None:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     lines = [thread_started("t"), turn_started(), refused(), turn_completed()]
     pipeline.receive_data(msgspec.json.Encoder().encode_lines(lines))
-    assert pipeline.completion(ExitStatus(code=1), in_spite_of_status=True).hint == "sandbox_unavailable"
+    assert pipeline.completion(ExitStatus(code=1), lingered=True).hint == "sandbox_unavailable"
 
 
 @pytest.mark.rule("L5")
@@ -162,9 +162,9 @@ def test_an_agent_that_lingered_keeps_it() -> None:
 def test_the_notice_does_not_depend_on_the_cuts(size: int) -> None:
     lines = [turn_started(), refused("a"), thread_started("t"), refused("b"), turn_completed()]
     data = msgspec.json.Encoder().encode_lines(lines)
-    pipeline = Pipeline(full_payloads=True)
+    pipeline = codex_pipeline(full_payloads=True)
     whole = pipeline.receive_data(data) + pipeline.receive_eof()
-    again = Pipeline(full_payloads=True)
+    again = codex_pipeline(full_payloads=True)
     parts = [event for at in range(0, len(data), size) for event in again.receive_data(data[at : at + size])]
     assert parts + again.receive_eof() == whole
     assert [event.seq for event in whole] == list(range(len(whole)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Event, SessionHandle, ToolCall
 
@@ -25,7 +26,7 @@ def thread(thread_id: str) -> dict[str, Any]:
 
 
 def run(*lines: dict[str, Any]) -> tuple[Pipeline, list[Event]]:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     events: list[Event] = []
     for line in lines:
         events += pipeline.receive_data(json.dumps(line).encode() + b"\n")
@@ -161,5 +162,7 @@ def test_a_tool_belongs_to_the_thread_that_its_line_names(key: str) -> None:
     call = {"type": "item.completed", "item": {"id": "c", "type": "command_execution"}}
     lines = [thread("T"), call, {**call, key: "T"}, {**call, key: "U"}, call, {**call, key: "T"}]
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    threads = [event.data.tool.thread_id for event in Pipeline().receive_data(data) if isinstance(event.data, ToolCall)]
+    threads = [
+        event.data.tool.thread_id for event in codex_pipeline().receive_data(data) if isinstance(event.data, ToolCall)
+    ]
     assert threads == ["T", "T", "U", "U", "T"]

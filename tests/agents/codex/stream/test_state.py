@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import ExitStatus
 
@@ -29,7 +30,7 @@ def used(tokens: int) -> dict[str, Any]:
 
 
 def after(*lines: dict[str, Any] | bytes) -> Pipeline:
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     for line in lines:
         pipeline.receive_data((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
     return pipeline
@@ -72,14 +73,14 @@ def test_a_run_that_failed_has_no_final_text(status: ExitStatus) -> None:
 @pytest.mark.rule("K6")
 @pytest.mark.parametrize("status", [OK, FAILED, KILLED])
 def test_an_agent_that_was_ended_after_a_completed_turn_keeps_its_final_text(status: ExitStatus) -> None:
-    completion = after(STARTED, message("one"), COMPLETED).completion(status, in_spite_of_status=True)
+    completion = after(STARTED, message("one"), COMPLETED).completion(status, lingered=True)
     assert (completion.final_text, completion.status) == ("one", status)
 
 
 @pytest.mark.rule("K6")
 @pytest.mark.parametrize("lines", [[STARTED, message("one")], [STARTED, message("one"), TURN_FAILED], [message("one")]])
 def test_an_agent_that_was_ended_in_any_other_turn_has_none(lines: list[dict[str, Any]]) -> None:
-    assert after(*lines).completion(KILLED, in_spite_of_status=True).final_text is None
+    assert after(*lines).completion(KILLED, lingered=True).final_text is None
 
 
 @pytest.mark.rule("F2")
@@ -152,7 +153,7 @@ def test_the_completion_has_the_session_and_no_data() -> None:
 def test_a_tool_call_is_open_until_its_result_or_its_turns_end(
     lines: list[dict[str, Any]], still_open: list[str]
 ) -> None:
-    assert list(after(STARTED, *lines).facts.open_tools) == still_open
+    assert list(after(STARTED, *lines).state.open_tools) == still_open
 
 
 @pytest.mark.rule("K2")
@@ -173,7 +174,7 @@ def test_a_tool_call_is_open_until_its_result_or_its_turns_end(
     ids=str,
 )
 def test_notices_and_bad_lines_are_no_progress(line: dict[str, Any] | bytes, progress: bool) -> None:
-    facts = after(line).facts
+    facts = after(line).state
     assert facts.take_progress() == progress
     assert not facts.take_progress()
 
@@ -182,23 +183,23 @@ def test_notices_and_bad_lines_are_no_progress(line: dict[str, Any] | bytes, pro
 def test_one_line_of_progress_among_notices_is_progress() -> None:
     notice = {"type": "error", "message": "Reconnecting... 1/5"}
     pipeline = after(notice, notice, b"{", STARTED, notice)
-    assert pipeline.facts.take_progress()
-    assert not pipeline.facts.take_progress()
+    assert pipeline.state.take_progress()
+    assert not pipeline.state.take_progress()
     pipeline.receive_data(b'{"type":"turn.started"}\n')
-    assert pipeline.facts.take_progress()
+    assert pipeline.state.take_progress()
 
 
 @pytest.mark.rule("K2", "L2")
 def test_a_line_that_is_too_long_is_no_progress() -> None:
-    pipeline = Pipeline(max_line_bytes=10)
+    pipeline = codex_pipeline(max_line_bytes=10)
     pipeline.receive_data(b"x" * 20)
-    assert not pipeline.facts.take_progress()
+    assert not pipeline.state.take_progress()
     pipeline.receive_data(b"\n")
-    assert not pipeline.facts.take_progress()
+    assert not pipeline.state.take_progress()
 
 
 @pytest.mark.rule("K2")
 @pytest.mark.fault("stream", "calls without a result, without end", "the first 1,024 are watched, memory stays flat")
 def test_no_more_open_calls_are_remembered_than_an_agent_can_have() -> None:
-    facts = after(*(item("started", f"call {number}") for number in range(3_000))).facts
+    facts = after(*(item("started", f"call {number}") for number in range(3_000))).state
     assert list(facts.open_tools) == [f"call {number}" for number in range(1_024)]

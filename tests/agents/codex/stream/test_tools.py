@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.records import encode_events
 
 TOOLS = ("command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search")
@@ -18,7 +18,7 @@ EACH_TOOL = pytest.mark.parametrize("item_type", TOOLS)
 
 def records(*lines: bytes | dict[str, Any]) -> list[dict[str, Any]]:
     """What the lines give, the end of the stream not yet come."""
-    pipeline = Pipeline()
+    pipeline = codex_pipeline()
     stdout = b"\n".join(
         line if isinstance(line, bytes) else json.dumps(line, separators=(",", ":")).encode() for line in lines
     )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.agents.codex.stream.usage import RunShare
-from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Completion, ExitStatus
 
 pytestmark = pytest.mark.rule("F10")
@@ -26,7 +26,7 @@ def used(usage: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def completion(*lines: dict[str, Any], **options: Any) -> Completion:
-    pipeline = Pipeline(**options)
+    pipeline = codex_pipeline(**options)
     for line in lines:
         pipeline.receive_data(json.dumps(line).encode() + b"\n")
     return pipeline.completion(ExitStatus(code=0))

@@ -1,4 +1,4 @@
-"""The file that hands an output schema to the agent: private to its run, and gone with it (S10)."""
+"""Keep a file for one run: private to it, named by its mark, and gone with it (S10)."""
 
 from __future__ import annotations
 
@@ -10,66 +10,61 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Final
 
-import msgspec
 import trio
 
-from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
 
-__all__ = ["left_directories", "schema_file"]
+__all__ = ["left_directories", "private_file"]
 
 _LAST_PATIENCE: Final = 2.0
 """Seconds that the end of a run waits for the removal."""
 
 
 @asynccontextmanager
-async def schema_file(options: ExecOptions, mark: str) -> AsyncIterator[str | None]:
-    """The path of a file with `options.output_schema`, None when there is none; removed on leaving.
+async def private_file(mark: str, name: str, content: bytes) -> AsyncIterator[str]:
+    """Write a file that only this user may read; give its path, and remove it on leaving (S10).
 
     Its directory is named by the run's mark. Raises `BackendError` (`io`).
     """
-    if options.output_schema is None:
-        yield None
-        return
     try:
-        directory = await inquire(_make, directory_name(mark), msgspec.json.encode(options.output_schema))
+        file = await inquire(_make, directory_name(mark), name, content)
     except OSError:
         raise _io_error() from None
     try:
-        yield str(directory / "output-schema.json")
+        yield str(file)
     finally:
         with trio.CancelScope(shield=True), suppress(BackendError):
-            await inquire(_remove_in_thread, directory, seconds=_LAST_PATIENCE)
+            await inquire(_remove_in_thread, file, seconds=_LAST_PATIENCE)
 
 
-def _make(inquiry: Inquiry, name: str, content: bytes) -> Path:
+def _make(inquiry: Inquiry, directory_name: str, name: str, content: bytes) -> Path:
     inquiry.at("temporary directory", os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
-    directory = Path(tempfile.gettempdir(), name)
+    file = Path(tempfile.gettempdir(), directory_name, name)
     for left in left_directories():
         rmtree(left, ignore_errors=True)
     try:
-        _write(directory, content)
+        _write(file, content)
     except OSError:
-        _remove(directory)
+        _remove(file)
         raise
     if inquiry.abandoned:
-        _remove(directory)
-    return directory
+        _remove(file)
+    return file
 
 
-def _remove_in_thread(inquiry: Inquiry, directory: Path) -> None:
-    inquiry.at("temporary directory", str(directory))
-    _remove(directory)
+def _remove_in_thread(inquiry: Inquiry, file: Path) -> None:
+    inquiry.at("temporary directory", str(file.parent))
+    _remove(file)
 
 
-def _remove(directory: Path) -> None:
+def _remove(file: Path) -> None:
     # Not by rmtree, which needs descriptors, and there may be none.
     with suppress(OSError):
-        os.unlink(directory / "output-schema.json")  # noqa: PTH108
+        os.unlink(file)  # noqa: PTH108
     with suppress(OSError):
-        directory.rmdir()
+        file.parent.rmdir()
 
 
 def _io_error() -> BackendError:
@@ -87,11 +82,11 @@ def left_directories() -> list[Path]:
     return []
 
 
-def _write(directory: Path, content: bytes) -> None:
-    # Whatever the umask takes away is given back: the agent must be able to read, and nobody else.
-    directory.mkdir(0o700)
-    directory.chmod(0o700)
-    descriptor = os.open(directory / "output-schema.json", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
+def _write(file: Path, content: bytes) -> None:
+    # Whatever the umask takes away is given back: the agent must be able to read, and no other user.
+    file.parent.mkdir(0o700)
+    file.parent.chmod(0o700)
+    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(descriptor, "wb") as opened:
+        os.fchmod(opened.fileno(), 0o600)
+        opened.write(content)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.codex.extensions import ExecOptions
-from codex_adapter.agents.codex.schema_file import schema_file
 from codex_adapter.errors import BackendError
 from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.runtime.containment.marks import new_mark
+from codex_adapter.runtime.private_file import private_file
 from codex_adapter.testing import Hang
 
 from .agents import WHOLE_TURN
@@ -26,6 +25,7 @@ from .test_containment_limits import adapter
 pytestmark = pytest.mark.rule("S10", "Q3")
 
 SCHEMA = {"type": "object", "properties": {"é": {}}}
+CONTENT = json.dumps(SCHEMA).encode()
 
 
 @pytest.fixture
@@ -46,16 +46,9 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
     os.umask(previous)
 
 
-async def test_without_a_schema_there_is_no_file(temporary: Path) -> None:
-    async with schema_file(ExecOptions(), new_mark()) as path:
-        assert path is None
-        assert list(temporary.iterdir()) == []
-
-
 @pytest.mark.usefixtures("umask")
 async def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(temporary: Path) -> None:
-    async with schema_file(ExecOptions(output_schema=SCHEMA), new_mark()) as path:
-        assert path is not None
+    async with private_file(new_mark(), "output-schema.json", CONTENT) as path:
         assert json.loads(Path(path).read_text()) == SCHEMA
         assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
         assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
@@ -65,7 +58,7 @@ async def test_the_schema_is_in_a_private_file_for_as_long_as_the_run(temporary:
 
 async def test_the_schema_file_goes_when_the_run_fails(temporary: Path) -> None:
     with pytest.raises(KeyError):
-        async with schema_file(ExecOptions(output_schema={}), new_mark()):
+        async with private_file(new_mark(), "output-schema.json", b"{}"):
             raise KeyError
     assert list(temporary.iterdir()) == []
 
@@ -77,7 +70,7 @@ async def test_a_schema_that_cannot_be_written_is_an_io_failure(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "hunter2"))
     with pytest.raises(BackendError) as caught:
-        async with schema_file(ExecOptions(output_schema={}), new_mark()):
+        async with private_file(new_mark(), "output-schema.json", b"{}"):
             pytest.fail("there is no such directory")
     assert str(caught.value) == "codex backend error: io (details redacted when unsafe)"
     assert "hunter2" not in str(caught.value.advice)
@@ -91,7 +84,7 @@ async def test_a_directory_that_is_there_already_is_not_used(temporary: Path) ->
     theirs = temporary / f"codex-adapter-{mark}"
     theirs.mkdir()
     with pytest.raises(BackendError):
-        async with schema_file(ExecOptions(output_schema={}), mark):
+        async with private_file(mark, "output-schema.json", b"{}"):
             pytest.fail("who made it could read what is in it")
 
 
@@ -113,11 +106,11 @@ async def test_the_next_run_removes_what_nobody_could_remove(
     tmp_path: Path, temporary: Path, survivors: Survivors
 ) -> None:
     with adapter([*WHOLE_TURN[:2], Hang()], survivors, tmp_path, allowed=["process_group"], schema=True) as started:
-        async with schema_file(ExecOptions(output_schema={}), new_mark()):
+        async with private_file(new_mark(), "output-schema.json", b"{}"):
             assert len(list(temporary.iterdir())) == 2
         started.process.send_signal(signal.SIGKILL)
         started.process.wait()
         assert len(list(temporary.iterdir())) == 1
-    async with schema_file(ExecOptions(output_schema={}), new_mark()):
+    async with private_file(new_mark(), "output-schema.json", b"{}"):
         assert len(list(temporary.iterdir())) == 1
     assert list(temporary.iterdir()) == []

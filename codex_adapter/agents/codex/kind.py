@@ -1,0 +1,10 @@
+"""Name the agent: its kind on the wire and in texts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["KIND"]
+
+KIND: Final = "codex"
+"""The agent kind of every event and error of the Codex CLI."""

@@ -1,0 +1,64 @@
+"""Open runs: of an agent by its kind, and of a recording (Q, Y, K5)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+from codex_adapter.agents import agent_of
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.errors import DEFAULT_AGENT, InvalidRequestError
+from codex_adapter.events import Completion, ExitStatus
+from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.runtime.backend import AgentBackend
+from codex_adapter.runtime.event_loop import require_trio
+from codex_adapter.runtime.handle import RunHandle, carried
+from codex_adapter.runtime.replay import open_recording
+from codex_adapter.runtime.run import Run
+
+__all__ = ["collect", "open_replay", "open_run"]
+
+
+def open_run(
+    request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None
+) -> AbstractAsyncContextManager[RunHandle]:
+    """Start a run of an agent, as an async context manager that gives its handle.
+
+    Entering checks the request and starts the agent; it raises `InvalidRequestError`, `UnsupportedCapabilityError` or
+    `BackendError`, and then nothing was left running. Leaving normally waits for the run's end, its events unread;
+    leaving by an exception or a cancelled scope ends the run first (K5). No process of it is left afterwards (K4).
+    """
+    return AgentBackend(agent_of(agent), config).open_run(request)
+
+
+@asynccontextmanager
+async def open_replay(
+    recording: str | os.PathLike[str] | int,
+    *,
+    agent: str = DEFAULT_AGENT,
+    exit_status: int = 0,
+    interval: float = 0.0,
+    full_payloads: bool = False,
+) -> AsyncIterator[RunHandle]:
+    """Replay a recorded stream as a run, with the events and the completion that the live run had (Y1, Y2).
+
+    `recording` is a path or an open descriptor, a pipe for example, which stays the caller's. `exit_status` is the
+    recorded agent's return code, negative for a signal; `interval` the seconds before each line; with `full_payloads`
+    tool calls have their input and output. Raises `InvalidRequestError` for an unreadable file.
+    """
+    require_trio()
+    if not 0 <= interval < float("inf"):
+        raise InvalidRequestError("interval must be a finite number of seconds, not negative")
+    source = open_recording(recording, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
+    pipeline = Pipeline(partial(agent_of(agent).decoder, full_payloads=full_payloads))
+    async with carried(Run(source, pipeline, config=RunConfig())) as run:
+        yield run
+
+
+async def collect(request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> Completion:
+    """Run to the end and return the completion, the events unread. Raises as `open_run` and `wait_completed` do."""
+    async with open_run(request, agent=agent, config=config) as run:
+        await run.events.aclose()
+        return await run.wait_completed()

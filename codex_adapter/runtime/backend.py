@@ -1,0 +1,155 @@
+"""Open runs of an agent (Q, K5)."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cache
+from typing import Final, Protocol, TypeVar
+
+import trio
+from msgspec.structs import replace
+
+from codex_adapter.agent import Agent
+from codex_adapter.core.checks import is_seconds
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.core.request_checks import check_type, effective_idle_timeout, effective_timeout
+from codex_adapter.errors import BackendError, RunTimedOut, SpawnError
+from codex_adapter.file_systems import advice_on, unanswered
+from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.containment.marks import new_mark
+from codex_adapter.runtime.event_loop import require_trio
+from codex_adapter.runtime.handle import RunHandle, RunSetup, carried
+from codex_adapter.runtime.process import spawn
+from codex_adapter.runtime.run import Run
+
+__all__ = ["AgentBackend", "Backend"]
+
+_Result = TypeVar("_Result")
+
+_TELLING: Final = 1.0
+"""Seconds: a shorter time limit passes on a healthy file system as well."""
+
+
+class Backend(Protocol):
+    """What a gateway can hold: something that opens runs of one agent kind."""
+
+    @property
+    def agent_kind(self) -> str:
+        """The name under which requests ask for it (G1)."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """The capability ids that it has, extension keys among them (G3)."""
+
+    def open_run(self, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
+        """As the function of that name."""
+
+    async def check(self, request: RunRequest) -> RunSetup | None:
+        """Return where and with what a run of the request would work, None where this process does not know.
+
+        Raise what `open_run` would for a request that cannot be carried out, where that shows before a start (Q).
+        """
+
+
+class AgentBackend:
+    """An agent as a backend: one configuration, any number of runs, also at once.
+
+    `containment` holds its runs; without one, it is made for the level that the configuration demands (N3). With
+    `ask_release` the agent is asked for its release before a run, for `RunHandle.setup`.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        config: RunConfig | None = None,
+        *,
+        containment: Containment | None = None,
+        ask_release: bool = False,
+    ) -> None:
+        self._agent = agent
+        self._config = agent.config_type() if config is None else config
+        self._ask_release = ask_release
+        self._containment = containment
+
+    @property
+    def agent_kind(self) -> str:
+        """The agent's kind."""
+        return self._agent.kind
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """The agent's capability ids (G3)."""
+        return self._agent.capabilities
+
+    @asynccontextmanager
+    async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
+        """Start a run, as an async context manager that gives its handle; as `codex_adapter.open_run`."""
+        require_trio()
+        check_type(request)
+        limit = effective_timeout(request, self._config)
+        async with AsyncExitStack() as held:
+            with trio.move_on_after(math.inf if limit is None or not is_seconds(limit) else limit) as opening:
+                run = await self._of_this_agent(self._start(request, held))
+            if opening.cancelled_caught:
+                role = unanswered()
+                told = role is not None and limit is not None and limit >= _TELLING
+                advice = advice_on(str(role), "did not answer before the time limit") if told else None
+                error = RunTimedOut("timeout", advice=advice)
+                error.agent_kind = self._agent.kind
+                raise error
+            async with carried(run) as carried_run:
+                yield carried_run
+
+    async def check(self, request: RunRequest) -> RunSetup:
+        """As `Backend.check`: all of the request, and the program (Q1 to Q7, S6); its release is not asked for."""
+        require_trio()
+        checked = await self._of_this_agent(self._agent.check(request, self._config))
+        # Made when it is first used: without a journal it never is.
+        masker = cache(lambda: Masker(checked.secrets))
+        return RunSetup(checked.cwd, checked.model, None, lambda text, limit: masker().mask_and_cut(text, limit))
+
+    async def containment_level(self) -> str | None:
+        """Return the level at which a run would be contained now (N1); None where none that is demanded works (N3)."""
+        require_trio()
+        self._containment = self._containment or Containment.of(self._config)
+        try:
+            return await self._containment.try_out(os.environ)
+        except (OSError, SpawnError):
+            return None
+
+    async def _of_this_agent(self, work: Awaitable[_Result]) -> _Result:
+        try:
+            return await work
+        except BackendError as error:
+            error.agent_kind = self._agent.kind
+            raise
+
+    async def _start(self, request: RunRequest, held: AsyncExitStack) -> Run:
+        """Return the run of a request, its agent started. What only the start needs is not kept."""
+        config = self._config
+        begun = trio.current_time()
+        mark = new_mark()
+        prepared = self._agent.prepare(request, config, mark=mark, ask_release=self._ask_release)
+        launch = await held.enter_async_context(prepared)
+        if self._containment is None:
+            # Only now: the configuration has been checked.
+            self._containment = Containment.of(config)
+        source = await spawn(launch, mark=mark, stop_timeout=config.stop_timeout, containment=self._containment)
+        pipeline = Pipeline(launch.decoder, secrets=launch.secrets, max_line_bytes=config.max_line_bytes)
+        timeout = launch.timeout
+        if timeout is not None:
+            timeout = max(timeout - (trio.current_time() - begun), 0.0)
+        return Run(
+            source,
+            pipeline,
+            config=replace(config, idle_timeout=effective_idle_timeout(config, launch.timeout)),
+            timeout=timeout,
+            session=launch.session,
+            containment=source.level,
+            setup=RunSetup(launch.cwd, launch.model, launch.release, pipeline.mask),
+        )

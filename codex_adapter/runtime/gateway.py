@@ -1,0 +1,57 @@
+"""Find the backend of an agent kind (G)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+from codex_adapter.errors import InvalidAgentKindError, UnknownBackendError
+from codex_adapter.request import RunRequest
+from codex_adapter.runtime.backend import Backend
+from codex_adapter.runtime.handle import RunHandle, RunSetup
+
+__all__ = ["Gateway"]
+
+
+def _checked_kind(kind: str) -> str:
+    if not re.fullmatch("[a-z][a-z0-9_]*", str(kind)):
+        raise InvalidAgentKindError("an agent kind must match [a-z][a-z0-9_]*")
+    return kind
+
+
+class Gateway:
+    """Backends by agent kind (G1, G2)."""
+
+    def __init__(self) -> None:
+        self._backends: dict[str, Backend] = {}
+
+    @property
+    def backends(self) -> Mapping[str, Backend]:
+        """The registered backends, by agent kind."""
+        return dict(self._backends)
+
+    def register(self, backend: Backend) -> None:
+        """Add a backend. Raises `InvalidAgentKindError` for a kind that is no identifier or is taken (G1)."""
+        kind = _checked_kind(backend.agent_kind)
+        if kind in self._backends:
+            raise InvalidAgentKindError(f"the agent kind {kind!r} has a backend already")
+        self._backends[kind] = backend
+
+    def open_run(self, agent_kind: str, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
+        """A run of the backend of that kind.
+
+        Raises `UnknownBackendError` when nobody registered it (G2), `InvalidAgentKindError` when nobody could (G1).
+        """
+        return self._backend(agent_kind).open_run(request)
+
+    async def check(self, agent_kind: str, request: RunRequest) -> RunSetup | None:
+        """As `Backend.check` of the backend of that kind; raises as `open_run` besides."""
+        return await self._backend(agent_kind).check(request)
+
+    def _backend(self, agent_kind: str) -> Backend:
+        backend = self._backends.get(_checked_kind(agent_kind))
+        if backend is None:
+            known = ", ".join(sorted(self._backends)) or "none"
+            raise UnknownBackendError(f"no backend is registered for this agent kind; registered: {known}")
+        return backend

@@ -1,0 +1,228 @@
+"""The seam, proved by an agent of another distribution that differs wherever agents may differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codex_adapter import (
+    AgentBackend,
+    BackendError,
+    Completion,
+    Event,
+    Gateway,
+    RunCancelled,
+    RunConfig,
+    RunRequest,
+    RunTimedOut,
+    UnknownBackendError,
+    UnsupportedCapabilityError,
+    codex_pipeline,
+    collect,
+    open_replay,
+    open_run,
+)
+from codex_adapter.agents import agent_of, kinds
+from codex_adapter.core.pipeline import Pipeline
+from codex_adapter.events import TOOL_KINDS, ToolCall
+
+from ..faults.waiting import until
+
+TOY = Path(__file__).parents[1] / "toy"
+ALLOW = "backend.toy.allow"
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the toy's distribution on the path, as if it were installed."""
+    monkeypatch.syspath_prepend(str(TOY))
+
+
+async def events_of(prompt: str, **fields: Any) -> tuple[list[Event], Completion]:
+    async with open_run(RunRequest(prompt=prompt, **fields), agent="toy") as run:
+        events = [event async for event in run.events]
+        return events, await run.wait_completed()
+
+
+def texts(events: list[Event]) -> list[str]:
+    return [event.text for event in events if event.text is not None]
+
+
+@pytest.mark.rule("AG5")
+def test_an_agent_of_another_distribution_is_found_by_its_kind() -> None:
+    assert kinds() == ["codex", "toy"]
+    assert agent_of("toy").kind == "toy"
+    assert agent_of("codex").kind == "codex"
+    with pytest.raises(UnknownBackendError, match="installed: codex, toy"):
+        agent_of("pi")
+
+
+@pytest.mark.rule("AG1", "AG5")
+async def test_a_run_of_it_is_a_run_like_any_other() -> None:
+    events, completion = await events_of("hello")
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert {event.agent_kind for event in events} == {"toy"}
+    assert texts(events) == ["You said: hello"]
+    assert (completion.ok, completion.final_text, completion.session_id) == (True, "You said: hello", "toy-1")
+    assert completion.run_usage == {"tokens": 7}
+
+
+@pytest.mark.rule("AG6")
+def test_the_kinds_of_tools_are_one_closed_list() -> None:
+    index = Path(__file__).parents[2] / "fixtures" / "codex"
+    seen = {
+        event.data.tool.kind
+        for recording in index.rglob("*.jsonl")
+        if recording.suffixes == [".jsonl"] and recording.name != "index.jsonl"
+        for event in codex_pipeline().receive_data(recording.read_bytes())
+        if isinstance(event.data, ToolCall)
+    }
+    assert {"command_execution", "file_change", "mcp_tool_call"} <= seen <= set(TOOL_KINDS)
+
+
+@pytest.mark.rule("AG3")
+@pytest.mark.parametrize(("extensions", "said"), [({ALLOW: True}, "It is made."), ({}, "I may not.")])
+async def test_a_question_on_stdout_is_answered_on_stdin(extensions: dict[str, Any], said: str) -> None:
+    with trio.fail_after(20):
+        events, completion = await events_of("ask me", extensions=extensions)
+    assert texts(events) == [said]
+    assert completion.ok
+    assert [event.kind for event in events].count("tool_call") == bool(extensions)
+
+
+@pytest.mark.rule("AG4", "F11")
+async def test_a_failed_turn_with_exit_status_0_is_a_failure() -> None:
+    events, completion = await events_of("fail now")
+    assert events[-1].message == "toy exited non-zero: exit status: 0 (stderr redacted)"
+    assert (completion.status.code, completion.turn, completion.ok) == (0, "failed", False)
+    assert completion.final_text is None
+
+
+@pytest.mark.rule("AG4", "F9")
+async def test_the_cause_that_it_names_on_stderr_is_the_hint() -> None:
+    _, completion = await events_of("complain")
+    assert (completion.hint, completion.ok) == ("quota_exceeded", False)
+
+
+@pytest.mark.rule("AG2", "K4")
+async def test_it_is_asked_to_end_by_the_signal_that_it_wants() -> None:
+    """It ignores SIGINT and SIGTERM, and would only be killed after `stop_timeout`."""
+    with trio.fail_after(20):
+        async with open_run(RunRequest(prompt="hang"), agent="toy", config=RunConfig(stop_timeout=120)) as run:
+            await anext(aiter(run.events))
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+
+
+@pytest.mark.rule("AG2", "K1", "K4")
+@pytest.mark.parametrize("end", ["time limit", "cancel", "kill", "leave"])
+async def test_nothing_of_it_survives_however_its_run_ends(end: str, tmp_path: Path) -> None:
+    request = RunRequest(prompt="leave", timeout=2 if end == "time limit" else None, env={"TOY_MARK": str(tmp_path)})
+
+    async def run_to_its_end() -> None:
+        async with open_run(request, agent="toy", config=RunConfig(stop_timeout=0.5)) as run:
+            await anext(aiter(run.events))
+            until(lambda: len(carriers(str(tmp_path))) >= 2)
+            if end == "leave":
+                raise KeyError(end)
+            if end != "time limit":
+                getattr(run, end)()
+            await run.events.aclose()
+            await run.wait_completed()
+
+    with trio.fail_after(30), pytest.raises((BackendError, KeyError)) as caught:
+        await run_to_its_end()
+    assert carriers(str(tmp_path)) == []
+    if end == "time limit":
+        assert isinstance(caught.value, RunTimedOut)
+        assert str(caught.value) == "toy backend error: timeout (details redacted when unsafe)"
+
+
+@pytest.mark.rule("AG2", "X5")
+async def test_its_secrets_are_masked() -> None:
+    events, completion = await events_of("secret", env={"TOY_TOKEN": "correct-horse-battery"})
+    assert texts(events) == ["The token is ***."]
+    assert completion.final_text == "The token is ***."
+
+
+@pytest.mark.rule("AG5", "G1", "G2")
+async def test_a_gateway_holds_both_kinds() -> None:
+    gateway = Gateway()
+    for kind in kinds():
+        gateway.register(AgentBackend(agent_of(kind)))
+    async with gateway.open_run("toy", RunRequest(prompt="x")) as run:
+        await run.events.aclose()
+        assert (await run.wait_completed()).ok
+    setup = await gateway.check("toy", RunRequest(prompt="x", env={"TOY_TOKEN": "correct-horse-battery"}))
+    assert setup is not None
+    assert setup.mask("say correct-horse-battery", 100) == "say ***"
+
+
+@pytest.mark.rule("AG2", "Q2")
+async def test_what_it_does_not_know_is_refused_in_its_name() -> None:
+    with pytest.raises(UnsupportedCapabilityError) as caught:
+        await collect(RunRequest(prompt="x", extensions={"backend.codex.images": []}), agent="toy")
+    assert str(caught.value) == "agent kind 'toy' does not support 'backend.codex.images'"
+    with pytest.raises(BackendError) as missing:
+        await collect(RunRequest(prompt="x"), agent="toy", config=RunConfig(binary="/no/such/toy"))
+    assert str(missing.value) == "toy backend error: spawn (details redacted when unsafe)"
+
+
+@pytest.mark.rule("AG2", "Q5")
+async def test_a_configuration_of_another_agent_is_refused() -> None:
+    with pytest.raises(Exception, match="config must be a CodexConfig"):
+        await collect(RunRequest(prompt="x"), agent="codex", config=RunConfig())
+
+
+@pytest.mark.rule("AG3", "Y1")
+async def test_a_recording_of_it_is_replayed(tmp_path: Path) -> None:
+    recording = tmp_path / "toy.jsonl"
+    lines = [{"session": "s"}, {"begin": 1}, {"ask": "run", "id": "q"}, {"say": "Hi."}, {"end": "good"}]
+    recording.write_text("".join(json.dumps(line) + "\n" for line in lines) + "noise\n")
+    async with open_replay(recording, agent="toy") as run:
+        events = [event async for event in run.events]
+        completion = await run.wait_completed()
+    assert texts(events) == ["Hi."]
+    assert events[-1].message == "toy stream parse error (redacted): not a line of the toy (line_bytes=5)"
+    assert (completion.ok, completion.session_id) == (True, "s")
+
+
+@pytest.mark.rule("AG3", "L5", "B2")
+@given(st.lists(st.sampled_from([b'{"say":"a b"}\n', b'{"run":"x","id":"1"}\n', b"{\n", b'{"end":"bad"}\n', b"\xff"])))
+def test_its_events_do_not_depend_on_the_reads(lines: list[bytes]) -> None:
+    def events(size: int) -> list[Event]:
+        pipeline, data = Pipeline(agent_of("toy").decoder, max_line_bytes=100), b"".join(lines)
+        given = [pipeline.receive_data(data[start : start + size]) for start in range(0, len(data), size)]
+        return [event for read in given for event in read] + pipeline.receive_eof()
+
+    whole = events(10_000)
+    assert [event.seq for event in whole] == list(range(len(whole)))
+    assert events(1) == events(7) == whole
+
+
+@pytest.mark.rule("B2", "AG3")
+async def test_a_long_text_of_it_comes_in_pieces() -> None:
+    pipeline = Pipeline(agent_of("toy").decoder)
+    events = pipeline.receive_data(json.dumps({"say": "é" * 100_000}).encode() + b"\n")
+    assert len(events) == 4
+    assert "".join(texts(events)) == "é" * 100_000
+
+
+def carriers(mark: str) -> list[int]:
+    """The processes that have the mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            environ = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if f"TOY_MARK={mark}".encode() in environ.split(b"\0"):
+            found.append(int(process.name))
+    return found

@@ -1,0 +1,240 @@
+"""An agent of another distribution, in one folder: a shell script, and what brings it to the runtime (AG1).
+
+It differs from the Codex CLI wherever the seam lets agents differ: lines of its own, a question that is answered on
+standard input, another stop signal, exit status 0 on failure.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from typing_extensions import override
+
+from codex_adapter.agent import Agent, CheckedRun, Decoded, Decoder, Launch
+from codex_adapter.core.checks import refuse
+from codex_adapter.core.error_texts import parse_error_text
+from codex_adapter.core.framing import Line, OversizeLine, content_of
+from codex_adapter.core.masking.credentials import secret_values
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.notices import error_event, status_event
+from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
+from codex_adapter.errors import SpawnError, UnsupportedCapabilityError
+from codex_adapter.events import (
+    TURN_FAILED,
+    Event,
+    ExitStatus,
+    Session,
+    SessionHandle,
+    TextPart,
+    TokenUsage,
+    Tool,
+    ToolBytes,
+    ToolCall,
+    ToolStatus,
+)
+from codex_adapter.hints import Hint
+from codex_adapter.request import RunConfig, RunRequest
+
+__all__ = ["AGENT", "ToyAgent", "ToyDecoder"]
+
+KIND = "toy"
+ALLOW = "backend.toy.allow"
+SCRIPT = Path(__file__).with_name("toy")
+
+
+class _Line(msgspec.Struct):
+    session: str | None = None
+    begin: int | None = None
+    say: str | None = None
+    ask: str | None = None
+    run: str | None = None
+    ran: str | None = None
+    id: str = ""
+    status: int = 0
+    bytes: int = 0
+    used: int | None = None
+    end: str | None = None
+
+
+class ToyDecoder(Decoder):
+    """Decode the lines of the toy; `allow` is the answer to all of its questions."""
+
+    def __init__(self, masker: Masker, *, allow: bool = False) -> None:
+        super().__init__(KIND)
+        self._masker = masker
+        self._allow = allow
+        self._answers = b""
+        self._ended = False
+        self._said = 0
+        self._no_money = False
+        self._stderr = b""
+
+    @override
+    def decode(self, lines: Sequence[Line]) -> Decoded:
+        events: list[Event] = []
+        for line in lines:
+            if isinstance(line, OversizeLine):
+                reason, length = f"line longer than {line.limit} bytes", line.length
+            elif not (content := content_of(line)):
+                continue
+            else:
+                try:
+                    self._add(msgspec.json.decode(content, type=_Line), events)
+                    self.state.lines_received(1)
+                    continue
+                except (msgspec.MsgspecError, ValueError, RecursionError):
+                    reason, length = "not a line of the toy", len(content)
+            self.state.lines_received(1)
+            self.state.line_stalled()
+            events.append(error_event(KIND, parse_error_text(KIND, reason, length)))
+        return Decoded(events)
+
+    @override
+    def data_to_send(self) -> bytes:
+        answers, self._answers = self._answers, b""
+        return answers
+
+    @property
+    @override
+    def input_open(self) -> bool:
+        return not self._ended
+
+    @override
+    def receive_stderr(self, data: bytes) -> None:
+        self._stderr = (self._stderr + data)[-1000:]
+        self._no_money |= b"toy: no money left" in self._stderr
+
+    @override
+    def exit_failed(self, status: ExitStatus) -> bool:
+        return self.state.turn != "completed"
+
+    @override
+    def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
+        return "quota_exceeded" if self._no_money else None
+
+    def _add(self, line: _Line, events: list[Event]) -> None:
+        if line.session is not None:
+            session = self._masker.mask_name(line.session)
+            self.state.session_started(session)
+            events.append(status_event(KIND, data=SessionHandle(Session(session))))
+        if line.begin is not None:
+            self.state.turn_started()
+            events.append(status_event(KIND))
+        if line.say is not None:
+            self._said += 1
+            self.state.message_completed(line.say)
+            part = TextPart(f"say-{self._said}", "agent_message", "complete")
+            events.append(Event(0, KIND, "text_output", "assistant", line.say, None, part))
+        if line.ask is not None:
+            self._answers += msgspec.json.encode({"id": line.id, "allow": self._allow}) + b"\n"
+            events.append(status_event(KIND, "asked for permission"))
+        if line.run is not None:
+            tool = Tool(line.id, None, None, "command_execution", "start", "running", None, ToolBytes(), line.run)
+            self.state.tool_opened(line.id, tool)
+            events.append(Event(0, KIND, "tool_call", "tool", None, None, ToolCall(tool)))
+        if line.ran is not None:
+            self.state.tool_closed(line.ran)
+            status: ToolStatus = "failed" if line.status else "completed"
+            size = ToolBytes(stdout=line.bytes)
+            tool = Tool(line.ran, None, None, "command_execution", "complete", status, line.status, size, None)
+            events.append(Event(0, KIND, "tool_result", "tool", None, None, ToolCall(tool)))
+        if line.end is not None:
+            self._end(line, events)
+
+    def _end(self, line: _Line, events: list[Event]) -> None:
+        self._ended = True
+        events += self.state.close_tools()
+        if line.end != "good":
+            self.state.turn_failed()
+            events.append(status_event(KIND, TURN_FAILED))
+            return
+        usage = None if line.used is None else {"tokens": line.used}
+        self.state.turn_completed(usage, usage)
+        events.append(status_event(KIND, data=None if usage is None else TokenUsage(usage)))
+
+
+class ToyAgent(Agent):
+    """The toy."""
+
+    kind: ClassVar[str] = KIND
+    name: ClassVar[str] = "the toy"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"agent_api.run", ALLOW})
+
+    @override
+    def check_config(self, config: RunConfig) -> None:
+        check_run_config(config)
+
+    @override
+    async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
+        checked, _ = _check(request, config)
+        return checked
+
+    @override
+    @asynccontextmanager
+    async def prepare(
+        self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
+    ) -> AsyncIterator[Launch]:
+        checked, allow = _check(request, config)
+        yield Launch(
+            argv=(str(_program(config)),),
+            env={**os.environ, **config.env, **request.env},
+            cwd=checked.cwd,
+            decoder=partial(ToyDecoder, allow=allow),
+            stop_signals=((signal.SIGUSR1,),),
+            stdin=request.prompt.replace("\n", " ").encode() + b"\n",
+            timeout=effective_timeout(request, config),
+            secrets=checked.secrets,
+            model=config.model,
+            release="1.0" if ask_release else None,
+        )
+
+    @override
+    def decoder(self, masker: Masker, *, full_payloads: bool = False) -> ToyDecoder:
+        return ToyDecoder(masker)
+
+
+class _Files:
+    @property
+    def cwd(self) -> str:
+        return str(Path.cwd())
+
+    def is_dir(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def is_file(self, path: str) -> bool:
+        return Path(path).is_file()
+
+
+def _check(request: RunRequest, config: RunConfig) -> tuple[CheckedRun, bool]:
+    allow = check_request(request, config, _Files(), _read_extensions, check_run_config)
+    _program(config)
+    cwd = str(Path(request.working_dir or config.default_working_dir or ".").resolve())
+    secrets = secret_values({**os.environ, **config.env, **request.env}, config.mask, directory=cwd)
+    return CheckedRun(cwd, config.model, tuple(secrets.values)), allow
+
+
+def _read_extensions(extensions: dict[str, object], _files: FileSystem) -> bool:
+    for key in sorted(extensions):
+        if key != ALLOW:
+            raise UnsupportedCapabilityError(KIND, key)
+    allow = extensions.get(ALLOW, False)
+    if not isinstance(allow, bool):
+        refuse(ALLOW, "true or false")
+    return allow
+
+
+def _program(config: RunConfig) -> Path:
+    program = SCRIPT if config.binary is None else Path(config.binary)
+    if not program.is_file():
+        raise SpawnError(not_found=True, hint="cli_not_found")
+    return program.resolve()
+
+
+AGENT = ToyAgent()
