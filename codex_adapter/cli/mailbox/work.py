@@ -90,7 +90,7 @@ class SessionWork:
         if self._sandbox is None:
             await self._remark(session, _UNPROTECTED if self._options.no_sandbox else _NO_SANDBOX)
         if self._options.no_wait:
-            await session.render_outbox()
+            await session.write_outbox()
             end: End = "nothing"
         else:
             end = await work.run(once=self._options.action == "once")

@@ -101,7 +101,7 @@ class Session:
         self._stopped = True
         self._executor.stop()
 
-    async def render_outbox(self) -> None:
+    async def write_outbox(self) -> None:
         """Write the round's outbox if it does not exist, and report it."""
         await work_through(self._write_missing_outbox)
         await self._observe(OutboxWritten(*self._where(), path=path_text(str(self.outbox))))
@@ -144,7 +144,7 @@ class Session:
         )
         self.state = await work_through(self._store.save, state)
         if summary is None:
-            await self.render_outbox()
+            await self.write_outbox()
         else:
             await self._observe(SessionCompleted(*self._where(), summary=summary))
 

@@ -62,7 +62,7 @@ class MailboxWorker:
         if self._session.state.is_complete:
             return "complete"
         with watched(self._layout.inbox) as watch:
-            await self._session.render_outbox()
+            await self._session.write_outbox()
             while not self._stopped:
                 seen = await work_through(self._inbox.scan)
                 for name in seen.unreadable:

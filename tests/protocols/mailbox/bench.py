@@ -45,7 +45,7 @@ class Bench:
             session = opened.enter_context(
                 begin_session(self.places, self.root, task, self.observe, agents=known_places(), sandbox=None)
             )
-            await session.render_outbox()
+            await session.write_outbox()
             yield session
 
     @asynccontextmanager

@@ -205,7 +205,7 @@ async def _work(place: Path) -> None:
         with begin_session(
             places, place / "workspace", "Task", _observe, agents=known_places(), sandbox=None, clock=_clock
         ) as session:
-            await session.render_outbox()
+            await session.write_outbox()
         return
     if _is_complete(place):
         return

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 
 from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.events import (
@@ -288,7 +291,7 @@ async def test_an_outbox_that_is_missing_is_written_again(bench: Bench) -> None:
         path, text = session.outbox, session.outbox.read_bytes()
     path.unlink()
     async with bench.resume() as session:
-        await session.render_outbox()
+        await session.write_outbox()
         assert session.outbox.read_bytes() == text
 
 
@@ -372,3 +375,24 @@ async def test_a_session_cannot_begin_where_somebody_is_at_work(bench: Bench) ->
         with pytest.raises(MailboxError, match=f"^session {id_} is at work in it"):
             with begin_session(bench.places, bench.root, "another", bench.observe, agents=known_places(), sandbox=None):
                 pass
+
+
+@pytest.mark.rule("I14")
+@pytest.mark.fault("workspace", "the disk of a mailbox is slow", "the event loop goes on meanwhile")
+async def test_a_slow_disk_does_not_hold_up_the_event_loop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    turned, fsync, waited = threading.Event(), os.fsync, list[bool]()
+
+    def slow(fd: int) -> None:
+        waited.append(turned.wait(10))
+        fsync(fd)
+
+    async with bench.begin() as session:
+        answer = bench.put('[CREATE_FILE path="a"]\nx\n[/CREATE_FILE]\n')
+        monkeypatch.setattr(os, "fsync", slow)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(session.execute, [answer])
+            await trio.testing.wait_all_tasks_blocked()
+            turned.set()
+    assert waited
+    assert all(waited)
+    assert bench.content("a") == "x\n"

@@ -121,7 +121,7 @@ async def test_what_cannot_be_written_down_is_not_carried_out(bench: Mortal, siz
     async with bench.resume() as session:
         if session.state.sequence_number == 1:
             assert await session.execute([])
-        await session.render_outbox()
+        await session.write_outbox()
         assert [result.command for result in session.state.last_results] == [
             *("CREATE_FILE", "RUN_COMMAND", "EDIT_FILE", "RUN_COMMAND")
         ]

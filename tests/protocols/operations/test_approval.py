@@ -25,7 +25,11 @@ async def test_an_approved_operation_is_carried_out_then_those_behind_it(bench: 
         paused = await talk.send({"type": "message", "content": "."}, REMOVE, shell("test -e temp; echo $?"))
         assert (paused["status"], seen(paused)) == ("awaiting_approval", ["message", "approvalRequired"])
         assert bench.text("temp/f") == "."
+        pending = talk.runtime.pending()
+        assert pending is not None
+        assert pending is talk.runtime.pending()
         resumed = await talk.decide("cleanup-1")
+        assert talk.runtime.pending() is None
     waiting = paused["events"][1]
     assert (waiting["operationId"], waiting["operationType"]) == ("cleanup-1", "shell")
     assert waiting["details"] == {"command": "rm -rf temp", "policy": "shell.approve"}
