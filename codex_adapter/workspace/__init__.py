@@ -1,4 +1,4 @@
-"""The files and commands of one directory for an agent that is not trusted: nothing reaches out of it."""
+"""Give an untrusted agent the files and commands of one directory, and nothing outside it."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ _HOME: Final = (
         ".cache/huggingface/stored_tokens",
     ),
     *(".huggingface", ".kaggle", ".config/kaggle", ".config/wandb", ".config/openai", ".config/anthropic"),
-    # what a person typed
+    # what a person has typed
     *(".*_history", ".*history", ".lesshst", ".viminfo", ".local/share/fish/fish_history", ".local/state/*/*history*"),
     *(".config/*/*history*", ".ipython/profile_*/history.sqlite*", ".config/fish/fish_variables"),
     # key stores, browsers, mail and messages
@@ -110,7 +110,7 @@ _HOME: Final = (
     ".env",
 )
 """Below HOME; `*` stands for any text within a name. Names below `.config`, `.local/share`, `.local/state` and `.cache`
-are looked for in the directories of the XDG variables as well."""
+are also searched in the directories of the XDG variables."""
 
 _XDG: Final = {
     ".config": "XDG_CONFIG_HOME",
@@ -141,7 +141,7 @@ _NAMING_AROUND: Final = {
     "CURL_HOME": (".curlrc",),
     "BUNDLE_USER_HOME": ("config",),
 }
-"""Variables that name a directory with such places, among others that commands need."""
+"""Variables that name a directory with such places among others, which commands need."""
 
 _SCHEMES: Final = ("file:", "FILE:", "unix:path=")
 
@@ -171,7 +171,7 @@ def _below_home(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[st
 
 
 def _matching(base: str, name: str) -> list[str]:
-    # Paths are strings, whatever they hold.
+    # Paths are strings, which may have any character.
     return glob(f"{escape(base)}/{name}") if "*" in name else [f"{base}/{name}"]  # noqa: PTH207
 
 
@@ -183,7 +183,7 @@ def _named(environ: Mapping[str, str], variables: Iterable[str]) -> Iterator[str
             for scheme in _SCHEMES:
                 place = place.removeprefix(scheme)
             place = place.partition(",")[0]
-            # What has another scheme is not a file.
+            # A value with another scheme is not a file.
             if place.startswith("/") or (place and ":" not in place):
                 yield place
     for variable, names in _NAMING_AROUND.items():

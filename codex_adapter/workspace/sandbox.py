@@ -1,4 +1,4 @@
-"""A sandbox for commands: bubblewrap, where to find one that works, and what it is told (H13, H14)."""
+"""Find a bubblewrap that works, and start commands in it as a sandbox (H13, H14)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108
 
 
 class Sandbox(msgspec.Struct, frozen=True):
-    """A bubblewrap that works on this machine, and what it is to hide (H13).
+    """A bubblewrap that works on this machine, and what it hides (H13).
 
     `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `steering` are the
     names in the workspace that a command cannot change (H15). `hidden` are absolute paths of files and directories that
@@ -43,14 +43,14 @@ class Sandbox(msgspec.Struct, frozen=True):
 
     @property
     def level(self) -> str:
-        """What holds, in words for a person."""
+        """A description of the protection, for a person."""
         return "bubblewrap" if self.strict else "bubblewrap, commands can make namespaces of their own"
 
     def argv(self, root: str, directory: str, *, network: bool) -> list[str]:
-        """The arguments to start with, before those of the program that is to run in `directory` (H13, H14).
+        """Return the arguments that precede those of the program to run in `directory` (H13, H14).
 
         `root` is the workspace: absolute, without links in it. Raises `WorkspaceError` for a workspace that cannot be
-        told apart from the rest of the machine.
+        separated from the rest of the machine.
         """
         if root == "/":
             raise WorkspaceError("denied", "The root of the file system cannot be sandboxed: use another workspace")
@@ -61,11 +61,11 @@ class Sandbox(msgspec.Struct, frozen=True):
         argv = [self.path, *(_NO_NAMESPACES if self.strict else ()), *_NAMESPACES]
         argv += [] if network else ["--unshare-net"]
         argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        # Root may write to what is in /proc of the whole machine, without any capability.
+        # Root may write to the machine's /proc, without any capability.
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         argv += [word for path in emptied for word in ("--tmpfs", path)]
         argv += [word for path in outside for word in _cover(path)]
-        # What is needed of a place that was just covered comes after it, and the workspace after all that is around it.
+        # Exceptions follow the place that covers them, and the workspace follows everything around it.
         argv += _name_service() if network else ()
         argv += ["--bind", root, root, *pins(root, self.steering)]
         argv += [word for path in inside for word in _cover(path)]
@@ -108,7 +108,7 @@ def _programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iter
 
 
 def _works(sandbox: Sandbox) -> bool:
-    """Whether a program can be run as a command would be: that it is there says nothing of what the system allows."""
+    """Return whether the sandbox can run a program: an installed bubblewrap may still not be allowed to."""
     with tempfile.TemporaryDirectory() as directory:
         root = os.path.realpath(directory)
         try:
@@ -134,12 +134,12 @@ def _works(sandbox: Sandbox) -> bool:
 def _cover(path: str) -> list[str]:
     if Path(path).is_dir():
         return ["--tmpfs", path]
-    # As a device, for otherwise it could not even be opened: what reads a file that is empty goes on.
+    # As a device, since otherwise it could not be opened: a reader of an empty file continues.
     return ["--dev-bind", os.devnull, path] if Path(path).exists() else []
 
 
 def _name_service() -> list[str]:
-    """The file that tells where names are asked for is often a link into /run."""
+    """Return the arguments for the file that names the name servers, which is often a link into /run."""
     path = os.path.realpath("/etc/resolv.conf")
     covered = any(is_below(path, os.path.realpath(place)) for place in _EMPTIED)
     return ["--ro-bind-try", path, path] if covered else []

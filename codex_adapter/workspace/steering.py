@@ -1,4 +1,4 @@
-"""Know the files of a workspace that steer programs which run outside of the sandbox (H15)."""
+"""Protect the files of a workspace that steer programs outside the sandbox (H15)."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _STEERING: Final = frozenset(
 """Names that git, direnv, editors and agents that this package does not run obey, in lower case."""
 
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "hooks", "info/attributes")
-"""What decides, within a directory of git, which programs git runs."""
+"""The entries of a git directory that decide which programs git runs."""
 _REDIRECTION: Final = "commondir"
-"""Of a worktree alone; elsewhere it makes git take its configuration from where it leads."""
+"""It belongs to worktrees; elsewhere it makes git read its configuration from another place."""
 _NAMED_BY_CONFIG: Final = re.compile(rb'^\s*(?:path|hookspath)\s*=\s*"?([^"#;\r\n]+)', re.IGNORECASE | re.MULTILINE)
 _MOST_CONFIG_BYTES: Final = 1024 * 1024
 _MOST_REPOSITORIES: Final = 200
 _MOST_ENTRIES: Final = 10_000
 _DEEPEST: Final = 5
 _COPIES: Final = "worktrees"
-"""Below `.claude`: whole copies of the project, and not settings."""
+"""Below `.claude`: copies of the project, not settings."""
 
 _Seen: TypeAlias = tuple[str, int, int, int]
 
@@ -86,7 +86,7 @@ def pins(root: str, steering: AbstractSet[str]) -> list[str]:
     for named in _present(root, steering):
         path = os.path.realpath(named)
         if not is_below(path, root):
-            # A link to what is read-only as it is.
+            # A link to a place that is read-only anyway.
             continue
         if Path(named).name.lower() != ".git" or not Path(path).is_dir():
             kept.append(path)
@@ -103,7 +103,7 @@ def pins(root: str, steering: AbstractSet[str]) -> list[str]:
 
 
 def remove_redirection(root: str) -> None:
-    """Remove what a command left in `.git` to have git take its configuration from elsewhere (H15).
+    """Remove a file in `.git` that makes git read its configuration from another place (H15).
 
     It has no use in the directory of a whole repository, and no mount can cover what does not exist.
     """
@@ -114,7 +114,7 @@ def remove_redirection(root: str) -> None:
 
 
 class SteeringWatch:
-    """What steers other programs in a workspace, as it was when this was made; no content is kept (H15)."""
+    """The state of the files that steer other programs, at the time of its creation; no content is kept (H15)."""
 
     def __init__(self, root: str, steering: AbstractSet[str]) -> None:
         self._steering = steering

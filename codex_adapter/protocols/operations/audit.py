@@ -56,7 +56,7 @@ def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
 def read_audit(path: Path) -> Iterator[AuditRecord]:
     """Yield the log in a state's file from its beginning, even while an executor uses it. Raises `StateError` (A9)."""
     if not path.is_file():
-        raise StateError("the state's file does not exist; give the one of an earlier --state")
+        raise StateError("it is not the file of a state; give the one of an earlier --state")
     with in_our_words(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         for time, run_id, position, kind, data in database.execute(
             "SELECT time, run_id, position, kind, data FROM audit ORDER BY id"

@@ -220,7 +220,7 @@ async def test_a_command_is_in_the_log_when_it_begins(bench: Workbench) -> None:
 def test_there_is_no_log_where_there_is_no_state(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "none", tmp_path, tmp_path / "fifo"):
-        with pytest.raises(StateError, match="there is no such state"):
+        with pytest.raises(StateError, match="it is not the file of a state"):
             list(read_audit(path))
     assert not (tmp_path / "none").exists()
 
