@@ -37,9 +37,9 @@ FileChange: TypeAlias = CreateFile | EditFile | DeleteFile
 _SECONDS: Final = 30
 _MOST_SHOWN: Final = 100
 _REJECTED: Final = "REJECTED: Path is outside workspace"
-_UNKNOWN_FILE: Final = "was being changed when this agent was killed, and is neither as before nor as item for"
+_UNKNOWN_FILE: Final = "was being changed when this agent was killed, and is neither as before nor as asked for"
 _UNKNOWN_COMMAND: Final = "was under way when this agent was killed; what it did is not known, and it was not run again"
-_STOPPED: Final = "was killed, since this agent was item to stop"
+_STOPPED: Final = "was killed, since this agent was asked to stop"
 
 
 class CommandExecutor:
