@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
 import pytest
 import trio
@@ -13,6 +14,7 @@ import trio.testing
 
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
 from codex_adapter.protocols.mailbox.events import CommandFinished, Notice, OutboxWritten, Waiting
+from codex_adapter.protocols.mailbox.inbox import Inbox, InboxState
 from codex_adapter.protocols.mailbox.work import MailboxWorker
 
 from .bench import Bench
@@ -29,7 +31,7 @@ def bench(tmp_path: Path) -> Bench:
 class Scripted:
     """Answers with one text after another."""
 
-    kind: Literal["codex", "command"] = "command"
+    kind: Final = "command"
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -92,9 +94,15 @@ async def test_answers_are_waited_for_until_the_task_is_done(bench: Bench) -> No
 
 
 @pytest.mark.rule("I13", "I16")
-async def test_half_of_an_answer_is_waited_for_and_told_of_once(
-    bench: Bench, autojump_clock: trio.testing.MockClock
-) -> None:
+async def test_half_of_an_answer_is_waited_for_and_told_of_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan, looked, looks = Inbox.scan, trio.Event(), count(1)
+
+    def counted(inbox: Inbox) -> InboxState:
+        if next(looks) == 3:
+            trio.from_thread.run_sync(looked.set)
+        return scan(inbox)
+
+    monkeypatch.setattr(Inbox, "scan", counted)
     async with working(bench) as work:
         held = bench.put(DONE).open("a")
 
@@ -102,7 +110,7 @@ async def test_half_of_an_answer_is_waited_for_and_told_of_once(
             assert await work.run() == "complete"
 
         async with beside(to_the_end):
-            await trio.sleep(25)
+            await looked.wait()
             assert not bench.of(CommandFinished)
             held.close()
     assert [remark.text for remark in bench.of(Notice)] == [
