@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
+import pytest
 from hypothesis import settings
 
-settings.register_profile("gate", deadline=None, derandomize=True, max_examples=100)
+settings.register_profile("gate", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("nightly", deadline=None, max_examples=10_000, print_blob=True)
 # `--hypothesis-profile` comes later and wins.
 settings.load_profile("gate")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of processes for `-n auto`: half as many again as processors, since many tests wait."""
+    return min(12, max(1, len(os.sched_getaffinity(0)) * 3 // 2))
 
 
 def pytest_configure() -> None:

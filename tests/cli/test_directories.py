@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from codex_adapter.testing import ReadPrompt, WriteFile
+from tests.widths import thinned
 
 from ..spaces.spaces_stage import make_space
 from .command import Cli, write_confinement
@@ -41,13 +42,16 @@ def test_a_directory_for_our_own_records_is_made(cli: Cli, words: tuple[str, ...
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("serve", "--journal=~/runs"),
-        ("operations", "--workspace", ".", "--state=~/state.db"),
-        ("mailbox", "start", "--workspace", ".", "--mailbox=~/box", "Do it."),
-        ("turn", "--space", "space:path:house", "--asp-home=~/asp", "Do it."),
-        ("login", "--codex-home=~/codex"),
-    ],
+    thinned(
+        [
+            (("serve", "--journal=~/runs"),),
+            (("operations", "--workspace", ".", "--state=~/state.db"),),
+            (("mailbox", "start", "--workspace", ".", "--mailbox=~/box", "Do it."),),
+            (("turn", "--space", "space:path:house", "--asp-home=~/asp", "Do it."),),
+            (("login", "--codex-home=~/codex"),),
+        ],
+        2,
+    ),
 )
 @pytest.mark.rule("E5")
 def test_no_directory_is_made_by_the_name_of_a_tilde(cli: Cli, words: tuple[str, ...]) -> None:
@@ -59,17 +63,20 @@ def test_no_directory_is_made_by_the_name_of_a_tilde(cli: Cli, words: tuple[str,
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
-    [
-        (("run", "--working-dir", "gone", "Hi."), "--working-dir must be an existing directory"),
-        (("run", "--codex-home", "gone", "Hi."), "CODEX_HOME is not a directory"),
-        (("operations", "--workspace", "gone"), "--workspace: there is no such directory"),
-        (("operations", "--audit", "--state", "gone/state.db"), "--state: "),
-        (("mailbox", "resume", "--mailbox", "gone"), "there is no mailbox"),
-        (("mailbox", "status", "--mailbox", "gone"), "there is no mailbox"),
-        (("turn", "--space", "space:path:house", "--cwd", "gone", "Hi."), "--cwd: there is no such directory"),
-        (("turn", "--space", "space:path:house", "--codex-home", "gone", "Hi."), "--codex-home, or CODEX_HOME"),
-        (("run", "--last-message", "gone/answer", "Hi."), "--last-message"),
-    ],
+    thinned(
+        [
+            (("run", "--working-dir", "gone", "Hi."), "--working-dir must be an existing directory"),
+            (("run", "--codex-home", "gone", "Hi."), "CODEX_HOME is not a directory"),
+            (("operations", "--workspace", "gone"), "--workspace: there is no such directory"),
+            (("operations", "--audit", "--state", "gone/state.db"), "--state: "),
+            (("mailbox", "resume", "--mailbox", "gone"), "there is no mailbox"),
+            (("mailbox", "status", "--mailbox", "gone"), "there is no mailbox"),
+            (("turn", "--space", "space:path:house", "--cwd", "gone", "Hi."), "--cwd: there is no such directory"),
+            (("turn", "--space", "space:path:house", "--codex-home", "gone", "Hi."), "--codex-home, or CODEX_HOME"),
+            (("run", "--last-message", "gone/answer", "Hi."), "--last-message"),
+        ],
+        2,
+    ),
 )
 def test_any_other_directory_that_does_not_exist_is_an_error(cli: Cli, words: tuple[str, ...], complaint: str) -> None:
     cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt(), WriteFile("started"))

@@ -10,6 +10,7 @@ import pytest
 from codex_adapter.agents.codex.places import codex_places
 from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 from codex_adapter.workspace import find_sandbox
+from tests.widths import thinned
 
 from .command import ADAPTER, Cli
 
@@ -107,7 +108,7 @@ def test_the_binary_is_found_as_a_run_finds_it(cli: Cli) -> None:
     assert examine(cli)[1]["binary"]["origin"] == "CODEX_BINARY"
 
 
-@pytest.mark.parametrize("name", ["nowhere/codex", ".", "plain", "liar"])
+@pytest.mark.parametrize("name", thinned(["nowhere/codex", ".", "plain", "liar"], 2))
 @pytest.mark.fault("spawning", "doctor looks at what is no Codex CLI", "one finding failed, with advice, status 1")
 def test_what_is_no_codex_cli_makes_it_fail(cli: Cli, name: str) -> None:
     (cli.directory / "plain").touch()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.widths import thinned
+
 from ..faults.waiting import until
 from ..runtime.survivors import Survivors
 from .command import Cli
@@ -118,7 +120,7 @@ def test_the_task_comes_from_standard_input(desk: Desk) -> None:
     desk.run("end")
 
 
-@pytest.mark.parametrize("stdin", [b"", b" \n", b"a\xff", b"a\0b"])
+@pytest.mark.parametrize("stdin", thinned([b"", b" \n", b"a\xff", b"a\0b"], 2))
 def test_a_task_that_is_none_is_refused(desk: Desk, stdin: bytes) -> None:
     done = desk.run("start", "--no-wait", stdin=stdin)
     assert (done.status, done.stdout) == (2, b"")
@@ -209,12 +211,15 @@ def test_a_session_goes_on_in_its_own_workspace_only(desk: Desk, action: str) ->
 
 @pytest.mark.parametrize(
     ("words", "named"),
-    [
-        (["status"], "--mailbox: there is no mailbox; begin one with `mailbox start`"),
-        (["resume"], "--mailbox: there is no mailbox"),
-        (["start", "--workspace", "nowhere", "Hi."], "--workspace: there is no such directory; make it first"),
-        (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is no directory"),
-    ],
+    thinned(
+        [
+            (["status"], "--mailbox: there is no mailbox; begin one with `mailbox start`"),
+            (["resume"], "--mailbox: there is no mailbox"),
+            (["start", "--workspace", "nowhere", "Hi."], "--workspace: there is no such directory; make it first"),
+            (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is no directory"),
+        ],
+        2,
+    ),
 )
 def test_what_is_not_there_is_told(cli: Cli, words: list[str], named: str) -> None:
     (cli.directory / "a_file").touch()

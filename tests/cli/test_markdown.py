@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from markdown_it.token import Token
 
 from codex_adapter.cli.present.markdown import LONGEST, parse_markdown, web_address
+from tests.widths import thinned
 
 from .markdown_texts import EVERYTHING, PIECES, slow_texts
 
@@ -168,7 +169,7 @@ def test_long_texts_are_not_parsed() -> None:
     assert calls(lambda: parse_markdown("*a*" + "b" * 2**20)) < 10
 
 
-@pytest.mark.parametrize("name", slow_texts(64))
+@pytest.mark.parametrize("name", thinned(slow_texts(64), 4))
 def test_the_work_is_in_proportion_to_the_text(name: str) -> None:
     parse_markdown("x")  # what is made once
     for size in (1024, 8192):

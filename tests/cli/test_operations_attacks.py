@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codex_adapter.cli.operations.text_diff import difference
+from tests.widths import thinned
 
 from .command import ADAPTER, Cli, Done
 from .test_operations_asked import Desk
@@ -65,13 +66,16 @@ def test_a_person_is_not_flooded_with_variables(desk: Desk) -> None:
 )
 @pytest.mark.parametrize(
     ("made", "told"),
-    [
-        ("link", "not shown (Path leads out of the workspace by an absolute link), then no file"),
-        ("hard link", "not shown (File has other names by hard links: make a copy of it first), then no file"),
-        ("large", "not shown (File is larger than 10485760 bytes), then no file"),
-        ("empty", "now 0 bytes, then no file"),
-        ("none", "now no file, then no file"),
-    ],
+    thinned(
+        [
+            ("link", "not shown (Path leads out of the workspace by an absolute link), then no file"),
+            ("hard link", "not shown (File has other names by hard links: make a copy of it first), then no file"),
+            ("large", "not shown (File is larger than 10485760 bytes), then no file"),
+            ("empty", "now 0 bytes, then no file"),
+            ("none", "now no file, then no file"),
+        ],
+        2,
+    ),
 )
 def test_a_person_is_told_what_cannot_be_shown(desk: Desk, made: str, told: str) -> None:
     path = desk.root / ("d" * 200) / ".env"

@@ -20,6 +20,7 @@ from codex_adapter.cli.present.narration import Line, printable
 from codex_adapter.cli.present.plain import PlainView
 from codex_adapter.cli.present.pretty import LiveView, StyledLines
 from codex_adapter.testing.thread_lines import agent_message, command_started, reasoning, turn_completed, turn_started
+from tests.widths import thinned
 
 from .command import ADAPTER, Cli
 from .markdown_texts import EVERYTHING, PIECES, slow_texts
@@ -171,7 +172,7 @@ def test_elsewhere_the_text_is_as_it_was() -> None:
     assert shown.splitlines() == [line.rstrip() for line in EVERYTHING.split("\n")]
 
 
-@pytest.mark.parametrize("name", slow_texts(64))
+@pytest.mark.parametrize("name", thinned(slow_texts(64), 4))
 def test_any_text_is_drawn_with_output_in_proportion(terminal: int, name: str) -> None:
     text = slow_texts(4096)[name]
     assert len(drawn(terminal, text)) <= 200 * len(text)

@@ -93,10 +93,14 @@ def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Pa
 @pytest.mark.parametrize(
     ("fault", "promises"),
     [
-        ("unknown line", {KNOWN}),
+        pytest.param("unknown line", {KNOWN}, marks=pytest.mark.nightly),
         ("no line", {READ}),
-        ("no sandbox", {"a command in the sandbox read-only cannot write"}),
-        ("forgets", {"a session is resumed by its id, and keeps it", "the last session is resumed"}),
+        pytest.param("no sandbox", {"a command in the sandbox read-only cannot write"}, marks=pytest.mark.nightly),
+        pytest.param(
+            "forgets",
+            {"a session is resumed by its id, and keeps it", "the last session is resumed"},
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 @pytest.mark.fault("environment", "a newer CLI changed what it does", "doctor --probe names the promises, status 1")
@@ -116,8 +120,14 @@ def test_unknown_kinds_are_named(cli: Cli, empty: Path) -> None:
     ("steps", "promise", "detail"),
     [
         ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; told: agent_message, usage"),
-        ((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; told: session, agent_message, usage"),
-        ((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; told: nothing"),
+        pytest.param(
+            *((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; told: session, agent_message, usage"),
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            *((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; told: nothing"),
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["no session", "another status", "a crash"],
 )
@@ -215,7 +225,7 @@ def test_each_promise_is_one_of_a_rule_and_told_once() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.smoke
+@pytest.mark.nightly
 def test_the_real_cli_keeps_all_promises(cli: Cli, empty: Path) -> None:
     spec = importlib.util.find_spec("codex_cli_bin")
     if spec is None or spec.origin is None:

@@ -16,6 +16,7 @@ from codex_adapter.testing.thread_lines import (
     turn_completed,
     turn_started,
 )
+from tests.widths import thinned
 
 from .command import Cli, Done
 
@@ -47,7 +48,7 @@ def _recordings(version: str) -> list[Path]:
 
 
 @pytest.mark.rule("C2", "Y1", "W1", "W2", "W3")
-@pytest.mark.parametrize("version", sorted(path.name for path in FIXTURES.iterdir() if path.is_dir()))
+@pytest.mark.parametrize("version", thinned(sorted(path.name for path in FIXTURES.iterdir() if path.is_dir()), 4))
 def test_real_recordings_give_the_records_that_are_kept_beside_them(cli: Cli, version: str) -> None:
     recordings = _recordings(version)
     assert recordings

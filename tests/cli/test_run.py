@@ -19,6 +19,7 @@ from codex_adapter.testing.thread_lines import (
     turn_completed,
     turn_started,
 )
+from tests.widths import thinned
 
 from .command import ADAPTER, Cli, Done
 
@@ -78,7 +79,7 @@ def test_the_prompt_is_standard_input_to_its_end_and_to_the_byte(cli: Cli, words
 
 
 @pytest.mark.rule("C1")
-@pytest.mark.parametrize("prompt", [" spaces and\nlines ", "-v", "--help", "--"])
+@pytest.mark.parametrize("prompt", thinned([" spaces and\nlines ", "-v", "--help", "--"], 2))
 def test_the_prompt_is_the_argument_even_if_it_looks_like_an_option(cli: Cli, prompt: str) -> None:
     assert run(cli, "--", prompt, stdin=b"\n").status == 0
     assert told(cli).prompt == prompt

@@ -12,6 +12,7 @@ from codex_adapter.cli.agent_options import read_settings
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
+from tests.widths import thinned
 
 from ..spaces.spaces_stage import make_space
 from .command import Cli, write_confinement
@@ -96,12 +97,15 @@ def test_an_option_wins_over_the_request_file(cli: Cli, agent: str, tmp_path: Pa
 @pytest.mark.rule("X5")
 @pytest.mark.parametrize(
     "setting",
-    [
-        f"model_providers.p.experimental_bearer_token={SECRET}",
-        f'model_providers={{p={{http_headers={{Authorization="Bearer {SECRET}"}}}}}}',
-        f'mcp_servers.s.env={{S_API_KEY="{SECRET}"}}',
-        f"openai_base_url=https://user:{SECRET}@example.org/v1",
-    ],
+    thinned(
+        [
+            f"model_providers.p.experimental_bearer_token={SECRET}",
+            f'model_providers={{p={{http_headers={{Authorization="Bearer {SECRET}"}}}}}}',
+            f'mcp_servers.s.env={{S_API_KEY="{SECRET}"}}',
+            f"openai_base_url=https://user:{SECRET}@example.org/v1",
+        ],
+        2,
+    ),
 )
 def test_a_credential_among_the_settings_is_masked(cli: Cli, agent: str, setting: str) -> None:
     done = cli.run("run", "--codex", agent, "-c", setting, "Hi.")

@@ -142,7 +142,7 @@ def test_records_that_are_missing_are_said(cli: Cli, file: Path) -> None:
 
 
 @pytest.mark.rule("E5")
-@pytest.mark.parametrize("words", [[], ["--html", "out.html"]])
+@pytest.mark.parametrize("words", [[], pytest.param(["--html", "out.html"], marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

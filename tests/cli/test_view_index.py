@@ -16,6 +16,7 @@ from codex_adapter.cli.view.index_text import index_lines
 from codex_adapter.cli.view.journal_index import read_index
 from codex_adapter.records import RunRecord, encode_lines
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
+from tests.widths import thinned
 
 from .command import Cli
 from .journal_lines import STORY, journal, records
@@ -209,12 +210,15 @@ def test_the_page_leaves_out_columns_that_are_empty(cli: Cli, runs: Path) -> Non
 @pytest.mark.rule("E5")
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (["--html", "runs/first.jsonl", "runs"], "OUT must not be named as a journal"),
-        (["--html", "a.html", "--format", "jsonl", "runs"], "exclude each other"),
-        (["--format", "jsonl", "runs/first.jsonl"], "--format jsonl is for a directory"),
-        (["empty"], "DIR: there is no journal in it"),
-    ],
+    thinned(
+        [
+            (["--html", "runs/first.jsonl", "runs"], "OUT must not be named as a journal"),
+            (["--html", "a.html", "--format", "jsonl", "runs"], "exclude each other"),
+            (["--format", "jsonl", "runs/first.jsonl"], "--format jsonl is for a directory"),
+            (["empty"], "DIR: there is no journal in it"),
+        ],
+        2,
+    ),
 )
 def test_what_cannot_be_shown_is_refused(cli: Cli, words: list[str], said: str) -> None:
     (cli.directory / "empty").mkdir()

@@ -258,8 +258,8 @@ def test_a_failed_turn_is_a_completion_and_a_run_without_one_is_an_error(node: N
         const { turn, status } = await run("x", { args }).completion;
         say([turn, status.code]);
         const errors = [
-          run("x", { args: ["--codex", words[0]], timeout: 0.2 }),
-          run("x", { args: ["--codex", words[0], "--idle-timeout", "0.2"] }),
+          run("x", { args: ["--codex", words[0]], timeout: 3 }),
+          run("x", { args: ["--codex", words[0], "--idle-timeout", "3"] }),
           run("x", { args: ["--codex", "./text"] }),
           run("x", { args: ["--codex", "./missing"] }),
         ].map((r) => caught(r.completion));

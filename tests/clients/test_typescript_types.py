@@ -88,6 +88,8 @@ def test_the_compiled_files_name_the_source_that_they_are_of(generate: ModuleTyp
     assert [(HERE / name).read_text().partition("\n")[0] + "\n" for name in generate.ARTEFACTS] == [first] * 2, again
 
 
+# The files name the source that they are of, which every change checks.
+@pytest.mark.nightly
 def test_the_compiler_makes_the_compiled_files_of_the_source(generate: ModuleType, tsc: str) -> None:
     made = generate.compiled(generate.SOURCE.read_text(), tsc)
     assert made == {name: (HERE / name).read_text() for name in generate.ARTEFACTS}

@@ -16,7 +16,8 @@ from codex_adapter import CodexConfig, Completion, Event, ExitStatus, RunRequest
 from codex_adapter.events import TextPart
 
 AT_ONCE: Final = 200
-IN_A_ROW: Final = 300
+IN_A_ROW: Final = (40, pytest.param(300, marks=pytest.mark.nightly))
+BROKEN_OFF: Final = (50, pytest.param(200, marks=pytest.mark.nightly))
 SECONDS: Final = 90
 THREAD: Final = "0199a213-81c0-7800-8aa1-{number:012d}"
 # Exits with the run's number, cut to five; waits for the test, when that gives it something to wait for.
@@ -132,24 +133,26 @@ async def test_two_hundred_runs_at_once_are_each_right(runs: Runs, gate: int, no
 
 @pytest.mark.rule("F1", "F2", "F3", "D2", "K4")
 @pytest.mark.fault(
-    "resources", "three hundred runs in a row in one process", "no process, thread or descriptor more than after one"
+    "resources", "hundreds of runs in a row in one process", "no process, thread or descriptor more than after one"
 )
-async def test_three_hundred_runs_in_a_row_are_each_right(runs: Runs, nothing_left: None) -> None:
+@pytest.mark.parametrize("count", IN_A_ROW)
+async def test_hundreds_of_runs_in_a_row_are_each_right(runs: Runs, nothing_left: None, count: int) -> None:
     with trio.fail_after(SECONDS):
-        for number in range(IN_A_ROW):
+        for number in range(count):
             await runs.run(number)
 
 
 @pytest.mark.rule("K4", "K5")
-@pytest.mark.fault("resources", "two hundred runs are broken off at once", "no process, thread or descriptor is left")
-async def test_two_hundred_runs_that_are_broken_off_at_once_leave_nothing(
-    runs: Runs, gate: int, nothing_left: None
+@pytest.mark.fault("resources", "many runs are broken off at once", "no process, thread or descriptor is left")
+@pytest.mark.parametrize("count", BROKEN_OFF)
+async def test_many_runs_that_are_broken_off_at_once_leave_nothing(
+    runs: Runs, gate: int, nothing_left: None, count: int
 ) -> None:
     begun, beginning = trio.open_memory_channel[int](0)
     with trio.fail_after(SECONDS):
         async with trio.open_nursery() as nursery:
-            for number in range(AT_ONCE):
+            for number in range(count):
                 nursery.start_soon(runs.run, number, "gate", begun)
-            for _ in range(AT_ONCE):
+            for _ in range(count):
                 await beginning.receive()
             nursery.cancel_scope.cancel()

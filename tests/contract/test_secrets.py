@@ -24,6 +24,7 @@ from codex_adapter.testing import (
     read_facts,
 )
 from codex_adapter.testing.thread_lines import agent_message, thread_started
+from tests.widths import crossed
 
 from ..cli.command import SOON, Cli
 from ..core.secret_forms import FORMS
@@ -105,8 +106,7 @@ ENDINGS: Final = {
 
 
 @pytest.mark.rule("X1", "X2", "X3", "M7", "T4", "S7", "Q3", "C7")
-@pytest.mark.parametrize("form", ["jsonl", "pretty"])
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(("name", "form"), crossed(list(ENDINGS), ["jsonl", "pretty"]))
 def test_what_must_not_be_shown_is_not_shown(scene: Scene, name: str, form: str) -> None:
     ending = ENDINGS[name]
     words = ("--format", form, *METADATA, *ending.words)
@@ -128,8 +128,7 @@ def test_what_may_be_shown_is_shown(scene: Scene, words: tuple[str, ...]) -> Non
 
 
 @pytest.mark.rule("X5", "C6")
-@pytest.mark.parametrize("status", [0, 3])
-@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+@pytest.mark.parametrize(("form", "status"), crossed(["jsonl", "pretty"], [0, 3]))
 def test_secrets_of_the_environment_are_masked_wherever_they_stand(scene: Scene, form: str, status: int) -> None:
     inherited, given, named = (Canary(name) for name in ("inherited", "given", "named"))
     scene.cli.env["SOME_API_KEY"] = inherited.word

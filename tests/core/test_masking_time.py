@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from codex_adapter.core.masking.masker import Masker
 
+TRIES = 3
 SECRET = "correct-horse-battery-staple"
 HOSTILE = {
     "one long run": "a",
@@ -67,7 +70,7 @@ def test_masking_takes_time_linear_in_the_length_of_the_text(unit: str) -> None:
     # Lets every pattern and every form be tried.
     ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
     masker = Masker([SECRET, "p@ss/word with signs"])
-    assert seconds(masker, unit, 1 << 17, ending) < 640 * seconds(masker, unit, 1 << 11, ending)
+    assert_takes_less(640 * seconds(masker, unit, 1 << 11, ending), masker, unit, 1 << 17, ending)
 
 
 @pytest.mark.rule("X5")
@@ -76,7 +79,7 @@ def test_masking_takes_time_linear_in_the_length_of_the_text(unit: str) -> None:
 def test_four_mebibytes_cost_less_than_a_hundred_times_what_64_kibibytes_cost(unit: str) -> None:
     ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
     masker = Masker([SECRET, "p@ss/word with signs"])
-    assert seconds(masker, unit, 1 << 22, ending) < 100 * seconds(masker, unit, 1 << 16, ending)
+    assert_takes_less(100 * seconds(masker, unit, 1 << 16, ending), masker, unit, 1 << 22, ending)
 
 
 PROSE = "The quick brown fox jumps over the lazy dog, and runs on. "
@@ -99,12 +102,21 @@ def test_a_hundred_secrets_cost_hardly_more_than_a_few(ending: str) -> None:
     assert seconds(Masker(MANY), PROSE, 1 << 20, ending) < 10 * seconds(Masker(MANY[:3]), PROSE, 1 << 20, ending)
 
 
+def assert_takes_less(most: float, masker: Masker, unit: str, length: int, ending: str) -> None:
+    """Take the time of a long text once, and again only when it was too long."""
+    times = itertools.islice(every_time(masker, unit, length, ending), TRIES)
+    assert any(taken < most for taken in times)
+
+
 def seconds(masker: Masker, unit: str, length: int, ending: str) -> float:
-    """CPU time, the least of three: whoever else is at work on the machine only ever adds to it."""
+    """Return the least CPU time of three: other processes of the machine only ever add to it."""
+    return min(itertools.islice(every_time(masker, unit, length, ending), TRIES))
+
+
+def every_time(masker: Masker, unit: str, length: int, ending: str) -> Iterator[float]:
+    """Mask a text of this length again and again, and yield the CPU time in seconds of each time."""
     text = (unit * (length // len(unit)))[:length] + ending
-    times = []
-    for _ in range(3):
+    while True:
         start = time.process_time()
         masker.mask(text)
-        times.append(time.process_time() - start)
-    return min(times)
+        yield time.process_time() - start

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from codex_adapter.testing import ReadPrompt, WriteFile
+from tests.widths import thinned
 
 from .agents import HANGING, HELD, STUBBORN
 from .messages import CANCELLED, run
@@ -118,7 +119,7 @@ def test_a_run_that_waits_may_be_killed_too(workshop: Workshop) -> None:
 
 @pytest.mark.rule("J3", "K3", "K4")
 @pytest.mark.fault("daemon", "A run is cancelled while its agent is being started", "It is accepted, and cancelled")
-@pytest.mark.parametrize("how", ["run/cancel", "shutdown", "exit", "the end of stdin", "a signal"])
+@pytest.mark.parametrize("how", thinned(["run/cancel", "shutdown", "exit", "the end of stdin", "a signal"], 2))
 def test_a_run_may_be_cancelled_while_its_agent_is_being_started(workshop: Workshop, how: str) -> None:
     workshop.program("codex", SLOW.format(workshop.directory))
     daemon = workshop.daemon()

@@ -139,7 +139,7 @@ def test_a_run_that_floods_starves_nobody(workshop: Workshop) -> None:
         assert daemon.completion(f"noisy{number}") == CANCELLED
 
 
-@pytest.mark.parametrize("floods", [1, 8])
+@pytest.mark.parametrize("floods", [1, pytest.param(8, marks=pytest.mark.nightly)])
 def test_a_flood_delays_an_answer_by_no_more_than_a_piece_of_each_run(workshop: Workshop, floods: int) -> None:
     daemon = workshop.daemon()
     noisy = workshop.agent("noisy", *messages(0), flood(8000))

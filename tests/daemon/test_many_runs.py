@@ -33,7 +33,7 @@ def completions(daemon: Supervisor, count: int) -> dict[str, dict[str, object]]:
 @pytest.mark.rule("J4", "J8", "J9")
 @pytest.mark.parametrize(
     ("number", "at_once"),
-    [(60, 20), pytest.param(500, 500, marks=pytest.mark.nightly), pytest.param(500, 32, marks=pytest.mark.nightly)],
+    [(30, 10), pytest.param(500, 500, marks=pytest.mark.nightly), pytest.param(500, 32, marks=pytest.mark.nightly)],
 )
 def test_of_many_runs_every_event_comes_once_and_each_has_its_own_end(
     workshop: Workshop, number: int, at_once: int

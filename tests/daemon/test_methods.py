@@ -12,6 +12,7 @@ import pytest
 
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import turn_completed
+from tests.widths import thinned
 
 from ..cli.command import SOON, Cli
 from .agents import BRIEF, HANGING, HELD, messages
@@ -195,17 +196,20 @@ def test_a_time_limit_of_the_options_holds_unless_a_request_has_its_own(workshop
 @pytest.mark.rule("C9", "E5")
 @pytest.mark.parametrize(
     "words",
-    [
-        ["--max-runs", "0"],
-        ["--max-runs", "-1"],
-        ["--max-runs", "many"],
-        ["--on-eof", "wait"],
-        ["--on-eof"],
-        ["--containment", "none"],
-        ["--no-such-option"],
-        ["a prompt"],
-        ["--timeout", "soon"],
-    ],
+    thinned(
+        [
+            ["--max-runs", "0"],
+            ["--max-runs", "-1"],
+            ["--max-runs", "many"],
+            ["--on-eof", "wait"],
+            ["--on-eof"],
+            ["--containment", "none"],
+            ["--no-such-option"],
+            ["a prompt"],
+            ["--timeout", "soon"],
+        ],
+        4,
+    ),
 )
 def test_a_command_line_that_is_none_is_a_usage_error(tmp_path: Path, words: list[str]) -> None:
     done = Cli(tmp_path).run("serve", *words)

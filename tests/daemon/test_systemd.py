@@ -8,6 +8,7 @@ import socket
 import pytest
 
 from codex_adapter.testing import ReadPrompt, WriteFacts, read_facts
+from tests.widths import thinned
 
 from .agents import HANGING
 from .supervisor import SOON
@@ -18,14 +19,17 @@ pytestmark = pytest.mark.rule("J16")
 
 @pytest.mark.parametrize(
     ("how", "abstract"),
-    [
-        ("shutdown", True),
-        ("shutdown", False),
-        ("exit", False),
-        ("the end of stdin", False),
-        ("a signal", False),
-        ("the end of stdout", True),
-    ],
+    thinned(
+        [
+            ("shutdown", True),
+            ("shutdown", False),
+            ("exit", False),
+            ("the end of stdin", False),
+            ("a signal", False),
+            ("the end of stdout", True),
+        ],
+        2,
+    ),
 )
 def test_systemd_is_told_of_the_beginning_and_the_end(workshop: Workshop, abstract: bool, how: str) -> None:
     with workshop.notified(abstract=abstract) as notified:

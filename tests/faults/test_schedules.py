@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, event, given, note, settings
 from .schedules import PLANS, Plan, play
 from .verdict import Verdict
 
-AS_MANY = max(1_000, settings().max_examples)
+AS_MANY = max(300, settings().max_examples)
 
 
 @pytest.mark.rule(

@@ -117,7 +117,7 @@ def test_processes_that_run_out_anywhere_in_a_start_are_a_typed_failure(public_c
     needs(other_user())
     words = ("run", "--codex", str(script(public_cli.directory / "codex", "#!/bin/sh\nexit 3\n")), "Hi.")
     done = []
-    for limit in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12):
+    for limit in (1, 2, 3, 4, 6, 8, 12):
         program = (*other_user(), *after(f"resource.setrlimit(resource.RLIMIT_NPROC, ({limit}, {limit}))"), *ADAPTER)
         done.append(public_cli.run(*words, program=program))
     assert {run.status for run in done} <= {3, 125, 126}

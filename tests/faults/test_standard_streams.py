@@ -23,7 +23,7 @@ from ..runtime.scripted import say
 from .forked_cli import Fork
 
 PROGRAM = Path(__file__).with_name("forked_cli.py")
-every_byte = pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.nightly)])
+every_byte = pytest.mark.parametrize("step", [97, pytest.param(1, marks=pytest.mark.nightly)])
 MANY = Repeat(say("x" * 100).decode().rstrip("\n"), count=20_000)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -40,7 +41,7 @@ def test_the_public_names_are_sorted_and_importable() -> None:
 
 @pytest.mark.rule("P1")
 def test_each_module_with_public_names_lists_them(package: dict[str, str]) -> None:
-    public = {module: ast.parse(source) for module, source in _public(package)}
+    public = {module: _tree(source) for module, source in _public(package)}
     silent = [
         module
         for module, tree in public.items()
@@ -54,8 +55,8 @@ def test_each_listed_name_is_there(package: dict[str, str]) -> None:
     missing = [
         f"{module}.{name}"
         for module, source in _public(package)
-        for name in _all(ast.parse(source)) or []
-        if name not in {*_defined(ast.parse(source)), *_imported(ast.parse(source))}
+        for name in _all(_tree(source)) or []
+        if name not in {*_defined(_tree(source)), *_imported(_tree(source))}
     ]
     assert not missing, ", ".join(missing)
 
@@ -65,9 +66,9 @@ def test_each_listed_class_and_function_is_described(package: dict[str, str]) ->
     undescribed = [
         f"{module}.{node.name}"
         for module, source in _public(package)
-        for node in ast.parse(source).body
+        for node in _tree(source).body
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name in (_all(ast.parse(source)) or [])
+        and node.name in (_all(_tree(source)) or [])
         and not ast.get_docstring(node)
     ]
     assert not undescribed, ", ".join(undescribed)
@@ -85,6 +86,11 @@ def test_an_import_of_the_package_loads_no_more_than_a_run_needs() -> None:
     assert foreign == set()
     too_much = {"argparse", "http.server", "codex_adapter.cli", "codex_adapter.testing", "codex_adapter.protocols"}
     assert too_much & set(loaded) == set()
+
+
+@functools.cache
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def _public(package: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -228,7 +229,7 @@ def test_only_the_command_line_and_programs_touch_the_terminal(package: dict[str
 
 @pytest.mark.rule("P5")
 def test_each_module_says_what_it_is_for(package: dict[str, str]) -> None:
-    silent = [module for module, source in package.items() if not ast.get_docstring(ast.parse(source))]
+    silent = [module for module, source in package.items() if not ast.get_docstring(_tree(source))]
     assert not silent, _listed(silent)
 
 
@@ -244,6 +245,11 @@ def test_no_module_is_a_drawer_for_odds_and_ends(package: dict[str, str]) -> Non
     drawers = {"utils", "util", "helpers", "misc", "common"}
     found = [module for module in package if drawers & set(module.split("."))]
     assert not found, _listed(found)
+
+
+@functools.cache
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def _listed(findings: list[str]) -> str:
@@ -267,7 +273,7 @@ def _may_import(module: str, name: str) -> bool:
 def _imports(module: str, source: str) -> Iterator[Import]:
     """Everything imported, anywhere in a module; relative names are made absolute."""
     parents = module.split(".")[:-1]
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(_tree(source)):
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -278,7 +284,7 @@ def _imports(module: str, source: str) -> Iterator[Import]:
 
 def _uses(source: str) -> Iterator[Import]:
     """Every dotted name that is read, and every plain name that is called."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(_tree(source)):
         if isinstance(node, ast.Attribute):
             yield Import(node.lineno, ast.unparse(node))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ ID = re.compile(r"\b(?:TK|AG|[A-Z])[0-9]{1,2}\b")
 RANGE = re.compile(r"\b(?P<family>TK|AG|[A-Z])(?P<first>[0-9]+) to (?P=family)(?P<last>[0-9]+)\b")
 FAMILIES = re.compile(r"(?:TK|AG|[A-Z])(?:, (?:TK|AG|[A-Z]))*")
 PARENTHESES = re.compile(r"\(([^()]*)\)")
+ELSEWHERE: dict[str, str] = {}
+"""Rules that no test of `tox` proves, and why; the other environments do."""
 LONGEST_RULE = 12
 """Lines of prose under one heading; tables and indented blocks not counted."""
 
@@ -67,6 +70,11 @@ def test_each_rule_is_proved_by_a_marked_test(rules: dict[str, list[str]], root:
     assert not unproved, f"rules without a test marked @pytest.mark.rule(id): {', '.join(unproved)}"
 
 
+def test_each_rule_has_a_test_that_every_change_must_pass(rules: dict[str, list[str]], root: Path) -> None:
+    in_gate = {id_ for path in _tests(root) for id_ in _marks_in_gate(path)}
+    assert rules.keys() - in_gate == ELSEWHERE.keys(), "rules of which `tox` runs no test"
+
+
 def test_each_mark_names_a_rule(rules: dict[str, list[str]], root: Path) -> None:
     unknown = {path.name: sorted(set(_marks(path)) - rules.keys()) for path in _tests(root)}
     assert {name: ids for name, ids in unknown.items() if ids} == {}
@@ -104,11 +112,44 @@ def _tests(root: Path) -> list[Path]:
     return sorted((root / "tests").rglob("*.py"))
 
 
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def _marks(path: Path) -> Iterator[str]:
-    """The ids in every `pytest.mark.rule(...)` of a file; one that is no plain text counts as the source it is."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """The ids in every `pytest.mark.rule(...)` of a file."""
+    yield from _ids(_tree(path))
+
+
+def _ids(tree: ast.AST) -> Iterator[str]:
+    """The ids in every `pytest.mark.rule(...)`; one that is no plain text counts as the source it is."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rule":
             yield from (_text(argument) or ast.unparse(argument) for argument in node.args)
+
+
+def _marks_in_gate(path: Path) -> Iterator[str]:
+    """The ids that the tests of a file have when those are left out that `tox` does not run."""
+    tree = _tree(path)
+    of_module = [node for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)]
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            marks = [*of_module, *node.decorator_list]
+            if _is_in_gate(marks):
+                yield from (id_ for mark in marks for id_ in _ids(mark))
+
+
+def _is_in_gate(marks: Sequence[ast.AST]) -> bool:
+    """Whether `tox` runs a test with these marks, or some of its cases: one case may be `smoke`, another `nightly`."""
+    every_case = {
+        ast.unparse(mark)
+        for whole in marks
+        for mark in (getattr(whole.value, "elts", [whole.value]) if isinstance(whole, ast.Assign) else [whole])
+    }
+    if every_case & {"pytest.mark.nightly", "pytest.mark.attack"}:
+        return False
+    return "pytest.mark.real" not in every_case or any("pytest.mark.smoke" in ast.unparse(mark) for mark in marks)
 
 
 def _docstrings(source: str) -> Iterator[str]:

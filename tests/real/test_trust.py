@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.testing import ModelServer, Shell, answer, script
+from tests.widths import crossed, thinned
 
 from .stage import Outcome, Stage
 
@@ -110,7 +111,7 @@ PLACES = [plain, below_a_repository, worktree, link, home]
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+@pytest.mark.parametrize("place", thinned(PLACES, 2), ids=lambda place: place.__name__)
 @pytest.mark.fault(
     "environment", "the project in the working directory is hostile", "its servers, hooks and settings are not used"
 )
@@ -207,8 +208,10 @@ def worktree_with_a_filter(project: Project) -> Path:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("mode", ["read-only", "workspace-write"])
-@pytest.mark.parametrize("place", [with_a_filter, worktree_with_a_filter], ids=lambda place: place.__name__)
+@pytest.mark.parametrize(
+    ("place", "mode"),
+    crossed({"a filter": with_a_filter, "a worktree": worktree_with_a_filter}, ["read-only", "workspace-write"]),
+)
 @pytest.mark.fault(
     "environment",
     "the project in the working directory has a git filter",

@@ -22,6 +22,7 @@ from codex_adapter.workspace import (
     seal_imports,
 )
 from codex_adapter.workspace.steering import own_programs, steering_names
+from tests.widths import thinned
 
 from .shells import Shell
 
@@ -71,22 +72,25 @@ def seen(place: Path) -> dict[str, bytes]:
 @pytest.mark.fault("workspace", "a command sets a filter, hook, or other program of git", "it cannot: they stay as is")
 @pytest.mark.parametrize(
     "command",
-    [
-        "git config filter.x.clean ./x",
-        "git -C sub config filter.x.clean ./x",
-        "echo x >> .git/config",
-        "echo x > .git/config.new; mv -f .git/config.new .git/config",
-        "rm -f .git/config; echo x > .git/config",
-        "ln .git/config linked; echo x > linked",
-        "mv .git moved; mkdir .git; echo x > .git/config",
-        "echo x > .git/hooks/pre-commit",
-        "mv .git/hooks moved; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
-        "echo x > .git/modules/sub/config",
-        "echo x > .git/modules/sub/hooks/post-checkout",
-        "mv .git/modules .git/moved; cp -a .git/moved .git/modules; echo x > .git/modules/sub/config",
-        "mkdir evil; cp .git/config evil; echo ../evil > .git/commondir",
-        'python3 -c \'import os; os.rename(".git", "moved")\'',
-    ],
+    thinned(
+        [
+            "git config filter.x.clean ./x",
+            "git -C sub config filter.x.clean ./x",
+            "echo x >> .git/config",
+            "echo x > .git/config.new; mv -f .git/config.new .git/config",
+            "rm -f .git/config; echo x > .git/config",
+            "ln .git/config linked; echo x > linked",
+            "mv .git moved; mkdir .git; echo x > .git/config",
+            "echo x > .git/hooks/pre-commit",
+            "mv .git/hooks moved; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
+            "echo x > .git/modules/sub/config",
+            "echo x > .git/modules/sub/hooks/post-checkout",
+            "mv .git/modules .git/moved; cp -a .git/moved .git/modules; echo x > .git/modules/sub/config",
+            "mkdir evil; cp .git/config evil; echo ../evil > .git/commondir",
+            'python3 -c \'import os; os.rename(".git", "moved")\'',
+        ],
+        2,
+    ),
 )
 async def test_no_command_changes_what_git_runs(sandboxed: Shell, repository: Path, command: str) -> None:
     kept = ("config", "hooks", "modules/sub/config", "modules/sub/hooks")

@@ -20,6 +20,8 @@ from ...runtime.survivors import Survivors
 from .fake_daemon import PROGRAM
 from .transports import SOON, Daemon, children, see
 
+STEPS = pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.nightly)])
+
 
 class CancelAt(Instrument):
     """Cancels a scope before the given step of the tasks below `parent`, counted over all of them."""
@@ -42,11 +44,11 @@ class CancelAt(Instrument):
         return task is self._root
 
 
-async def at_each_step(work: Callable[[], Awaitable[Any]], after: Callable[[], None]) -> int:
-    """Do the work again and again, cancelled one step later each time, until it is done before that; how often."""
-    step, cancelled = 0, True
+async def at_each_step(work: Callable[[], Awaitable[Any]], after: Callable[[], None], one_in: int) -> int:
+    """Do the work again and again, cancelled so many steps later each time, until it is done; return the steps."""
+    step, cancelled = 1 - one_in, True
     while cancelled:
-        step += 1
+        step += one_in
         with trio.fail_after(SOON):
             with trio.CancelScope() as scope:
                 instrument = CancelAt(scope, step)
@@ -68,7 +70,8 @@ async def read(backend: Any, request: RunRequest) -> None:
 
 
 @pytest.mark.rule("J15", "K5")
-async def test_a_daemon_and_its_run_can_be_cancelled_at_any_step() -> None:
+@STEPS
+async def test_a_daemon_and_its_run_can_be_cancelled_at_any_step(one_in: int) -> None:
     before = children()
 
     async def work() -> None:
@@ -78,12 +81,13 @@ async def test_a_daemon_and_its_run_can_be_cancelled_at_any_step() -> None:
     def nothing_is_left() -> None:
         assert [child for child in children() if child not in before] == []
 
-    assert await at_each_step(work, nothing_is_left) > 20
+    assert await at_each_step(work, nothing_is_left, one_in) > 20
 
 
 @pytest.mark.rule("J15", "K4", "K5")
+@STEPS
 async def test_a_run_can_be_cancelled_at_any_step_and_the_next_one_goes_well(
-    tmp_path: Path, survivors: Survivors
+    tmp_path: Path, survivors: Survivors, one_in: int
 ) -> None:
     request = RunRequest(prompt="x", working_dir=str(tmp_path))
     async with Daemon(CodexConfig(binary=write_agent(tmp_path / "bin", demo_script()))) as backend:
@@ -93,7 +97,7 @@ async def test_a_run_can_be_cancelled_at_any_step_and_the_next_one_goes_well(
             assert survivors.now() == []
             assert (connection._waiting, connection._listeners) == ({}, {})
 
-        assert await at_each_step(lambda: read(backend, request), nothing_is_left) > 10
+        assert await at_each_step(lambda: read(backend, request), nothing_is_left, one_in) > 10
         assert (await see(backend, request)).outcome.status.success
 
 

@@ -15,6 +15,7 @@ from trio.testing import MockClock
 
 from codex_adapter import BackendError, RunCancelled, RunRequest
 from codex_adapter.daemon.client import open_daemon
+from tests.widths import thinned
 
 from .fake_daemon import PROGRAM, WRONG, WRONG_OF_RUNS
 from .transports import SOON, children, see
@@ -36,7 +37,16 @@ def quick_clock() -> MockClock:
 @pytest.mark.rule("J15")
 @pytest.mark.parametrize(
     "behaviour",
-    [*(f"first {name}" for name in WRONG), "another version", "half an answer", "no answer in an answer", "an error"],
+    thinned(
+        [
+            *(f"first {name}" for name in WRONG),
+            "another version",
+            "half an answer",
+            "no answer in an answer",
+            "an error",
+        ],
+        3,
+    ),
 )
 @pytest.mark.fault("consumer", "a program that is no daemon answers the client", "`open_daemon` raises, and ends it")
 async def test_what_does_not_answer_as_a_daemon_is_none(behaviour: str) -> None:
@@ -97,7 +107,7 @@ async def test_a_daemon_that_never_answers_can_be_left(behaviour: str) -> None:
 
 
 @pytest.mark.rule("J15", "F4", "F5")
-@pytest.mark.parametrize("name", [*WRONG, *WRONG_OF_RUNS])
+@pytest.mark.parametrize("name", thinned([*WRONG, *WRONG_OF_RUNS], 3))
 @pytest.mark.fault(
     "consumer",
     "the daemon says what none says, closes its output, exits or dies",

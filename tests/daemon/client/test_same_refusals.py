@@ -25,6 +25,7 @@ from codex_adapter import (
 from codex_adapter.daemon.client import open_daemon
 from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import write_agent
+from tests.widths import thinned
 
 from ...contract.test_secret_exceptions import chained, told
 from .transports import SOON, Daemon, InProcess, Seen, see
@@ -159,7 +160,7 @@ async def test_what_is_odd_but_right_is_run_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("J15", "S6", "S8", "N3")
-@pytest.mark.parametrize("name", ["missing", "not executable", "no program", "too old", "no home"])
+@pytest.mark.parametrize("name", thinned(["missing", "not executable", "no program", "too old", "no home"], 2))
 async def test_an_agent_that_cannot_be_started_is_refused_alike(tmp_path: Path, name: str) -> None:
     binary, fields = tmp_path / "codex", extension(FORK, LAST)
     config = CodexConfig(binary=str(binary))

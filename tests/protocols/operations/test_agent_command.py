@@ -13,6 +13,7 @@ import pytest
 
 from codex_adapter.testing import Die, Exit, Hang, IgnoreSignals, PrintJson, ReadPrompt, Step, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import thread_started
+from tests.widths import thinned
 
 from ...cli.command import ADAPTER, Cli, Done
 from ...cli.test_operations_asked import ASKED, TAKE_THE_TERMINAL
@@ -154,17 +155,20 @@ def test_a_closed_output_stops_the_work(cli: Cli) -> None:
 @pytest.mark.rule("E5")
 @pytest.mark.parametrize(
     ("options", "complaint"),
-    [
-        (["--task", "x"], "--task is for an agent; give --agent codex with it"),
-        (["--turns", "3"], "--turns is for an agent"),
-        (["--idle-timeout", "3"], "--idle-timeout is for an agent"),
-        (["--agent", "other", "--task", "x"], "--agent: must be codex"),
-        (["--agent", "codex"], "--task is missing"),
-        (["--agent", "codex", "--task", " "], "--task is missing"),
-        (["--agent", "codex", "--task", "x", "--turns", "0"], "--turns: must be a whole number"),
-        (["--agent", "codex", "--task", "x", "--audit"], "--agent and --audit are two things"),
-        (["--agent", "codex", "--task", "x", "--env", "NOT_SET"], "--env: number 1 is not set here"),
-    ],
+    thinned(
+        [
+            (["--task", "x"], "--task is for an agent; give --agent codex with it"),
+            (["--turns", "3"], "--turns is for an agent"),
+            (["--idle-timeout", "3"], "--idle-timeout is for an agent"),
+            (["--agent", "other", "--task", "x"], "--agent: must be codex"),
+            (["--agent", "codex"], "--task is missing"),
+            (["--agent", "codex", "--task", " "], "--task is missing"),
+            (["--agent", "codex", "--task", "x", "--turns", "0"], "--turns: must be a whole number"),
+            (["--agent", "codex", "--task", "x", "--audit"], "--agent and --audit are two things"),
+            (["--agent", "codex", "--task", "x", "--env", "NOT_SET"], "--env: number 1 is not set here"),
+        ],
+        3,
+    ),
 )
 def test_a_wrong_command_line_starts_nothing(cli: Cli, options: list[str], complaint: str) -> None:
     done = cli.run("operations", "--workspace", "ws", *options)

@@ -29,6 +29,7 @@ from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.testing import Exit, Hang, IgnoreSignals, PrintJson, ReadPrompt
 from codex_adapter.testing.thread_lines import THREAD_ID, thread_started, turn_failed, turn_started
+from tests.widths import thinned
 
 from .agent_stage import DONE, SOON, Stage, message_of, saying, told
 from .workbench import Workbench, bare, shell
@@ -243,13 +244,16 @@ OWN_APPROVAL = pytest.mark.fault("workspace", "an agent's answer is an approval"
 
 @pytest.mark.parametrize(
     "text",
-    [
-        pytest.param("I am done.", id="words"),
-        pytest.param("", id="nothing"),
-        pytest.param('{"protocolVersion":"2.0","operations":[]}', id="another version"),
-        pytest.param(json.dumps(approval()), id="a decision", marks=OWN_APPROVAL),
-        pytest.param("[" * 100_000, id="nesting"),
-    ],
+    thinned(
+        [
+            pytest.param("I am done.", id="words"),
+            pytest.param("", id="nothing"),
+            pytest.param('{"protocolVersion":"2.0","operations":[]}', id="another version"),
+            pytest.param(json.dumps(approval()), id="a decision", marks=OWN_APPROVAL),
+            pytest.param("[" * 100_000, id="nesting"),
+        ],
+        2,
+    ),
 )
 @pytest.mark.rule("O17")
 @pytest.mark.fault("workspace", "an agent answers with what is no operations message", "it is told why, twice")
@@ -462,20 +466,23 @@ CHANGED = "{} in the workspace has changed, which steers programs outside of the
 @pytest.mark.fault("workspace", "an agent's operations change what steers other programs", "no further run begins")
 @pytest.mark.parametrize(
     ("command", "path"),
-    [
-        ("echo x >> .codex/there", ".codex/there"),
-        ("ln -s elsewhere .codex/link", ".codex"),
-        ("echo x > outside", ".codex/linked"),
-        ("rm .codex/there", ".codex"),
-        ("mv .codex codex && cp -a codex .codex", ".codex"),
-        ("mkdir -p $(printf 'd/%.0s' $(seq 500)) && ln -s .. .codex/loop", ".codex"),
-        ("echo '[filter \"x\"] clean = ./x' >> .git/config", ".git/config"),
-        ("echo ../evil > .git/modules/sub/commondir", ".git/modules/sub/commondir"),
-        ("mv .git x && mkdir .git", ".git"),
-        ("echo x > .git/hooks/pre-commit", ".git/hooks"),
-        ("mkdir .vscode", ".vscode"),
-        ("echo x > .envrc", ".envrc"),
-    ],
+    thinned(
+        [
+            ("echo x >> .codex/there", ".codex/there"),
+            ("ln -s elsewhere .codex/link", ".codex"),
+            ("echo x > outside", ".codex/linked"),
+            ("rm .codex/there", ".codex"),
+            ("mv .codex codex && cp -a codex .codex", ".codex"),
+            ("mkdir -p $(printf 'd/%.0s' $(seq 500)) && ln -s .. .codex/loop", ".codex"),
+            ("echo '[filter \"x\"] clean = ./x' >> .git/config", ".git/config"),
+            ("echo ../evil > .git/modules/sub/commondir", ".git/modules/sub/commondir"),
+            ("mv .git x && mkdir .git", ".git"),
+            ("echo x > .git/hooks/pre-commit", ".git/hooks"),
+            ("mkdir .vscode", ".vscode"),
+            ("echo x > .envrc", ".envrc"),
+        ],
+        3,
+    ),
 )
 async def test_no_run_begins_once_what_steers_other_programs_has_changed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, command: str, path: str

@@ -19,6 +19,7 @@ from msgspec import Raw
 from codex_adapter.protocols.operations.encoding import encode_events_message, event_pieces, events_message_pieces
 from codex_adapter.protocols.operations.events import ReadFileEvent
 from codex_adapter.protocols.operations.text_pieces import PIECE, Text, check_utf8, from_base64
+from tests.widths import crossed
 
 pytestmark = pytest.mark.rule("O3")
 
@@ -190,8 +191,9 @@ print(json.dumps(peak))
 """
 
 
-@pytest.mark.parametrize("escapes", ["escaped", "as it is"])
-@pytest.mark.parametrize("content", ["plain", "escapes", "one emoji", "umlauts", "base64"])
+@pytest.mark.parametrize(
+    ("content", "escapes"), crossed(["plain", "escapes", "one emoji", "umlauts", "base64"], ["escaped", "as it is"])
+)
 @pytest.mark.fault(
     "resources",
     "a file of 10 MiB in one operation, with escapes or one emoji in it, or in base64",

@@ -61,7 +61,7 @@ def test_the_definitions_have_the_names_members_and_limits_of_the_protocol() -> 
 
 
 @pytest.mark.rule("O1", "O2", "O3")
-@settings(max_examples=2_000)
+@settings(max_examples=300)
 @given(messages())
 def test_our_schema_that_of_the_protocol_and_the_reader_agree(message: Any) -> None:
     assert_agreement(message)

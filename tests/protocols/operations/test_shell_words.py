@@ -212,6 +212,6 @@ def test_any_text_is_read_to_an_end(text: str) -> None:
 
 
 @pytest.mark.rule("A3")
-@pytest.mark.parametrize("program", NOT_KNOWN)
+@pytest.mark.parametrize("program", sorted(NOT_KNOWN))
 def test_what_runs_others_by_rules_of_its_own_is_unclear(program: str) -> None:
     assert shell_words(f"{program} --an-option rm -rf /").unclear

@@ -21,13 +21,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 
 @given(text=texts)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_all_that_ran_and_was_written_was_found_in_the_text(stage: Stage, text: str) -> None:
     check(stage, text)
 
 
 @given(text=damaged)
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_all_that_ran_and_was_written_was_found_in_a_text_with_a_mistake(stage: Stage, text: str) -> None:
     check(stage, text)
 

@@ -19,6 +19,14 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     shop.finish()
 
 
+@pytest.fixture(scope="module")
+def shared_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane whose daemon serves the tests of a module that leave it as it was."""
+    shop = Workshop(tmp_path_factory.mktemp("shared"))
+    yield ControlPlane(shop)
+    shop.finish()
+
+
 @pytest.fixture
 def plane(workshop: Workshop) -> ControlPlane:
     """A control plane with a daemon of the test's own."""

@@ -138,7 +138,7 @@ def test_an_id_is_any_text_and_no_other_method_has_it(plane: ControlPlane) -> No
 
 @pytest.mark.rule("J5")
 @pytest.mark.parametrize("params", [{}, {"externalRunId": 1}, {"externalRunId": None}, {"externalRunId": "x", "a": 1}])
-def test_params_of_another_form_are_refused_by_name(plane: ControlPlane, params: dict[str, Any]) -> None:
-    refused = plane.daemon.refusal("turns/cancel", params)
+def test_params_of_another_form_are_refused_by_name(shared_plane: ControlPlane, params: dict[str, Any]) -> None:
+    refused = shared_plane.daemon.refusal("turns/cancel", params)
     assert refused.code == -32602
     assert "externalRunId" in refused.message

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.widths import crossed
+
 from ...daemon.messages import Refused, encode
 from ...daemon.supervisor import SOON
 from ...daemon.workshop import Workshop
@@ -55,8 +57,10 @@ def _shut_down(plane: ControlPlane) -> None:
 
 
 @pytest.mark.rule("U2", "J2", "J10", "J11")
-@pytest.mark.parametrize("steps", ENDLESS.values(), ids=ENDLESS)
-@pytest.mark.parametrize("end", [_leave, _exit, _terminate, _shut_down])
+@pytest.mark.parametrize(
+    ("end", "steps"),
+    crossed({"leave": _leave, "exit": _exit, "terminate": _terminate, "shut down": _shut_down}, ENDLESS),
+)
 def test_a_turn_is_cancelled_with_the_daemon_and_leaves_nothing(
     workshop: Workshop, end: Callable[[ControlPlane], None], steps: tuple[Any, ...]
 ) -> None:

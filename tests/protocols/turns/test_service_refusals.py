@@ -33,8 +33,10 @@ pytestmark = pytest.mark.rule("U12")
         ({"more": "secret"}, "externalSessionId"),
     ],
 )
-def test_params_of_another_form_are_refused_by_name(plane: ControlPlane, changes: dict[str, Any], named: str) -> None:
-    refused = plane.daemon.refusal("turns/run", plane.turn(**changes))
+def test_params_of_another_form_are_refused_by_name(
+    shared_plane: ControlPlane, changes: dict[str, Any], named: str
+) -> None:
+    refused = shared_plane.daemon.refusal("turns/run", shared_plane.turn(**changes))
     assert refused.code == -32602
     assert named in refused.message
     assert "secret" not in refused.message
