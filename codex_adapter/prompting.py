@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from codex_adapter import AdapterError, BackendError, Completion, Event, RunCancelled, RunHandle, RunRequest
 from codex_adapter.events import ToolCall
 from codex_adapter.records import in_pieces
-from codex_adapter.text import LastMessage
+from codex_adapter.text import TextAssembler
 from codex_adapter.workspace import WorkspaceError, empty_directory, outside_environment
 
 __all__ = ["AgentPrompter", "AgentReply", "OnEvents", "OpenRun", "PromptedAgent", "ToolUsed"]
@@ -23,7 +23,6 @@ OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandl
 OnEvents: TypeAlias = Callable[[Sequence[Event]], Awaitable[object]]
 """Receives events of a run; what it raises ends the run and passes through."""
 
-_MUCH_TEXT: Final = 1024 * 1024
 _NO_REPOSITORY: Final = {"GIT_DIR": os.devnull}
 
 
@@ -90,7 +89,7 @@ class AgentPrompter:
 
         `on_events` receives the events, at most as many at once as can be encoded in one piece.
         """
-        message = LastMessage()
+        texts = TextAssembler()
         outcome: Completion | AdapterError = RunCancelled("cancelled")
         with trio.CancelScope() as self._scope:
             try:
@@ -99,7 +98,7 @@ class AgentPrompter:
                     async with self._open_run(isolated) as run:
                         try:
                             self._run = run
-                            await _forward(run, message, on_events)
+                            await _forward(run, texts, on_events)
                             outcome = await run.wait_completed()
                         finally:
                             self._run = None
@@ -107,7 +106,7 @@ class AgentPrompter:
                 outcome = error
             except WorkspaceError as error:
                 outcome = BackendError("io", advice=f"{error.text}.")
-        return AgentReply(outcome, _text(outcome, message))
+        return AgentReply(outcome, _text(outcome, texts))
 
 
 def _isolated(request: RunRequest, directory: str, workspace: str) -> RunRequest:
@@ -117,21 +116,17 @@ def _isolated(request: RunRequest, directory: str, workspace: str) -> RunRequest
     return replace(request, working_dir=directory, env=changed | _NO_REPOSITORY)
 
 
-async def _forward(run: RunHandle, message: LastMessage, on_events: OnEvents) -> None:
-    while True:
-        try:
-            batch = await run.events.receive_batch()
-        except trio.EndOfChannel:
-            return
-        message.take(batch)
-        for events in in_pieces(batch, _MUCH_TEXT):
+async def _forward(run: RunHandle, texts: TextAssembler, on_events: OnEvents) -> None:
+    async for batch in run.events.batches():
+        for events in in_pieces(batch):
             await on_events(events)
         for event in batch:
+            texts.receive(event)
             if event.kind == "tool_call" and isinstance(event.data, ToolCall):
                 raise ToolUsed(event.data.tool.kind)
 
 
-def _text(outcome: Completion | AdapterError, message: LastMessage) -> str | None:
+def _text(outcome: Completion | AdapterError, texts: TextAssembler) -> str | None:
     if not isinstance(outcome, Completion) or not outcome.status.success or outcome.turn != "completed":
         return None
-    return message.text or outcome.final_text or ""
+    return texts.last_message or outcome.final_text or ""

@@ -17,7 +17,7 @@ import codex_adapter
 PACKAGE = "codex_adapter"
 VOCABULARY = frozenset({"agent_places", "errors", "events", "hints", "request"})
 CORE = VOCABULARY | {"core"}
-RUNTIME = CORE | {"agent", "runtime", "file_systems"}
+RUNTIME = CORE | {"agent", "runtime", "file_systems", "durable"}
 AGENTLESS = ("prompting.py", "workspace", "protocols/mailbox", "protocols/operations")
 """What knows no agent: `codex` occurs there as the package's own name alone."""
 PUBLIC = "public names"
@@ -64,7 +64,7 @@ LAYERS = {
         TRIO | {"tomli_w", "yaml"},
     ),
     "runs": Layer(RUNTIME | {"agents"}, TRIO),
-    "__init__": Layer(RUNTIME | {"agents", "runs"}, frozenset()),
+    "__init__": Layer(RUNTIME | {"agents", "text", "runs"}, frozenset()),
     "__main__": Layer(frozenset({"cli"}), frozenset()),
     "sync": Layer(frozenset({PUBLIC}), frozenset({"trio"})),
     "prompting": Layer(frozenset({PUBLIC, "agent", "events", "records", "text", "workspace"}), TRIO),

@@ -13,6 +13,7 @@ from typing import Final
 import trio
 from msgspec.structs import replace
 
+from codex_adapter.durable import sync_directory
 from codex_adapter.file_systems import work_through
 from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.contents import requested_files
@@ -31,7 +32,6 @@ from codex_adapter.protocols.mailbox.layout import (
     MailboxLayout,
     is_there,
     path_text,
-    sync_directory,
     write_whole,
 )
 from codex_adapter.protocols.mailbox.messages import (

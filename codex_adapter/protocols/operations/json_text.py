@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, get_args
 
 import msgspec
 from msgspec import Raw
 
-__all__ = ["HALF_OF_A_PAIR", "NotJSON", "elements", "members", "string", "to_json"]
+from codex_adapter.protocols.operations.text_pieces import Text
+from codex_adapter.strict_decode import FieldError
+
+__all__ = ["HALF_OF_A_PAIR", "NotJSON", "decode_field", "elements", "members", "string", "to_json"]
 
 HALF_OF_A_PAIR: Final = "has half of a surrogate pair; write the character itself, or the escapes of both halves"
 _MOST_TO_REPAIR: Final = 1024 * 1024
@@ -57,6 +60,23 @@ def string(text: bytes | bytearray | Raw) -> str | None:
         return msgspec.json.decode(text, type=str)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+
+
+def decode_field(name: str, given: Raw, kind: Any) -> Any:
+    """Return the value of a member, for `read_struct`. Raise `FieldError`, and ValidationError for a broken rule."""
+    bare = get_args(kind)[0]
+    try:
+        if bare is Text:
+            return _text(given)
+        if bare is int:
+            return msgspec.convert(_number(given), kind)
+        return _decoder(kind).decode(given)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:  # the text is JSON, so this is the only way in which it can fail to be Unicode
+        raise FieldError(name, HALF_OF_A_PAIR) from None
+    except UnicodeDecodeError:
+        raise FieldError(name, "must be UTF-8") from None
 
 
 def to_json(value: object) -> bytes:
@@ -117,3 +137,20 @@ def _array_reader(most: int) -> msgspec.json.Decoder[msgspec.Struct]:
     # A list would be complete before its elements could be counted.
     fields = [(f"element_{number}", Raw, _ABSENT) for number in range(most)]
     return msgspec.json.Decoder(msgspec.defstruct("_Array", fields, array_like=True, forbid_unknown_fields=True))
+
+
+def _text(given: Raw) -> Text:
+    if bytes(memoryview(given)[:1]) != b'"':
+        raise msgspec.ValidationError
+    return Text.of_json(given)
+
+
+def _number(given: Raw) -> int | float:
+    """Return a number; 1000.0 and 1e3 are whole numbers to JSON Schema."""
+    number = msgspec.json.decode(given, type=int | float)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)

@@ -1,9 +1,9 @@
 """Define the messages of the protocol, and read them from JSON (O1, O5).
 
 A line becomes operations in these steps, none of which decodes the content of a file: `read_message` splits it by
-`json_text` and leaves each operation as JSON; `validation.read_operation` splits that, and `fields.read_struct` makes
-the operation of its members; a file's content stays a view of the line, which `text_pieces` decodes piece by piece.
-`encoding` is the way back: events as lines of JSON.
+`json_text` and leaves each operation as JSON; `validation.read_operation` splits that, and `strict_decode.read_struct`
+makes the operation of its members; a file's content stays a view of the line, which `text_pieces` decodes piece by
+piece. `encoding` is the way back: events as lines of JSON.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from codex_adapter.protocols.operations.events import OperationEvent
-from codex_adapter.protocols.operations.fields import FieldError, read_struct
-from codex_adapter.protocols.operations.json_text import NotJSON, elements, members, string
+from codex_adapter.protocols.operations.json_text import NotJSON, decode_field, elements, members, string
 from codex_adapter.protocols.operations.operations import Operation
 from codex_adapter.protocols.operations.text_pieces import Text, check_utf8
 from codex_adapter.protocols.operations.validation import Invalid, Valid, as_json, read_operation
+from codex_adapter.strict_decode import FieldError, read_struct
 
 __all__ = [
     "MOST_OPERATIONS",
@@ -172,7 +172,7 @@ def _approval(given: Raw) -> dict[str, Raw]:
 
 def _read(kind: type[_S], parts: dict[str, Raw], prefix: str = "") -> _S:
     try:
-        return read_struct(kind, parts, prefix)
+        return read_struct(kind, parts, prefix, decode_field)
     except FieldError as error:
         raise InvalidMessageError(str(error)) from None
 

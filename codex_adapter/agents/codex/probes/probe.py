@@ -10,6 +10,7 @@ from codex_adapter.agents.codex.quirks import Fact
 from codex_adapter.agents.codex.releases import Version
 from codex_adapter.events import ErrorSource, Plan, SessionHandle, TextPart, TokenUsage, Tool, ToolCall, UnknownLine
 from codex_adapter.testing.scenario import Scenario
+from codex_adapter.text import TextAssembler
 
 __all__ = ["FIRST_SESSION", "VALUE", "VARIABLE", "Evidence", "Probe", "Promise", "Seen", "Start"]
 
@@ -62,12 +63,8 @@ class Seen(NamedTuple):
 
     def texts(self, item_type: str) -> list[str]:
         """The texts of that type, each whole."""
-        texts: list[str] = []
-        for event in self.events:
-            if isinstance(event.data, TextPart) and event.data.item_type == item_type:
-                texts += [""] if event.data.part == 1 else []
-                texts[-1] += event.text or ""
-        return texts
+        texts = map(TextAssembler().receive, self.events)
+        return [it.text for it in texts if it is not None and it.complete and it.item_type == item_type]
 
     def calls(self, kind: str) -> list[ToolCall]:
         """What was told of tool calls of that kind, in order."""
