@@ -13,7 +13,7 @@ from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.daemon.messages import StartParams
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.protocols.mailbox.messages import SessionState
-from codex_adapter.protocols.mailbox.outbox import Outbox
+from codex_adapter.protocols.mailbox.outbox import OutboxContent
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 from codex_adapter.spaces.environment import Environment, Server
 from codex_adapter.workspace.shell import ShellCall
@@ -49,7 +49,7 @@ ENVIRONMENT = Environment(
         ENVIRONMENT,
         SERVER,
         CodexLaunch(binary=NOTHING, options=NOTHING, env=ENV, cwd="/", trust="", prompt=WORD.encode(), timeout=None),
-        Outbox(session="s", sequence=1, task=WORD, listing=NOTHING),
+        OutboxContent(session="s", sequence=1, task=WORD, listing=NOTHING),
         ShellCall(("/bin/sh", "-c", WORD), ENV),
         SessionState(session_id="s", task=WORD, sequence_number=1, is_complete=False, created_at="", updated_at=""),
     ],

@@ -112,7 +112,7 @@ class Installation:
         None where it did not come to its end; nothing where it does not know the command.
         """
         try:
-            with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home) as place:
+            with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home, agents=()) as place:
                 command = f"exec {shlex.quote(path)} debug models --bundled"
                 env = {"CODEX_HOME": home, "RUST_LOG": "off"}
                 done = await run_command(
