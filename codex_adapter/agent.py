@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from typing_extensions import override
@@ -26,12 +26,14 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
 from codex_adapter.core.state import StreamState
-from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError
+from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 
 if TYPE_CHECKING:
+    from codex_adapter.agent_places import AgentPlaces
     from codex_adapter.findings import AgentReport, Finding, Verdict
+    from codex_adapter.harness import Harness
     from codex_adapter.options import Option
 
 __all__ = [
@@ -180,6 +182,33 @@ class Agent(ABC):
         if found is None:
             raise SpawnError(not_found=True, advice=f"The program of {self.name} was not found; name one.")
         return str(Path(found).absolute())
+
+    def places(self, program: str | None = None) -> AgentPlaces:
+        """Return where it keeps settings and logins; `program` is the one to look beside, by default that of a run.
+
+        Operations and the mailbox keep an agent out of the places of all agents (H13, H14, H15).
+        """
+        from codex_adapter.agent_places import AgentPlaces  # noqa: PLC0415 - no run needs it
+
+        del program
+        return AgentPlaces(settings=frozenset({f".{self.kind}"}), logins=(f".{self.kind}",))
+
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """Return the request of a run that is read-only, never asks and has no tools (O18, I17)."""
+        raise UnsupportedCapabilityError(self.kind, "restricted runs")
+
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """Return the request of a run whose last message is JSON of this schema (O18)."""
+        raise UnsupportedCapabilityError(self.kind, "a schema of the last message")
+
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """Return the request of a run that continues a session (O18)."""
+        raise UnsupportedCapabilityError(self.kind, "resuming a session")
+
+    def harness(self, config: RunConfig) -> Harness | None:
+        """Return its harness for turns, None where it has none; loads packages of the extra `turns` (U5)."""
+        del config
+        return None
 
     def notice(self, request: RunRequest) -> str | None:
         """Return what a person should know before this run, in a sentence; may block on the file system."""

@@ -7,11 +7,18 @@ import os
 
 from codex_adapter import SpawnError
 from codex_adapter.agent import Agent
+from codex_adapter.agent_places import AgentPlaces
+from codex_adapter.agents.places import known_places
 from codex_adapter.cli.agent_options import program_config
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.workspace import is_replaceable, outside_environment
 
-__all__ = ["agent_homes", "require_outside"]
+__all__ = ["agent_homes", "agent_places", "require_outside"]
+
+
+def agent_places(options: argparse.Namespace, agent: Agent) -> tuple[AgentPlaces, ...]:
+    """Return the places of all agents, of this one with the program that options name (H13, H14, H15)."""
+    return known_places(agent.kind, program_config(options, agent).binary)
 
 
 def agent_homes(options: argparse.Namespace, agent: Agent) -> list[str]:

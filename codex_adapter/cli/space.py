@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
-from codex_adapter import CodexConfig
+from codex_adapter.agents import agent_of
 from codex_adapter.cli.arguments import Command, Parser, one_of
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.lines import Line, printable
@@ -16,7 +16,8 @@ from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, said
 from codex_adapter.cli.turn.options import add_space_options, asp_home, check_texts, space_reference
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.errors import DEFAULT_AGENT
+from codex_adapter.protocols.turns import (
     AgentSpacesError,
     DescribeRequest,
     DescribeResponse,
@@ -27,7 +28,7 @@ from codex_adapter.protocols.turns.messages import (
 from codex_adapter.records import encode_lines
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["COMMAND"]
 
@@ -63,7 +64,8 @@ class _SpaceParser(Parser):
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    client = open_client(CodexConfig())
+    agent = agent_of(DEFAULT_AGENT)
+    client = open_client([(agent, agent.config_type())])
     fields: dict[str, Any] = {
         "asp_home": asp_home(options),
         "spec": SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),)),
@@ -91,7 +93,7 @@ async def _described(client: AgentSpacesClient, request: DescribeRequest) -> Res
     try:
         return await client.describe(request)
     except TurnError as error:
-        return ResolveResponse(ok=False, error=error.told)
+        return ResolveResponse(ok=False, error=error.error)
 
 
 def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:

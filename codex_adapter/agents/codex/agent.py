@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 from typing_extensions import override
@@ -32,13 +33,19 @@ from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.private_file import private_file
 
 if TYPE_CHECKING:
+    from codex_adapter.agent_places import AgentPlaces
     from codex_adapter.findings import AgentReport, Finding, Verdict
+    from codex_adapter.harness import Harness
     from codex_adapter.options import Option
 
 __all__ = ["AGENT", "CodexAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
 """SIGINT first, by which the CLI stops its own tools and keeps the session's last records."""
+
+_RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
+    {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
+)
 
 
 class CodexAgent(Agent):
@@ -119,6 +126,35 @@ class CodexAgent(Agent):
         return find_binary(_own(config), environ).path
 
     @override
+    def places(self, program: str | None = None) -> AgentPlaces:
+        """As `Agent.places`."""
+        from codex_adapter.agents.codex.places import codex_places  # noqa: PLC0415 - no run needs it
+
+        return codex_places(program)
+
+    @override
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """As `Agent.restricted`."""
+        return _extended(request, _RESTRICTIONS)
+
+    @override
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """As `Agent.with_schema`."""
+        return _extended(request, {keys.OUTPUT_SCHEMA: schema})
+
+    @override
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """As `Agent.resume`."""
+        return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
+
+    @override
+    def harness(self, config: RunConfig) -> Harness:
+        """As `Agent.harness`."""
+        from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - needs an extra
+
+        return CodexHarness(_own(config))
+
+    @override
     def notice(self, request: RunRequest) -> str | None:
         """Return that an AGENTS.md exists which newer releases of the CLI do not read (S11)."""
         trusted = request.extensions.get(keys.TRUST_PROJECT)
@@ -168,6 +204,10 @@ def _own(config: RunConfig) -> CodexConfig:
     if not isinstance(config, CodexConfig):
         refuse("config", "a CodexConfig")
     return config
+
+
+def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:
+    return msgspec.structs.replace(request, extensions={**request.extensions, **extensions})
 
 
 def _expectation(launch: CodexLaunch) -> SessionExpectation | None:

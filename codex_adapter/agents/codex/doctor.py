@@ -14,7 +14,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter.agents.codex.binary import Binary, ask_version, find_binary
-from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.command import home_of_cli, merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, Version, is_supported, quirks_of
 from codex_adapter.errors import BackendError, SpawnError
@@ -146,7 +146,7 @@ def _login(environ: Mapping[str, str]) -> dict[str, bool]:
 
 
 def _home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("CODEX_HOME") or Path(environ.get("HOME", "/")) / ".codex")
+    return Path(home_of_cli(environ) or "/.codex")
 
 
 def _is_temporary(home: Path, environ: Mapping[str, str]) -> bool:

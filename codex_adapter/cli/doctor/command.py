@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 import trio
@@ -132,7 +133,8 @@ async def _examine(options: argparse.Namespace, agent: Agent) -> _Report:
     sandbox = None
     # Where too little is left to try one out, or the file system hangs, none would contain a command now.
     with suppress(WorkspaceError), trio.move_on_after(PATIENCE):
-        sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, dict(os.environ), abandon_on_cancel=True)
+        found = partial(find_sandbox, dict(os.environ), agents=(agent.places(config.binary),))
+        sandbox = await trio.to_thread.run_sync(found, abandon_on_cancel=True)
     findings = [*report.findings, _containment_finding(levels), *_pidfd_findings(), *report.sandbox_findings]
     findings = printable_findings([*findings, _sandbox_finding(sandbox)], agent)
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}

@@ -13,7 +13,7 @@ from codex_adapter.cli.mailbox.options import answering_agent
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.protocols.mailbox.answerers import AgentAnswers, Answerer, AnswerFailed, CommandAnswers
+from codex_adapter.protocols.mailbox.answerers import AgentAnswerer, Answerer, AnswerFailed, CommandAnswerer
 from codex_adapter.runtime.backend import AgentBackend
 
 __all__ = ["FAILED", "answering", "status_of_failure"]
@@ -28,7 +28,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
         return None
     agent = answering_agent(options)
     if agent is None:
-        return CommandAnswers(options.answer, timeout=options.timeout or None)
+        return CommandAnswerer(options.answer, timeout=options.timeout or None)
     backend = AgentBackend(agent, read_config(options, agent, "no_tools"))
     request = RunRequest(
         prompt=_ANY_PROMPT,
@@ -36,10 +36,10 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
         env=read_environment(options.env or ()),
     )
     try:
-        await backend.check(request)
+        await backend.check(agent.restricted(request))
     except AdapterError as error:
         raise AnswerFailed(str(error), error) from None
-    return AgentAnswers(backend.open_run, request)
+    return AgentAnswerer(agent, backend.open_run, request)
 
 
 def status_of_failure(failure: AnswerFailed, options: argparse.Namespace, stop: StopSignals) -> int:

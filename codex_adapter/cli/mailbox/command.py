@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
-from codex_adapter.cli.agent_options import command_containment, program_config
-from codex_adapter.cli.agent_places import agent_homes, require_outside
+from codex_adapter.cli.agent_options import command_containment
+from codex_adapter.cli.agent_places import agent_homes, agent_places, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.mailbox.answerers import FAILED, answering, status_of_failure
@@ -22,8 +22,8 @@ from codex_adapter.cli.present.views import View, is_for_a_program, live_view
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
-from codex_adapter.protocols.mailbox.events import Happening
-from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.events import MailboxEvent
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.records import encode_lines
@@ -34,7 +34,7 @@ __all__ = ["COMMAND"]
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     try:
-        places = Places(options.mailbox)
+        places = MailboxLayout(options.mailbox)
         if options.action == "status":
             await show_sessions(places, sessions(places), options.format, output)
             return 0
@@ -51,7 +51,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         return status_of_failure(error, options, stop)
 
 
-async def _work(options: argparse.Namespace, places: Places, output: Output, stop: StopSignals) -> int:
+async def _work(options: argparse.Namespace, places: MailboxLayout, output: Output, stop: StopSignals) -> int:
     task = ""
     answerer = None
     with stop.interrupting():
@@ -73,7 +73,7 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
         return await work.carry_through(session)
 
 
-def _view(options: argparse.Namespace, output: Output) -> View[Happening]:
+def _view(options: argparse.Namespace, output: Output) -> View[MailboxEvent]:
     if is_for_a_program(options.format, output):
         return View(encode_lines)
     from codex_adapter.cli.present.mailbox_narration import MailboxNarrator  # noqa: PLC0415 - for a person only
@@ -85,7 +85,7 @@ def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
     """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
     agent = options_agent(options)
     try:
-        sandbox = find_sandbox(program_config(options, agent).binary, workspace=workspace)
+        sandbox = find_sandbox(agents=agent_places(options, agent), workspace=workspace)
     except WorkspaceError as error:
         raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
     return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options, agent)))
@@ -93,12 +93,14 @@ def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
 
 @contextmanager
 def _opened(
-    options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
+    options: argparse.Namespace, places: MailboxLayout, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
+    agent = options_agent(options)
     settings = {
+        "agents": agent_places(options, agent),
         "sandbox": sandbox,
         "network": options.network,
-        "containment": command_containment(options, options_agent(options)),
+        "containment": command_containment(options, agent),
     }
     with ExitStack() as opened:
         try:

@@ -6,7 +6,7 @@ import trio
 
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import View
-from codex_adapter.protocols.mailbox.events import Happening
+from codex_adapter.protocols.mailbox.events import MailboxEvent
 
 __all__ = ["Showing"]
 
@@ -14,7 +14,7 @@ __all__ = ["Showing"]
 class Showing:
     """Shows each happening as it comes, and keeps what is live fresh."""
 
-    def __init__(self, output: Output, view: View[Happening]) -> None:
+    def __init__(self, output: Output, view: View[MailboxEvent]) -> None:
         self._output = output
         self._view = view
         self._writing = trio.Lock()
@@ -25,7 +25,7 @@ class Showing:
         """Whether nobody reads any more."""
         return self._gone.is_set()
 
-    async def observe(self, happening: Happening) -> None:
+    async def observe(self, happening: MailboxEvent) -> None:
         """Show it."""
         async with self._writing:
             await self._write(self._view.show([happening]))

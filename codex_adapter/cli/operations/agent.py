@@ -26,13 +26,13 @@ from codex_adapter.cli.drive_run import exit_status, explain
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, report_error
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.prompts import require_prompt
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
-from codex_adapter.protocols.operations.agent_decisions import AskedPerson, DecisionLines
-from codex_adapter.protocols.operations.agent_records import Ended
-from codex_adapter.protocols.operations.executor import Runtime
+from codex_adapter.protocols.operations.agent_decisions import DecisionLines, PersonDecisions
+from codex_adapter.protocols.operations.agent_records import WorkEnd
+from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.serve import Decide
 from codex_adapter.runtime.backend import AgentBackend
 
@@ -81,8 +81,8 @@ async def read_task(options: argparse.Namespace, stop: StopSignals) -> str | Non
 async def work_with_agent(
     options: argparse.Namespace,
     task: str,
-    runtime: Runtime,
-    wires: StandardWires,
+    runtime: OperationExecutor,
+    wires: StandardTransport,
     stop: StopSignals,
     *,
     decide: Decide | None = None,
@@ -96,6 +96,7 @@ async def work_with_agent(
     require_outside(options, agent, options.workspace)
     work = AgentWork(
         runtime,
+        agent,
         AgentBackend(agent, read_config(options, agent, "no_tools")).open_run,
         RunRequest(
             prompt=task,
@@ -104,7 +105,7 @@ async def work_with_agent(
             env=read_environment(options.env or ()),
         ),
         wires,
-        decisions=AskedPerson(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
+        decisions=PersonDecisions(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
         turns=options.turns or MOST_TURNS,
     )
     with stop.governing(work):
@@ -137,7 +138,7 @@ def _names(agent: Agent) -> list[str]:
     return list(vars(parser.parse_args([])))
 
 
-def _exit_status(ended: Ended, stop: StopSignals, names: OptionNames) -> int:
+def _exit_status(ended: WorkEnd, stop: StopSignals, names: OptionNames) -> int:
     match ended.reason:
         case "completed":
             return 0
@@ -150,7 +151,7 @@ def _exit_status(ended: Ended, stop: StopSignals, names: OptionNames) -> int:
     return _status_of_failure(ended, stop, names)
 
 
-def _status_of_failure(ended: Ended, stop: StopSignals, names: OptionNames) -> int:
+def _status_of_failure(ended: WorkEnd, stop: StopSignals, names: OptionNames) -> int:
     """That of the agent's run where it failed, as `run` has it (E1)."""
     if ended.outcome is None:
         return FAILURE_STATUS

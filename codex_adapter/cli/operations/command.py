@@ -8,19 +8,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.cli.agent_options import command_containment, program_config, the_agent
-from codex_adapter.cli.agent_places import agent_homes
+from codex_adapter.cli.agent_options import command_containment, the_agent
+from codex_adapter.cli.agent_places import agent_homes, agent_places
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, path
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, explain_wait, report_error
 from codex_adapter.cli.operations.agent import add_work_options, check_work_options, read_task, work_with_agent
 from codex_adapter.cli.operations.approvals import NoTerminal, at_the_terminal
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import View, is_for_a_program, lines_view
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.audit import read_audit
-from codex_adapter.protocols.operations.executor import Runtime
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.executor import OperationExecutor
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import PRESETS, PolicyError, load_policy
 from codex_adapter.protocols.operations.serve import Decide, Server
 from codex_adapter.protocols.operations.state_file import StateError
@@ -93,15 +93,15 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     return stop.exit_status or 0
 
 
-def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
+def _wires(options: argparse.Namespace, output: Output) -> StandardTransport:
     if is_for_a_program(options.format, output):
-        return StandardWires(output)
+        return StandardTransport(output)
     from codex_adapter.cli.present.operations_narration import OperationsNarrator  # noqa: PLC0415 - for a person only
 
     return _PrettyWires(output, lines_view(OperationsNarrator().narrate, output))
 
 
-class _PrettyWires(StandardWires):
+class _PrettyWires(StandardTransport):
     """Standard input as it is, and on standard output text in the place of records."""
 
     def __init__(self, output: Output, view: View[bytes]) -> None:
@@ -115,20 +115,21 @@ class _PrettyWires(StandardWires):
 
 
 @contextmanager
-def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
+def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
     if not options.workspace:
         raise UsageError("--workspace is missing; give the directory to work in")
     agent = the_agent(options)
     with ExitStack() as opened:
         try:
             source = _STANDARD if options.policy is None else options.policy
-            policy = load_policy(source, workspace=options.workspace)
+            agents = agent_places(options, agent)
+            policy = load_policy(source, agents=agents, workspace=options.workspace)
             runtime = opened.enter_context(
-                open_runtime(
+                open_executor(
                     options.workspace,
                     policy,
+                    agents=agents,
                     state=options.state,
-                    codex=program_config(options, agent).binary,
                     containment=command_containment(options, agent),
                     hidden=agent_homes(options, agent),
                 )
@@ -144,7 +145,7 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
 
 
 @contextmanager
-def _person(options: argparse.Namespace, runtime: Runtime) -> Iterator[Decide | None]:
+def _person(options: argparse.Namespace, runtime: OperationExecutor) -> Iterator[Decide | None]:
     if options.approve is None:
         yield None
         return

@@ -11,22 +11,22 @@ from typing import Final
 from codex_adapter.agents import agent_of, kinds
 from codex_adapter.cli.present.lines import Line, Tone, last_lines, one_line, printable
 from codex_adapter.protocols.mailbox.events import (
-    Completed,
-    Happening,
-    Outbox,
-    Remark,
-    Said,
-    TakenUp,
+    AnswerAccepted,
+    CommandFinished,
+    MailboxEvent,
+    ModelMessage,
+    Notice,
+    OutboxWritten,
+    SessionCompleted,
     Waiting,
-    WhatCame,
 )
-from codex_adapter.protocols.mailbox.layout import Places
-from codex_adapter.protocols.mailbox.messages import CommandResult, Done, Message, SessionState
+from codex_adapter.protocols.mailbox.layout import MailboxLayout
+from codex_adapter.protocols.mailbox.messages import CommandResult, Done, SessionState, ShowMessage
 
 __all__ = ["MailboxNarrator", "state_lines"]
 
 _OUTPUT_LINES: Final = 10
-_SHOWN_ANYWAY: Final = (Message.name, Done.name)
+_SHOWN_ANYWAY: Final = (ShowMessage.name, Done.name)
 
 
 class MailboxNarrator:
@@ -47,19 +47,19 @@ class MailboxNarrator:
         waiting = f"waiting for {self._waiting_for} ({seconds:.0f} s)"
         return [] if self._waiting_for is None else [Line("waiting", waiting)]
 
-    def narrate(self, event: Happening) -> list[Line]:
+    def narrate(self, event: MailboxEvent) -> list[Line]:
         """Return the lines of an event; none where a person sees it anyway."""
         before = self._waiting_for
-        if not isinstance(event, Remark):
+        if not isinstance(event, Notice):
             self._waiting_for = None
         lines = list(self._event(event))
         if self._waiting_for != before:
             self._since = time.monotonic()
         return lines
 
-    def _event(self, event: Happening) -> Iterator[Line]:
+    def _event(self, event: MailboxEvent) -> Iterator[Line]:
         match event:
-            case Outbox(session=session, sequence=sequence, path=path):
+            case OutboxWritten(session=session, sequence=sequence, path=path):
                 self._outbox = one_line(path)
                 yield Line("notice", f"session {session}, outbox {sequence}: {self._outbox}")
             case Waiting(inbox=inbox, answering=None):
@@ -70,23 +70,23 @@ class MailboxNarrator:
             case Waiting(answering=who):
                 self._waiting_for = "the answer"
                 yield Line("notice", f"{_answerer(str(who))} is asked for the answer")
-            case TakenUp(name=name):
+            case AnswerAccepted(name=name):
                 yield Line("notice", f"answer {one_line(name)}")
-            case WhatCame(result=result, before=before):
+            case CommandFinished(result=result, before=before):
                 if _says_more(result):
                     text = f"{result.command}: {result.summary}" + (" (earlier)" if before else "")
                     yield Line("ok" if result.success else "failed", one_line(text))
                     yield from last_lines(result.output, _OUTPUT_LINES)
-            case Said(text=text):
+            case ModelMessage(text=text):
                 yield Line("answer", printable(text))
-            case Completed(summary=summary):
+            case SessionCompleted(summary=summary):
                 yield from [Line("answer", printable(summary))] if summary.strip() else []
                 yield Line("ok", "the task is complete")
-            case Remark(text=text):
+            case Notice(text=text):
                 yield Line("warning", one_line(text))
 
 
-def state_lines(places: Places, state: SessionState, waiting: Sequence[str]) -> list[Line]:
+def state_lines(places: MailboxLayout, state: SessionState, waiting: Sequence[str]) -> list[Line]:
     """Return how far a session is, and what to do next."""
     how = "complete" if state.is_complete else "not complete"
     text = f"session {state.session_id}: {how}, outbox {state.sequence_number}, last changed {state.updated_at}"

@@ -8,7 +8,7 @@ from typing import Any
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.lines import Line, first_line, last_lines, printable
 from codex_adapter.cli.present.run_narration import bare_command
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.protocols.turns import (
     AgentEvent,
     CompleteEvent,
     LogEvent,

@@ -7,9 +7,10 @@ import gc
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TypeAlias
 
 from codex_adapter import BackendError, Gateway
+from codex_adapter.agent import Agent
 from codex_adapter.agents import agent_of
 from codex_adapter.cli.agent_options import (
     add_agent_options,
@@ -23,23 +24,21 @@ from codex_adapter.cli.arguments import Command, Once, Parser, one_of, path, who
 from codex_adapter.cli.errors import UsageError, explain_wait
 from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.serve.standard_io import ServiceManager, StandardWires
+from codex_adapter.cli.serve.standard_io import ServiceManager, StandardTransport
 from codex_adapter.cli.serve.turns_service import turn_services
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.bounds import TEXT_LIMIT
+from codex_adapter.daemon.conversation import MAX_MESSAGE_BYTES, serve
 from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.jsonrpc import MOST_IN_A_BATCH
 from codex_adapter.daemon.messages import Limits, ServerInfo
-from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
+from codex_adapter.daemon.server import Settings
 from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunConfig
 from codex_adapter.runtime.backend import AgentBackend
 from codex_adapter.runtime.descriptors import raise_limit
-
-if TYPE_CHECKING:
-    from codex_adapter import CodexConfig
 
 __all__ = ["COMMAND"]
 
@@ -55,6 +54,8 @@ _EXAMPLES = """\
   codex-adapter serve --journal ~/.local/state/codex-runs --keep-days 30 --on-eof drain
   codex-adapter serve < requests.jsonl
 """
+_Configs: TypeAlias = Sequence[tuple[Agent, RunConfig]]
+
 _MAX_RUNS = 32
 _GARBAGE = (20_000, 50, 100)
 
@@ -90,28 +91,31 @@ def _parser(words: Sequence[str]) -> Parser:
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     env = read_environment(options.env or ())
     agents = [agent_of(kind) for kind in dict.fromkeys(options.agent or [DEFAULT_AGENT])]
-    configs = [read_config(options, agent, default_timeout=options.timeout, env=env) for agent in agents]
+    configs = [(agent, read_config(options, agent, default_timeout=options.timeout, env=env)) for agent in agents]
     if options.journal is None and (options.journal_prompts or options.keep_days is not None):
         raise UsageError("--journal-prompts and --keep-days are for a journal; give --journal DIR, too")
     ask_release = options.journal is not None
-    backends = [AgentBackend(*pair, ask_release=ask_release) for pair in zip(agents, configs, strict=True)]
+    backends = [AgentBackend(*pair, ask_release=ask_release) for pair in configs]
     gateway = Gateway()
     for backend in backends:
         gateway.register(backend)
-    # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
+    # The objects of now live until the end, and those of hundreds of runs live long: frequent collections find little.
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     raise_limit()
     with stop.interrupting():
         journal = None if options.journal is None else await _journal(options)
         explain_wait("the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first")
-        settings = _settings(options, configs[0], backends[0], journal)
-        await serve(gateway, settings, StandardWires(output), governing=stop.governing)
+        settings = _settings(options, configs, backends[0], journal)
+        await serve(gateway, settings, StandardTransport(output), governing=stop.governing)
     return 0
 
 
 def _settings(
-    options: argparse.Namespace, config: RunConfig, backend: AgentBackend, journal: Journal | None
+    options: argparse.Namespace,
+    configs: Sequence[tuple[Agent, RunConfig]],
+    backend: AgentBackend,
+    journal: Journal | None,
 ) -> Settings:
     return Settings(
         server=ServerInfo(name="codex-adapter", version=installed_version("codex-adapter")),
@@ -126,7 +130,7 @@ def _settings(
         journal=journal,
         drain_on_eof=options.on_eof == "drain",
         notify=ServiceManager(os.environ).notify,
-        services=turn_services(cast("CodexConfig", config)),
+        services=turn_services(configs),
     )
 
 

@@ -7,7 +7,7 @@ import secrets
 import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
 import trio
 
@@ -21,11 +21,8 @@ from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, why_not
 from codex_adapter.cli.turn.options import TurnParser, backend_config, resuming_words, turn_agent, turn_request
-from codex_adapter.protocols.turns.messages import AgentEvent, RunTurnResponse, SessionCallbacks
+from codex_adapter.protocols.turns import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
-
-if TYPE_CHECKING:
-    from codex_adapter import CodexConfig
 
 __all__ = ["COMMAND"]
 
@@ -36,7 +33,7 @@ _TOOK_TOO_LONG: Final = 124
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     agent = turn_agent(options)
-    client = open_client(cast("CodexConfig", backend_config(options, agent)))
+    client = open_client([(agent, backend_config(options, agent))])
     told: RunTurnResponse | None = None
     complaint: str | None = None
     for_a_program = is_for_a_program(options.format, output)

@@ -22,7 +22,7 @@ from codex_adapter.cli.agent_options import (
 from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.errors import DEFAULT_AGENT
-from codex_adapter.protocols.turns.messages import RunTurnRequest, SpaceSpec, Target
+from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target
 from codex_adapter.request import RunConfig
 
 __all__ = [
