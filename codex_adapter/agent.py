@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 from typing_extensions import override
 
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.error_texts import parse_error_text
@@ -23,12 +24,13 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
 from codex_adapter.core.state import StreamState
-from codex_adapter.errors import BackendError
+from codex_adapter.errors import BackendError, UnsupportedCapabilityError
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 
 __all__ = [
     "Agent",
+    "AgentPlaces",
     "CheckedRun",
     "Decoded",
     "Decoder",
@@ -116,6 +118,26 @@ class Agent(ABC):
     """The capability ids that it has, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig
     """The type of its configuration."""
+
+    def places(self, config: RunConfig | None = None) -> AgentPlaces:
+        """Return the settings, logins and programs that a workspace guards, with the program of `config` (AG7)."""
+        del config
+        return AgentPlaces(settings=frozenset())
+
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """Return the request of a run that is read-only, never asks and has no tools (AG7).
+
+        Raises `UnsupportedCapabilityError` if the agent does not offer it.
+        """
+        raise UnsupportedCapabilityError(self.kind, "runs without tools")
+
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """Return the request of a run whose last message is JSON of this schema (AG7). Raises as `restricted`."""
+        raise UnsupportedCapabilityError(self.kind, "runs with an output schema")
+
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """Return the request of a run that continues a session (AG7). Raises as `restricted`."""
+        raise UnsupportedCapabilityError(self.kind, "runs that resume a session")
 
     @abstractmethod
     def check_config(self, config: RunConfig) -> None:

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Final
 from codex_adapter.errors import UnknownBackendError
 
 if TYPE_CHECKING:
-    from codex_adapter.agent import Agent
+    from collections.abc import Mapping
 
-__all__ = ["GROUP", "agent_of", "kinds"]
+    from codex_adapter.agent import Agent, AgentPlaces
+    from codex_adapter.request import RunConfig
+
+__all__ = ["GROUP", "agent_of", "kinds", "known_places"]
 
 GROUP: Final = "codex_adapter.agents"
 _OWN: Final = {"codex": "codex_adapter.agents.codex.agent"}
@@ -39,3 +42,11 @@ def agent_of(kind: str) -> Agent:
         loaded: Agent = point.load()
         return loaded
     raise UnknownBackendError(f"no agent of this kind is installed; installed: {', '.join(kinds())}")
+
+
+def known_places(configs: Mapping[str, RunConfig] | None = None) -> tuple[AgentPlaces, ...]:
+    """Return the places of all agents that are installed, whichever of them runs; a workspace guards them (AG7).
+
+    `configs` are those of agents with another program than they find by themselves, by kind.
+    """
+    return tuple(agent_of(kind).places((configs or {}).get(kind)) for kind in kinds())

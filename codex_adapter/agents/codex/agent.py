@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from typing_extensions import override
 
-from codex_adapter.agent import Agent, CheckedRun, Launch
+from codex_adapter.agent import Agent, AgentPlaces, CheckedRun, Launch
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import CAPABILITIES
 from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.launch import CodexLaunch, check_launch, prepare_launch
 from codex_adapter.agents.codex.mount_targets import mount_targets_removed
+from codex_adapter.agents.codex.places import codex_places
+from codex_adapter.agents.codex.restricted import restricted, resume, with_schema
 from codex_adapter.agents.codex.run_secrets import run_secrets
 from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.agents.codex.session_file import usage_before
@@ -40,6 +42,26 @@ class CodexAgent(Agent):
     name: ClassVar[str] = "the Codex CLI"
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = CodexConfig
+
+    @override
+    def places(self, config: RunConfig | None = None) -> AgentPlaces:
+        """As `Agent.places`."""
+        return codex_places(None if config is None else config.binary)
+
+    @override
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """As `Agent.restricted`."""
+        return restricted(request)
+
+    @override
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """As `Agent.with_schema`."""
+        return with_schema(request, schema)
+
+    @override
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """As `Agent.resume`."""
+        return resume(request, session_id)
 
     @override
     def check_config(self, config: RunConfig) -> None:

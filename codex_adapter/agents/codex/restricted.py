@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.request import RunRequest
 
-__all__ = ["RestrictedCodex"]
+__all__ = ["restricted", "resume", "with_schema"]
 
 _RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -24,22 +23,19 @@ _SCHEMA: Final = "backend.codex.output_schema"
 _RESUME: Final = "agent_api.session.resume.v1"
 
 
-class RestrictedCodex:
-    """The Codex CLI as a `PromptedAgent`."""
+def restricted(request: RunRequest) -> RunRequest:
+    """Do what `Agent.restricted` does."""
+    return _extended(request, _RESTRICTIONS)
 
-    kind: Final = KIND
 
-    def restricted(self, request: RunRequest) -> RunRequest:
-        """Return the request of a run that is read-only, never asks and has no tools."""
-        return _extended(request, _RESTRICTIONS)
+def with_schema(request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+    """Do what `Agent.with_schema` does."""
+    return _extended(request, {_SCHEMA: schema})
 
-    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
-        """Return the request of a run whose last message is JSON of this schema."""
-        return _extended(request, {_SCHEMA: schema})
 
-    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """Return the request of a run that continues a session."""
-        return _extended(request, {_RESUME: {"selector": "id", "id": session_id}})
+def resume(request: RunRequest, session_id: str) -> RunRequest:
+    """Do what `Agent.resume` does."""
+    return _extended(request, {_RESUME: {"selector": "id", "id": session_id}})
 
 
 def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:

@@ -13,8 +13,8 @@ import msgspec
 import trio
 
 from codex_adapter import CodexConfig
+from codex_adapter.agents import known_places
 from codex_adapter.agents.codex.command import merge_environment
-from codex_adapter.agents.codex.places import codex_places
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.doctor.agent_sandbox import agent_sandbox_works
 from codex_adapter.cli.doctor.installed import BinaryFacts, Finding, examine_binary, finding_lines
@@ -30,6 +30,8 @@ from codex_adapter.runtime.containment.exits import why_no_pidfd
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
 __all__ = ["COMMAND"]
+
+_AGENT = "codex"
 
 _DESCRIPTION = """\
 Looks at what a run needs: the Codex CLI and its release, a login, this machine. Exits with 0 when a run could be
@@ -134,7 +136,7 @@ async def _examine(config: CodexConfig) -> _Report:
     sandbox = None
     # Where too little is left to try one out, or the file system hangs, none would hold a command now.
     with suppress(WorkspaceError), trio.move_on_after(PATIENCE):
-        found = partial(find_sandbox, environ, agents=(codex_places(config.binary),))
+        found = partial(find_sandbox, environ, agents=known_places({_AGENT: config}))
         sandbox = await trio.to_thread.run_sync(found, abandon_on_cancel=True)
     binary = installed.binary
     agent_sandbox = None if binary is None or not levels else await agent_sandbox_works(binary.path, environ)

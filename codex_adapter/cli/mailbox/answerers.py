@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from codex_adapter import AdapterError, BackendError, CodexBackend, Completion, RunRequest
-from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents import agent_of
 from codex_adapter.cli.agent_options import read_config, read_environment
 from codex_adapter.cli.arguments import in_our_words
 from codex_adapter.cli.drive_run import exit_status, explain
@@ -40,7 +40,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
         await backend.check(request)
     except AdapterError as error:
         raise AnswerFailed(str(error), error) from None
-    return AgentAnswerer(RestrictedCodex(), backend.open_run, request)
+    return AgentAnswerer(agent_of(AGENT), backend.open_run, request)
 
 
 def status_of_failure(failure: AnswerFailed, stop: StopSignals) -> int:

@@ -9,7 +9,7 @@ import signal
 from typing import Any, Final
 
 from codex_adapter import CodexBackend, RunRequest
-from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents import agent_of
 from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
 from codex_adapter.cli.agent_places import require_outside
 from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
@@ -85,7 +85,7 @@ async def work_with_agent(
     require_outside(options, options.workspace)
     work = AgentWork(
         runtime,
-        RestrictedCodex(),
+        agent_of(_AGENT),
         CodexBackend(read_config(options, "no_tools")).open_run,
         RunRequest(
             prompt=task,
