@@ -32,7 +32,7 @@ ENVIRONMENT = Environment(
     "value",
     [
         RunRequest(prompt=WORD, env=ENV, extensions={"a.b": {"c": WORD}}),
-        CodexConfig(env=ENV, mask_env=ENV),
+        CodexConfig(env=ENV),
         RunTurnRequest(
             external_session_id="s",
             external_run_id="r",
@@ -69,4 +69,4 @@ def test_what_is_not_secret_is_shown() -> None:
     shown = repr(CodexConfig(codex_home="/home/me/.codex", idle_timeout=30.0, env=ENV))
     assert "codex_home='/home/me/.codex'" in shown
     assert "idle_timeout=30.0" in shown
-    assert "env={'A_NAME': ...}, mask=(), mask_env={}" in shown
+    assert "env={'A_NAME': ...}, mask=()" in shown

@@ -14,7 +14,7 @@ import trio
 
 from codex_adapter import CodexConfig
 from codex_adapter.agents import known_places
-from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.command import home_of_cli, merge_environment
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.doctor.agent_sandbox import agent_sandbox_works
 from codex_adapter.cli.doctor.installed import BinaryFacts, Finding, examine_binary, finding_lines
@@ -176,7 +176,7 @@ def _login(environ: dict[str, str]) -> dict[str, bool]:
 
 
 def _home(environ: dict[str, str]) -> Path:
-    return Path(environ.get("CODEX_HOME") or Path(environ.get("HOME", "/")) / ".codex")
+    return Path(home_of_cli(environ) or "/.codex")
 
 
 def _is_temporary(home: Path, environ: dict[str, str]) -> bool:

@@ -16,7 +16,7 @@ from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
 from codex_adapter.cli.drive_run import exit_status, explain
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain
 from codex_adapter.cli.prompts import require_prompt
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
 from codex_adapter.protocols.operations.agent_decisions import DecisionLines, PersonDecisions
@@ -72,7 +72,7 @@ async def work_with_agent(
     options: argparse.Namespace,
     task: str,
     runtime: OperationExecutor,
-    wires: StandardWires,
+    wires: StandardTransport,
     stop: StopSignals,
     *,
     decide: Decide | None = None,

@@ -16,7 +16,7 @@ from codex_adapter.cli.operations.agent import add_agent_options, check_agent_op
 from codex_adapter.cli.operations.approvals import NoTerminal, at_the_terminal
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import is_for_a_program
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.audit import read_audit
 from codex_adapter.protocols.operations.executor import OperationExecutor
@@ -93,9 +93,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     return stop.exit_status or 0
 
 
-def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
+def _wires(options: argparse.Namespace, output: Output) -> StandardTransport:
     if is_for_a_program(options.format, output):
-        return StandardWires(output)
+        return StandardTransport(output)
     from codex_adapter.cli.operations.view import PrettyWires  # noqa: PLC0415 - for a person only
 
     return PrettyWires(output)
