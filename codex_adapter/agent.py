@@ -14,13 +14,42 @@ from typing import ClassVar, Protocol
 import msgspec
 from typing_extensions import override
 
+from codex_adapter.core.checks import refuse
 from codex_adapter.core.decoder import Decoded, Decoder
+from codex_adapter.core.error_texts import parse_error_text
+from codex_adapter.core.framing import Line, OversizeLine, content_of
+from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.notices import error_event, status_event
+from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
 from codex_adapter.core.state import StreamState
 from codex_adapter.errors import BackendError
+from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 
-__all__ = ["Agent", "CheckedRun", "Decoded", "Decoder", "ExpectedSession", "Launch", "StreamState"]
+__all__ = [
+    "Agent",
+    "CheckedRun",
+    "Decoded",
+    "Decoder",
+    "ExpectedSession",
+    "FileSystem",
+    "Hint",
+    "Launch",
+    "Line",
+    "Masker",
+    "OversizeLine",
+    "StreamState",
+    "check_request",
+    "check_run_config",
+    "content_of",
+    "effective_timeout",
+    "error_event",
+    "parse_error_text",
+    "refuse",
+    "secret_values",
+    "status_event",
+]
 
 
 class ExpectedSession(Protocol):
@@ -82,7 +111,7 @@ class Agent(ABC):
     kind: ClassVar[str]
     """By which requests, events and the command line name it: `[a-z][a-z0-9_]*` (G1)."""
     name: ClassVar[str]
-    """What a person calls it, with its article: "the Codex CLI"."""
+    """What a person calls it, with its article."""
     capabilities: ClassVar[frozenset[str]]
     """The capability ids that it has, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig

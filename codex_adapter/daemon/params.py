@@ -20,6 +20,7 @@ from codex_adapter import (
     UnsupportedCapabilityError,
 )
 from codex_adapter.daemon.jsonrpc import INVALID_PARAMS, RUN_REFUSED, Fault
+from codex_adapter.strict_decode import FieldError, read_struct
 
 __all__ = ["read_params", "read_request", "refusal_of"]
 
@@ -30,18 +31,15 @@ _members = msgspec.json.Decoder(dict[str, Raw])
 
 def read_params(text: Raw, kind: type[_P]) -> _P:
     """Return the params of a call. Raise `Fault` (-32602), which names the member and what it accepts (J5)."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     members = _read_members(text)
-    if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= fields.keys():
-        accepted = f"only {', '.join(fields)}" if fields else "none"
+    names = kind.__struct_encode_fields__
+    if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= {*names}:
+        accepted = f"only {', '.join(names)}" if names else "none"
         raise Fault(INVALID_PARAMS, f"params has a member that this method does not accept; it accepts {accepted}")
-    values: dict[str, Any] = {}
-    for name, field in fields.items():
-        if name in members:
-            values[field.name] = _read_value(name, members[name], field.type)
-        elif field.required:
-            raise Fault(INVALID_PARAMS, f"{name} is missing; it must be {_describe(field.type)}")
-    return kind(**values)
+    try:
+        return read_struct(kind, members)
+    except FieldError as error:
+        raise Fault(INVALID_PARAMS, f"{error.field} {error.rule}") from None
 
 
 def read_request(fields: Mapping[str, Any]) -> RunRequest:
@@ -72,16 +70,3 @@ def _read_members(params: Raw) -> dict[str, Raw]:
         return _members.decode(text)
     except msgspec.MsgspecError:
         raise Fault(INVALID_PARAMS, "params must be an object, its members by name") from None
-
-
-def _read_value(name: str, text: Raw, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        raise Fault(INVALID_PARAMS, f"{name} must be {_describe(kind)}") from None
-
-
-def _describe(kind: Any) -> str:
-    """Return what a member accepts, in the words of its schema."""
-    description: str = next(word.description for word in kind.__metadata__ if word.description)
-    return description

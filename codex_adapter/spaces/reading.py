@@ -1,10 +1,9 @@
-"""Reading the files that people write: bounded, strict, and with errors that name the key and never a value (Z1)."""
+"""Read files that people write: bounded and strict, with errors that name the key and never the value (Z1)."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -13,14 +12,15 @@ from typing import Final, TypeVar
 import msgspec
 
 from codex_adapter.safe_read import NotRegularError, TooLargeError, read_regular
-from codex_adapter.spaces.errors import SpaceError, shown, unreadable
+from codex_adapter.spaces.errors import SpaceError, unreadable
+from codex_adapter.strict_decode import in_line, problem, shown
 
 __all__ = [
     "LARGEST_TEXT",
     "LARGEST_TOML",
     "has_hard_links",
     "read_json",
-    "read_standing",
+    "read_optional",
     "read_text",
     "read_toml",
     "real_path",
@@ -31,49 +31,48 @@ LARGEST_TEXT: Final = 1024 * 1024
 LARGEST_TOML: Final = 64 * 1024
 """Bytes of a file in TOML."""
 _MOST_DOTS: Final = 500
-"""On a line: a key of many parts takes the square of their number in time."""
+"""The limit of a line: the time for a key is quadratic in the number of its parts."""
 _T = TypeVar("_T")
 
 
 def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
-    """A TOML file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    """Decode a TOML file as a type. Errors call it `name`. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
     if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
         raise SpaceError(f"{name}: a line has more than {_MOST_DOTS} dots; break it into several")
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        line = re.search(r"\(at line (\d+)", str(error))  # the rest of the message may quote the file
-        raise SpaceError(f"{name} is no TOML{f' in line {line[1]}' if line else ''}; mend it") from None
+        raise SpaceError(f"{name} is no TOML{in_line(error)}; mend it") from None
     try:
         return msgspec.convert(tables, type_)
     except msgspec.ValidationError as error:
-        raise SpaceError(f"{name}: {_complaint(str(error))}") from None
+        raise SpaceError(f"{name}: {problem(error)}") from None
 
 
 def read_json(content: bytes, type_: type[_T], name: str) -> _T:
-    """A JSON file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    """Decode a JSON file as a type. Errors call it `name`. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
     try:
         value = msgspec.json.decode(text, type=type_)
         json.loads(text, object_pairs_hook=lambda pairs: _require_once([key for key, _ in pairs], name))
     except msgspec.ValidationError as error:
-        raise SpaceError(f"{name}: {_complaint(str(error))}") from None
+        raise SpaceError(f"{name}: {problem(error)}") from None
     except (ValueError, RecursionError):
         raise SpaceError(f"{name} is no JSON; mend it") from None
     return value
 
 
 def read_text(content: bytes, name: str) -> str:
-    """UTF-8, perhaps behind a byte order mark; `name` is how errors call it. Raises `SpaceError`."""
+    """Decode UTF-8 with or without a byte order mark. Errors call the file `name`. Raises `SpaceError`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SpaceError(f"{name} is not UTF-8; save it so") from None
 
 
-def read_standing(path: Path, limit: int, name: str) -> bytes | None:
-    """A file that stands by itself, None where there is none; `name` is how errors call it. Raises `SpaceError`."""
+def read_optional(path: Path, limit: int, name: str) -> bytes | None:
+    """Read a file outside of a space, None if it does not exist. Errors call it `name`. Raises `SpaceError`."""
     try:
         return read_regular(path, limit)
     except TooLargeError:
@@ -87,7 +86,7 @@ def read_standing(path: Path, limit: int, name: str) -> bytes | None:
 
 
 def has_hard_links(path: Path) -> bool:
-    """Whether the file that is found by this path, if any, has another name."""
+    """Return whether the file at this path, if it exists, has hard links."""
     try:
         return path.stat().st_nlink > 1
     except (OSError, ValueError):
@@ -95,10 +94,10 @@ def has_hard_links(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str], name: str) -> Path:
-    """Where a path leads by links; `name` is how errors call it. Raises `SpaceError`."""
+    """Return where a path leads by links. Errors call it `name`. Raises `SpaceError`."""
     try:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            Path(path).stat()  # more links than the system follows `realpath` follows, or takes for nothing
+            Path(path).stat()  # the system refuses too many links; `realpath` would follow them
         return Path(os.path.realpath(path))
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
@@ -110,22 +109,3 @@ def _require_once(keys: list[str], name: str) -> None:
         if key in seen:
             raise SpaceError(f"{name}: the key '{shown(key)}' is there twice")
         seen.add(key)
-
-
-def _complaint(error: str) -> str:
-    """The key is named, what stands there is not: it may be a secret."""
-    where = re.search(r" - at (?P<name>`key` in )?`\$\.?(?P<key>[^`]*)`\Z", error)
-    key = where["key"] if where else ""
-    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at |$)", error, re.DOTALL)
-    if unknown:
-        return f"there is no key '{shown(_joined(key, unknown[1]))}'; remove it"
-    missing = re.match(r"Object missing required field `(.*?)`", error, re.DOTALL)
-    if missing:
-        return f"the key '{shown(_joined(key, missing[1]))}' is missing"
-    if where and where["name"]:
-        return f"a key in '{shown(key)}' is no name that can stand there"
-    return f"the key '{shown(key)}' has a wrong type or value" if key else "it is no table"
-
-
-def _joined(key: str, last: str) -> str:
-    return ".".join(filter(None, (key, last)))

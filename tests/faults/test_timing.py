@@ -242,7 +242,7 @@ async def test_a_timeout_of_any_size(tmp_path: Path, timeout: float, passes: boo
 @pytest.mark.rule("K4", "K6", "F7")
 async def test_graces_of_zero(tmp_path: Path) -> None:
     settings = config(tmp_path, *WHOLE_TURN[:3], WaitFor("never"), descendant_grace=0, stop_timeout=0, exit_grace=0)
-    async with open_run(RunRequest(prompt="x", timeout=0.3), config=settings) as run:
+    async with open_run(RunRequest(prompt="x", timeout=2), config=settings) as run:
         assert [event.message async for event in run.events][-1] == TIMEOUT
     # With an `exit_grace` of zero too, it would be a matter of chance whether the exit is seen with the end of output.
     settings = config(tmp_path, *WHOLE_TURN[:3], Exit(0), descendant_grace=0, stop_timeout=0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -13,12 +15,7 @@ import pytest
 import codex_adapter
 
 PACKAGE = "codex_adapter"
-VOCABULARY = frozenset({"errors", "events", "hints", "request"})
-CORE = VOCABULARY | {"core"}
-RUNTIME = CORE | {"agent", "runtime", "file_systems"}
-PUBLIC = "public names"
-DATA = frozenset({"msgspec", "typing_extensions"})
-TRIO = DATA | {"trio"}
+PUBLIC = PACKAGE  # the layer of the public names
 
 
 class Layer(NamedTuple):
@@ -28,79 +25,24 @@ class Layer(NamedTuple):
     others: frozenset[str]
 
 
-LAYERS = {
-    "hints": Layer(frozenset(), DATA),
-    "errors": Layer(frozenset({"hints"}), DATA),
-    "events": Layer(frozenset({"errors", "hints"}), DATA),
-    "request": Layer(frozenset(), DATA),
-    "extras": Layer(frozenset(), frozenset()),
-    "records": Layer(VOCABULARY, DATA),
-    "text": Layer(VOCABULARY, DATA),
-    "safe_read": Layer(frozenset(), frozenset()),
-    "durable": Layer(frozenset(), frozenset()),
-    "strict_decode": Layer(frozenset(), DATA),
-    "file_systems": Layer(frozenset({"errors"}), frozenset({"trio"})),
-    "core": Layer(CORE, DATA),
-    "agent": Layer(CORE, TRIO),
-    "runtime": Layer(RUNTIME, TRIO),
-    "workspace": Layer(RUNTIME | {"workspace"}, TRIO),
-    "spaces": Layer(
-        frozenset(
-            {PUBLIC, "errors", "extras", "file_systems", "safe_read", "durable", "strict_decode", "workspace", "spaces"}
-        ),
-        TRIO | {"inotify_simple", "httpx2", "semantic_version", "tomli_w", "yaml"},
-    ),
-    "turn_errors": Layer(frozenset(), DATA),
-    "harness": Layer(frozenset({PUBLIC, "spaces", "turn_errors"}), TRIO),
-    "agents": Layer(
-        RUNTIME
-        | {PUBLIC, "records", "text", "safe_read", "durable", "strict_decode", "extras"}
-        | {"workspace", "spaces", "harness", "turn_errors", "testing", "agents"},
-        TRIO | {"tomli_w", "yaml"},
-    ),
-    "runs": Layer(RUNTIME | {"agents"}, TRIO),
-    "__init__": Layer(RUNTIME | {"agents", "runs"}, frozenset()),
-    "__main__": Layer(frozenset({"cli"}), frozenset()),
-    "sync": Layer(frozenset({PUBLIC}), frozenset({"trio"})),
-    "prompting": Layer(frozenset({PUBLIC, "agent", "events", "records", "text", "workspace"}), TRIO),
-    "daemon": Layer(
-        RUNTIME | {PUBLIC, "runs", "records", "safe_read", "durable", "strict_decode", "text", "daemon"}, TRIO
-    ),
-    "protocols": Layer(
-        frozenset({PUBLIC, "agent", "events", "hints", "records", "text", "prompting"})
-        | {
-            "extras",
-            "file_systems",
-            "safe_read",
-            "durable",
-            "strict_decode",
-            "workspace",
-            "spaces",
-            "harness",
-            "turn_errors",
-            "protocols",
-        },
-        TRIO | {"inotify_simple"},
-    ),
-    "testing": Layer(RUNTIME | {PUBLIC, "records", "strict_decode", "testing"}, TRIO),
-    "cli": Layer(
-        RUNTIME
-        | {
-            PUBLIC,
-            "extras",
-            "records",
-            "text",
-            "safe_read",
-            "durable",
-            "strict_decode",
-            "prompting",
-            "workspace",
-            "spaces",
-        }
-        | {"harness", "turn_errors", "agents", "daemon", "protocols", "testing", "cli"},
-        TRIO | {"rich", "markdown_it", "pyperclip"},
-    ),
-}
+def _layers(rule: str) -> dict[str, Layer]:
+    """Return the table of the rule: each layer, and what it may import. Names in italics are groups of names."""
+    groups: dict[str, frozenset[str]] = {}
+
+    def names(cell: str) -> frozenset[str]:
+        words = re.findall(r"\*(\w+)\*|`(\w+)`", cell)
+        return frozenset().union(*(groups[group] if group else {name} for group, name in words))
+
+    for group, members in re.findall(r"^- \*(\w+)\*: (.+)$", rule, re.MULTILINE):
+        groups[group] = names(members)
+    rows = [row.split("|")[1:4] for row in re.findall(r"^\| [`].*$", rule, re.MULTILINE)]
+    return {
+        layer: Layer(names(ours) | {layer}, names(others)) for layers, ours, others in rows for layer in names(layers)
+    }
+
+
+RULES = (Path(__file__).parents[2] / "specs" / "library.md").read_text()
+LAYERS = _layers(RULES[RULES.index("### P3 ") : RULES.index("### P4 ")])
 NOTHING = Layer(frozenset(), frozenset())
 
 PURE_MODULES = frozenset(
@@ -148,7 +90,7 @@ def test_imports_of_ours_go_down_the_layers(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, source in package.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if name.split(".")[0] == PACKAGE and not _may_import(module, name)
     ]
     assert not wrong, _listed(wrong)
@@ -159,7 +101,7 @@ def test_no_protocol_knows_another(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, source in package.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if _layer(module) == "protocols" == _layer(name) and module.split(".")[2:3] != name.split(".")[2:3]
     ]
     assert not wrong, _listed(wrong)
@@ -170,7 +112,7 @@ def test_imports_of_others_belong_to_the_layer(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, source in package.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if (top := name.split(".")[0]) != PACKAGE
         and top not in sys.stdlib_module_names | LAYERS.get(_layer(module), NOTHING).others
     ]
@@ -184,7 +126,7 @@ def test_the_core_does_no_io(package: dict[str, str]) -> None:
     wrong = [
         f"{module}:{line} imports {name}: not in PURE_MODULES"
         for module, source in core.items()
-        for line, name in _imports(module, source)
+        for line, name in imports(module, source)
         if (top := name.split(".")[0]) in sys.stdlib_module_names and top not in PURE_MODULES and name not in PURE_NAMES
     ]
     wrong += [
@@ -203,7 +145,7 @@ def test_only_the_command_line_and_programs_touch_the_terminal(package: dict[str
         f"{module}:{line} uses {name}"
         for module, source in package.items()
         if _layer(module) != "cli" and module not in PROGRAMS
-        for line, name in [*_uses(source), *_imports(module, source)]
+        for line, name in [*_uses(source), *imports(module, source)]
         if name in TERMINAL and (module, name) != ("codex_adapter.sync", "trio.run")
     ]
     assert not wrong, _listed(wrong)
@@ -252,7 +194,7 @@ def _may_import(module: str, name: str) -> bool:
     return layer in allowed
 
 
-def _imports(module: str, source: str) -> Iterator[Import]:
+def imports(module: str, source: str) -> Iterator[Import]:
     """Everything imported, anywhere in a module; relative names are made absolute."""
     parents = module.split(".")[:-1]
     for node in ast.walk(_tree(source)):

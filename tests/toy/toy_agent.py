@@ -17,14 +17,27 @@ from typing import ClassVar
 import msgspec
 from typing_extensions import override
 
-from codex_adapter.agent import Agent, CheckedRun, Decoded, Decoder, Launch
-from codex_adapter.core.checks import refuse
-from codex_adapter.core.error_texts import parse_error_text
-from codex_adapter.core.framing import Line, OversizeLine, content_of
-from codex_adapter.core.masking.credentials import secret_values
-from codex_adapter.core.masking.masker import Masker
-from codex_adapter.core.notices import error_event, status_event
-from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
+from codex_adapter.agent import (
+    Agent,
+    CheckedRun,
+    Decoded,
+    Decoder,
+    FileSystem,
+    Hint,
+    Launch,
+    Line,
+    Masker,
+    OversizeLine,
+    check_request,
+    check_run_config,
+    content_of,
+    effective_timeout,
+    error_event,
+    parse_error_text,
+    refuse,
+    secret_values,
+    status_event,
+)
 from codex_adapter.errors import SpawnError, UnsupportedCapabilityError
 from codex_adapter.events import (
     TURN_FAILED,
@@ -39,7 +52,6 @@ from codex_adapter.events import (
     ToolCall,
     ToolStatus,
 )
-from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 
 __all__ = ["AGENT", "ToyAgent", "ToyDecoder"]

@@ -15,7 +15,7 @@ from codex_adapter.cli.turn.client import open_client
 from codex_adapter.daemon.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
 from codex_adapter.daemon.messages import Affected, Method, Nothing, Text
 from codex_adapter.daemon.services import Service, ServiceCalls
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.protocols.turns import (
     AgentEvent,
     DescribeRequest,
     DescribeResponse,
@@ -28,7 +28,7 @@ from codex_adapter.protocols.turns.messages import (
 )
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["TURN_METHODS", "TurnEventParams", "turn_services"]
 
@@ -102,8 +102,8 @@ class _Methods:
         try:
             return await client.describe(request)
         except TurnError as error:
-            code = error.told.code
-            raise Fault(RUN_REFUSED, error.told.message, {"kind": "turn"} | ({"code": code} if code else {})) from None
+            code = error.error.code
+            raise Fault(RUN_REFUSED, error.error.message, {"kind": "turn"} | ({"code": code} if code else {})) from None
 
     async def capabilities(self, _params: Nothing, _: ServiceCalls) -> HarnessCapabilities:
         return await self._client.get_harness_capabilities()

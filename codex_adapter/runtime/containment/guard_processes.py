@@ -1,7 +1,7 @@
 """Start the processes of a guard: the agent, process 1 of a namespace, and the one that removes the run's file (N2).
 
 A process that is forked here never returns into the code of its parent, except process 1 of a namespace, which goes on
-as the guard. Standard library only, and as little of it as possible: see `guarding.py`.
+as the guard. Standard library only, and as little of it as possible: see `guard_program.py`.
 """
 
 import contextlib
