@@ -27,7 +27,7 @@ import msgspec
 
 from benchmarks.streams import STREAMS, make
 from codex_adapter import codex_pipeline
-from codex_adapter.agents.codex.stream.line_parser import LineParser
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import DecodedEvent
 from codex_adapter.core.framing import LineFramer
 from codex_adapter.records import encode_events
@@ -35,7 +35,7 @@ from codex_adapter.records import encode_events
 _READ_SIZE: Final = 65_536
 _LIMIT: Final = 16 * 1024 * 1024
 _FLOOR: Final = "decode"
-_STREAMS: Final = ("realistic", "small", "legacy", "deltas", "malformed")
+_STREAMS: Final = ("realistic", "small", "malformed")
 # Valgrind writes down and forgets what it has counted whenever this function of the C library is entered. Nothing else
 # of Python calls it.
 _MARK: Final = "getppid"
@@ -92,9 +92,8 @@ def _stages(data: bytes) -> dict[str, Callable[[], object]]:
             framer.receive_data(chunk)
 
     def parse() -> None:
-        parser = LineParser()
         for batch in framed:
-            list(parser.parse(batch))
+            list(parse_lines(batch))
 
     def process() -> None:
         pipeline = codex_pipeline()

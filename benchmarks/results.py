@@ -135,10 +135,9 @@ def promises(results: Results) -> list[Promise]:
         _at_least("`run`, of the typed decode", 0.40, of_realistic(lambda s: s.speed("run", "decode"))),
         _at_least(sdk, 1.5, of_realistic(lambda s: s.speed("run", OFFICIAL.name))),
     ]
-    for stream in ("legacy", "malformed"):
-        for face in ("pipeline", "run"):
-            what = f"{stream} stream, of the realistic stream's lines a CPU second, {face}"
-            made.append(_at_least(what, 0.5, results.against_realistic(stream, face)))
+    for face in ("pipeline", "run"):
+        what = f"malformed stream, of the realistic stream's lines a CPU second, {face}"
+        made.append(_at_least(what, 0.5, results.against_realistic("malformed", face)))
     made.append(
         _at_most(
             "import of what a run needs, times that of trio and msgspec",

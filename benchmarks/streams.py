@@ -128,31 +128,6 @@ def _large(rng: random.Random) -> Iterator[bytes]:
         yield from _command(rng, number, block[start : start + 1_000_000])
 
 
-def _legacy(rng: random.Random) -> Iterator[bytes]:
-    """The realistic mix with its items flattened to the top, as older wrappers print them."""
-    for line in _realistic(rng):
-        value = msgspec.json.decode(line)
-        item = value.pop("item", None)
-        if item is not None:
-            value.update(item_type=item.pop("type"), item_id=item.pop("id"), thread_id=_THREAD)
-            text = item.pop("text", None)
-            value["content"] = item if text is None else text
-        yield _encode(value)
-
-
-def _deltas(rng: random.Random) -> Iterator[bytes]:
-    """Text in fragments of a few words, and the whole of it after every twenty."""
-    yield _encode({"type": "thread.started", "thread_id": _THREAD})
-    number = 0
-    while True:
-        number += 1
-        fragments = [_prose(rng, 1, 4) for _ in range(20)]
-        for fragment in fragments:
-            delta = {"type": "item.delta", "item_id": f"item_{number}", "item_type": "agent_message"}
-            yield _encode({**delta, "delta": {"text_delta": fragment}})
-        yield _item("completed", number, "agent_message", text="".join(fragments))
-
-
 def _malformed(rng: random.Random) -> Iterator[bytes]:
     """The realistic mix, the same lines, but one in a hundred is cut in half."""
     cuts = random.Random(1)
@@ -164,8 +139,6 @@ STREAMS: dict[str, Callable[[random.Random], Iterator[bytes]]] = {
     "realistic": _realistic,
     "small": _small,
     "large": _large,
-    "legacy": _legacy,
-    "deltas": _deltas,
     "malformed": _malformed,
 }
 

@@ -114,10 +114,7 @@ def count_all() -> dict[str, tuple[Figures, Counter[str]]]:
     rng = random.Random(20)
     secrets = tuple(rng.randbytes(20).hex() for _ in range(20))
     realistic = make("realistic", _LINES).data
-    counted = {
-        name: count_path(to_records, make(name, _LINES).data)
-        for name in ("realistic", "small", "legacy", "deltas", "malformed")
-    }
+    counted = {name: count_path(to_records, make(name, _LINES).data) for name in ("realistic", "small", "malformed")}
     counted["realistic-secrets"] = count_path(lambda chunks: to_records(chunks, secrets=secrets), realistic)
     counted["realistic-payloads"] = count_path(lambda chunks: to_records(chunks, full_payloads=True), realistic)
     recording = make("realistic", _LINES_OF_A_RUN).data

@@ -1,7 +1,8 @@
-"""For the tests of programs that run Codex: a scripted model server, a scripted agent, and a scripted MCP server.
+"""Test programs that run Codex with a scripted model server, a scripted agent and a scripted MCP server.
 
-The model server lets the real Codex CLI run without an account and without a network; the agent stands in for the CLI
-where none is installed, or where it must misbehave. Nothing here needs more than msgspec.
+The model server lets the real Codex CLI run without an account and without a network. The agent replaces the CLI where
+none is installed, or where it has to misbehave. The names of this package need the standard library and msgspec only;
+`codex_adapter.testing.source`, which needs trio, is for this project's own tests.
 """
 
 from __future__ import annotations

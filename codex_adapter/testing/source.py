@@ -1,4 +1,4 @@
-"""A scripted `Source`: what a run reads, in the order and at the times that a test says (TK5).
+"""Play a scripted `Source`: what a run reads, in the order and at the times that a test sets (TK5).
 
 With trio's autojump clock the times cost nothing. A step is bytes to give, seconds to wait, a `trio.Event` to wait for,
 or `EXIT` for the moment at which the agent exits; without one it exits after the last step.

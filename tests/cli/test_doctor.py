@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.releases import NEEDS
 from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 from codex_adapter.workspace import find_sandbox
 from tests.widths import thinned
@@ -16,6 +17,7 @@ from .command import ADAPTER, Cli
 pytestmark = pytest.mark.rule("C4")
 SECRET = "sk-hunter2hunter2hunter2"
 TOOLLESS = "a model without tools"
+NEEDED = {need.about for need in NEEDS}
 
 
 def examine(cli: Cli, *words: str) -> tuple[int, dict[str, Any]]:
@@ -92,7 +94,10 @@ def test_a_binary_that_answers_is_enough_for_a_run(cli: Cli) -> None:
     ("version", "takes"),
     [
         ("0.44.0", {"approval policy 'on-failure'", "approval policy 'untrusted'"}),
-        ("0.169.0", {"additional directories", "images", "resuming the last session", "forking a session", TOOLLESS}),
+        (
+            "0.169.0",
+            {"additional directories", "images", "resuming the last session", "forking a session", TOOLLESS, *NEEDED},
+        ),
     ],
 )
 def test_it_tells_what_the_release_takes_of_what_differs(cli: Cli, version: str, takes: set[str]) -> None:

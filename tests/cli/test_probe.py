@@ -23,10 +23,10 @@ pytestmark = pytest.mark.rule("C8")
 PROGRAM = Path(__file__).with_name("small_cli.py")
 SPECS = Path(__file__).parents[2] / "specs"
 SECRET = "a secret"
-SESSION = "a run tells the id of its session"
+SESSION = "a run reports the id of its session"
 FORKED = "a session is forked, and the fork has an id of its own"
 COMPLETED = "a completed turn ends with status 0 and a final text"
-KNOWN = "no line is of a kind that nobody knows"
+KNOWN = "every line is of a known kind"
 READ = "every line can be read"
 NORMAL: tuple[Step, ...] = (
     ReadPrompt(),
@@ -95,7 +95,7 @@ def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Pa
     [
         pytest.param("unknown line", {KNOWN}, marks=pytest.mark.nightly),
         ("no line", {READ}),
-        pytest.param("no sandbox", {"a command in the sandbox read-only cannot write"}, marks=pytest.mark.nightly),
+        pytest.param("no sandbox", {"a command in the read-only sandbox cannot write"}, marks=pytest.mark.nightly),
         pytest.param(
             "forgets",
             {"a session is resumed by its id, and keeps it", "the last session is resumed"},
@@ -119,13 +119,13 @@ def test_unknown_kinds_are_named(cli: Cli, empty: Path) -> None:
 @pytest.mark.parametrize(
     ("steps", "promise", "detail"),
     [
-        ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; told: agent_message, usage"),
+        ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; reported: agent_message, usage"),
         pytest.param(
-            *((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; told: session, agent_message, usage"),
+            *((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; reported: session, agent_message, usage"),
             marks=pytest.mark.nightly,
         ),
         pytest.param(
-            *((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; told: nothing"),
+            *((PrintText(SECRET), Exit(101)), COMPLETED, "exit status: 101, turn not begun; reported: nothing"),
             marks=pytest.mark.nightly,
         ),
     ],
@@ -143,9 +143,9 @@ def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) 
     found = probed(cli, cli.agent(*NORMAL, version="0.47.0"), status=1)
     reasons = {promise: record["detail"] for promise, record in found.items() if record["state"] == "not_probed"}
     assert reasons.keys() == {
-        "a plan is told, and told again when it changes",
+        "a plan is reported, and again when it changes",
         "an image arrives at the model",
-        "an additional directory is taken",
+        "an additional directory is accepted",
         "the last session is resumed",
         FORKED,
     }

@@ -1,4 +1,4 @@
-"""What is told of the installed release: what it takes, and what else is its own."""
+"""What `doctor` reports of the installed release: what it takes, and its quirks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def test_what_a_run_can_ask_for_is_told_of_each_feature() -> None:
     assert features_of(Version(0, 44, 0))["forking a session"] is False
     assert features_of(Version(0, 169, 0))["forking a session"] is True
     assert features_of(Version(0, 169, 0))["approval policy 'untrusted'"] is False
+    assert (features_of(Version(0, 116, 0))["hooks"], features_of(Version(0, 125, 0))["hooks"]) == (False, True)
 
 
 def test_only_what_not_every_release_does_is_a_difference() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+from typing_extensions import override
 
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
@@ -16,7 +19,8 @@ TOOL = Tool("1", None, None, "other", "start", "running", None, ToolBytes(), Non
 class Silent(Decoder):
     """A decoder that has only what every decoder must have."""
 
-    def decode(self, lines: list[Line]) -> Decoded:  # type: ignore[override]
+    @override
+    def decode(self, lines: Sequence[Line]) -> Decoded:
         return Decoded([])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from codex_adapter.agents.codex.pipeline import codex_pipeline
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.lines import TurnCompleted, TurnFailed
 from codex_adapter.core.bounds import cut
 from codex_adapter.core.masking.masker import Masker
@@ -136,7 +136,7 @@ def _check_lines(case: Case, whole: Fed) -> None:
     assert (by_line.completions, by_line.facts) == (whole.completions, whole.facts), "a bad line has influence"
     assert by_line.facts["lines"] == len(lines)
     events = iter(whole.events)
-    parser, masker = LineParser(), Masker(case.secrets)
+    masker = Masker(case.secrets)
     noted = Noted()
     for line, wrong, read in zip(lines, bad, reads, strict=True):
         got = [next(events) for _ in read]
@@ -148,7 +148,7 @@ def _check_lines(case: Case, whole: Fed) -> None:
             noted.stalls += 1
             continue
         assert got == read, "a bad line has influence"
-        (event,) = parser.parse([line])
+        (event,) = parse_lines([line])
         assert not isinstance(event, BadLine)
         own = noted.without_closings(got, masker) if isinstance(event, TurnCompleted | TurnFailed) else got
         check_told(event, own, masker)
@@ -169,4 +169,4 @@ def _lines(case: Case) -> Iterator[bytes]:
 
 
 def _is_bad(line: bytes, limit: int) -> bool:
-    return isinstance(LineParser().parse([line])[0], BadLine)
+    return isinstance(parse_lines([line])[0], BadLine)

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import pytest
 from typing_extensions import override
 
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Version, quirk
 
 __all__ = ["Release", "installed", "sandbox_works"]
 
@@ -42,23 +41,23 @@ class Release(NamedTuple):
     @property
     def pause(self) -> float:
         """Seconds that the model must wait after a command, or the release tells the command's end late or never."""
-        return 1.0 if self.bears("command_completion_lost") else 0.0
+        return 1.0 if self.has("command_completion_lost") else 0.0
 
-    def bears(self, fact: str) -> bool:
-        """Whether the package tells this fact of the release (R1)."""
+    def has(self, name: str) -> bool:
+        """Whether the release has this quirk (R1)."""
         major, minor, patch = self.version
-        return fact in facts_of(Version(major, minor, patch))
+        return quirk(name).holds(Version(major, minor, patch))
 
     def write_models_cache(self, home: Path) -> None:
         """Spare this release the three seconds in which it tries to load a list of models from where there is none."""
-        if self.bears("asks_for_models"):
+        if self.has("asks_for_models"):
             now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
             cache: dict[str, object] = {"fetched_at": now, "etag": None, "client_version": str(self), "models": []}
             (home / "models_cache.json").write_text(json.dumps(cache))
 
     def keeps_what_is_not_read(self) -> None:
         """Skip the test for the releases that drop items while nobody reads their stdout."""
-        if self.bears("drops_what_is_not_read"):
+        if self.has("drops_what_is_not_read"):
             pytest.skip("this release drops what is not read at once")
 
     def needs(self, *version: int, what: str) -> None:

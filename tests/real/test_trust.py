@@ -128,8 +128,8 @@ async def test_a_project_that_nobody_trusts_runs_nothing_and_sets_nothing(
     assert "policy=seen" not in sent
     # The sandbox and the approvals are as asked for all the same.
     assert (directory / "made").read_text() == "x\n"
-    assert ("INSTRUCTIONS-OF-THE-PROJECT" in sent) != stage.release.bears("distrust_hides_instructions")
-    if not stage.release.bears("trusts_the_distrusted"):
+    assert ("INSTRUCTIONS-OF-THE-PROJECT" in sent) != stage.release.has("distrust_hides_instructions")
+    if not stage.release.has("trusts_the_distrusted"):
         assert user_settings(stage) == before
 
 
@@ -165,7 +165,7 @@ async def test_the_name_of_the_directory_does_not_matter(stage: Stage, project: 
 async def test_a_project_that_the_request_trusts_starts_its_servers_and_is_not_trusted_for_good(
     stage: Stage, project: Project, place: Callable[[Project], Path]
 ) -> None:
-    if not stage.release.bears("project_settings"):
+    if not stage.release.has("project_settings"):
         pytest.skip("this release knows no settings of projects")
     project.interferes = False
     directory = place(project)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Version, quirks_of
 
 __all__ = ["Comparison", "compare"]
 
@@ -33,11 +32,11 @@ class Comparison(NamedTuple):
 
 
 class _Variation(NamedTuple):
-    """What may be different from run to run; for a `fact` just in the releases that it holds for (R1)."""
+    """What may be different from run to run; with a `quirk` just in the releases that have it (R1)."""
 
     name: str
     reduce: Reduction
-    fact: str | None = None
+    quirk: str | None = None
 
 
 def compare(version: Version, before: bytes, now: bytes) -> Comparison:
@@ -48,8 +47,8 @@ def compare(version: Version, before: bytes, now: bytes) -> Comparison:
         was, is_now = _decoded(before), _decoded(now)
     except msgspec.DecodeError:
         return Comparison(difference=_diff(before, now))
-    facts = facts_of(version)
-    possible = [variation for variation in _VARIATIONS if variation.fact is None or variation.fact in facts]
+    quirks = quirks_of(version)
+    possible = [variation for variation in _VARIATIONS if variation.quirk is None or variation.quirk in quirks]
     for few in _subsets(possible):
         if _reduced(was, few) == _reduced(is_now, few):
             return Comparison(tuple(variation.name for variation in few))

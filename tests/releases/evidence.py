@@ -1,23 +1,22 @@
-"""Whether the facts that the package tells of a release (R1) are what the release did here."""
+"""Check the quirks that the package has of a release (R1) against what the release did here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from codex_adapter.agents.codex.quirks import FACTS
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import QUIRKS, Version
 
 from .play import Played
 from .trial import Finding, Trial
 
-__all__ = ["EVIDENCE", "check_facts"]
+__all__ = ["EVIDENCE", "check_quirks"]
 
 Runs = Mapping[str, Played]
 
 
 class _Evidence(NamedTuple):
-    """For a fact the run that shows it, and whether that run does."""
+    """The run that shows a quirk, and whether that run does."""
 
     scenario: str
     shows: Callable[[Played, Runs], bool]
@@ -60,17 +59,17 @@ EVIDENCE: Mapping[str, _Evidence] = {
     "chat_refused": _Evidence("wire_api_chat", lambda run, _: run.returncode == 1 and run.stdout == b""),
     "reprints_after_reconnect": _Evidence("stream_end_no_completed", _printed_times(b'"agent_message"', 2)),
 }
-"""The facts that some case shows (TK4), by name; the others are seen by chance, or take what no case has."""
+"""The quirks that some case shows (TK4), by name; the others are seen by chance, or take what no case has."""
 
 
-def check_facts(version: Version, trials: Sequence[Trial | Finding]) -> Iterator[Finding]:
-    """A finding for each fact that the table has otherwise than this release; a fact without its run is not checked."""
+def check_quirks(version: Version, trials: Sequence[Trial | Finding]) -> Iterator[Finding]:
+    """Return a finding for each quirk that the table has otherwise than the release; one without its run is skipped."""
     runs = {trial.played.scenario: trial.played for trial in trials if isinstance(trial, Trial)}
-    for fact in FACTS:
-        evidence = EVIDENCE.get(fact.name)
+    for quirk in QUIRKS:
+        evidence = EVIDENCE.get(quirk.name)
         run = runs.get(evidence.scenario) if evidence is not None else None
         if evidence is None or run is None:
             continue
-        if evidence.shows(run, runs) != fact.holds(version):
-            told = "the table says that it holds" if fact.holds(version) else "the table says that it does not hold"
-            yield Finding(evidence.scenario, f"the fact {fact.name} is not so", f"{told} for this release")
+        if evidence.shows(run, runs) != quirk.holds(version):
+            told = "the table says that it holds" if quirk.holds(version) else "the table says that it does not hold"
+            yield Finding(evidence.scenario, f"the quirk {quirk.name} is not so", f"{told} for this release")

@@ -1,4 +1,4 @@
-"""docs/releases.md: what the laboratory has seen of each release, and the tables of the package for a person."""
+"""docs/releases.md: what the laboratory has seen of each release, and the table of the package for a person."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.agents.codex.quirks import FACTS
-from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, Version
+from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, QUIRKS, Version
 from tests.regenerate_goldens import CODEX
 
 from .evidence import EVIDENCE
@@ -39,10 +38,16 @@ _ABILITIES = """
 Every release from {minimum} on is supported; what one of them lacks is refused before the run.
 
 """
-_DIFFERENCES = """
+_NEEDS = """
+## What a turn can need
+
+A turn that needs something which the installed release does not have is refused before the run.
+
+"""
+_QUIRKS = """
 ## What else differs
 
-The adapter bears these as they are. *Seen in* is the case that shows it, and is checked with every release.
+The adapter works with these as they are. *Seen in* is the case that shows it, and is checked with every release.
 
 """
 
@@ -50,7 +55,7 @@ The adapter bears these as they are. *Seen in* is the case that shows it, and is
 def render(rows: Sequence[Row]) -> str:
     """The page."""
     abilities = _ABILITIES.format(minimum=MINIMUM)
-    return "".join((_HEAD, *_releases(rows), abilities, *_features(), _DIFFERENCES, *_facts()))
+    return "".join((_HEAD, *_releases(rows), abilities, *_features(), _NEEDS, *_needs(), _QUIRKS, *_quirks()))
 
 
 def read_rows() -> list[Row]:
@@ -78,15 +83,21 @@ def _releases(rows: Sequence[Row]) -> Iterator[str]:
 def _features() -> Iterator[str]:
     yield "| asked for | since | until |\n|---|---|---|\n"
     for feature in FEATURES:
-        yield _line(feature.name, feature.since or f"{MINIMUM}", _last(feature.until))
+        yield _line(feature.about, feature.since or f"{MINIMUM}", _last(feature.until))
     yield _line("forking the last session", "no release", "")
 
 
-def _facts() -> Iterator[str]:
-    yield "| fact | since | until | seen in |\n|---|---|---|---|\n"
-    for fact in FACTS:
-        seen = f"`{EVIDENCE[fact.name].scenario}`" if fact.name in EVIDENCE else ""
-        yield _line(fact.about, fact.since or f"{MINIMUM}", _last(fact.until), seen)
+def _needs() -> Iterator[str]:
+    yield "| needed | since |\n|---|---|\n"
+    for need in NEEDS:
+        yield _line(need.about, need.since)
+
+
+def _quirks() -> Iterator[str]:
+    yield "| quirk | since | until | seen in |\n|---|---|---|---|\n"
+    for quirk in QUIRKS:
+        seen = f"`{EVIDENCE[quirk.name].scenario}`" if quirk.name in EVIDENCE else ""
+        yield _line(quirk.about, quirk.since or f"{MINIMUM}", _last(quirk.until), seen)
 
 
 def _last(until: Version | None) -> str:

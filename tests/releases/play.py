@@ -13,7 +13,7 @@ import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunRequest, open_run
 from codex_adapter.agents.codex.extensions import SANDBOX_MODES
-from codex_adapter.agents.codex.quirks import facts_of
+from codex_adapter.agents.codex.releases import quirks_of
 from codex_adapter.events import Event, ToolCall
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing import Answer, Scenario
@@ -73,7 +73,7 @@ def _can_be_asked_for(run: Run) -> bool:
 
 def _with_pauses(case: Case, release: Installed) -> Case:
     answers = case.scenario.answers
-    if "command_completion_lost" not in facts_of(release.version) or not 1 < len(answers) < 10:
+    if "command_completion_lost" not in quirks_of(release.version) or not 1 < len(answers) < 10:
         return case
 
     def later(answer: Answer) -> Answer:
@@ -113,7 +113,7 @@ def _play_alone(case: Case, release: Installed, root: Path) -> list[Played]:
 async def _play_through_adapter(case: Case, release: Installed, root: Path) -> list[Played]:
     played: list[Played] = []
     with set_stage(case, root) as stage:
-        if "asks_for_models" in facts_of(release.version):
+        if "asks_for_models" in quirks_of(release.version):
             _write_models_cache(Path(stage.env["CODEX_HOME"]), release)
         first: str | None = None
         for number, run in enumerate(case.runs):

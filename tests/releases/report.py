@@ -9,7 +9,7 @@ import msgspec
 
 from codex_adapter.errors import BackendError
 
-from .evidence import check_facts
+from .evidence import check_quirks
 from .install import Installed
 from .shelf import Shelf
 from .trial import Finding, Trial
@@ -59,7 +59,7 @@ def gather(release: Installed, trials: Sequence[Trial | Finding], shelf: Shelf, 
     """The report on these runs."""
     tried = [trial for trial in trials if isinstance(trial, Trial)]
     findings = [finding for trial in trials for finding in ([trial] if isinstance(trial, Finding) else trial.findings)]
-    findings += check_facts(release.version, trials)
+    findings += check_quirks(release.version, trials)
     explained: dict[str, list[str]] = {}
     for trial in tried:
         for name in trial.explained:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
+from codex_adapter.testing import demo_script, write_agent
 from tests.releases.catalogue import CATALOGUE, FIRST_THREAD, Case, Run
 from tests.releases.recorder import command_line, record
 
@@ -66,7 +69,8 @@ def test_a_run_that_goes_on_with_a_thread_that_is_not_there_is_refused() -> None
 
 
 @pytest.mark.parametrize("name", ["image", "output_schema", "add_dir", "resume_id", "fork", "resume_last"])
-def test_a_recorder_plays_every_run_of_a_case_with_its_inputs(name: str, agent: str, tmp_path: object) -> None:
+def test_a_recorder_plays_every_run_of_a_case_with_its_inputs(name: str, tmp_path: Path) -> None:
+    agent = write_agent(tmp_path / "agent", demo_script())
     recordings = record(CATALOGUE[name], agent, f"{tmp_path}/case")
     assert [recording.run for recording in recordings] == [run.name for run in CATALOGUE[name].runs]
     assert [(recording.returncode, recording.stderr) for recording in recordings] == [(0, b"")] * len(recordings)

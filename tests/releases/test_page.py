@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from codex_adapter.agents.codex.quirks import FACTS
-from codex_adapter.agents.codex.releases import MINIMUM, parse_version
+from codex_adapter.agents.codex.releases import MINIMUM, QUIRKS, parse_version
 from tests.regenerate_goldens import CODEX
 from tests.releases.catalogue import CATALOGUE
 
@@ -45,7 +44,7 @@ def test_each_run_on_the_shelf_is_of_a_case_and_points_to_what_is_there() -> Non
 
 
 @pytest.mark.rule("R1")
-def test_each_fact_with_evidence_is_one_that_the_package_tells() -> None:
+def test_each_quirk_with_evidence_is_one_of_the_table() -> None:
     names = {case.name + (f".{run.name}" if run.name else "") for case in CATALOGUE.values() for run in case.runs}
     assert {evidence.scenario for evidence in EVIDENCE.values()} <= names
-    assert set(EVIDENCE) <= {fact.name for fact in FACTS}
+    assert set(EVIDENCE) <= {quirk.name for quirk in QUIRKS}

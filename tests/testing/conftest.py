@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.testing import demo_script, write_agent
-
 
 @pytest.fixture(scope="session")
 def codex() -> str:
@@ -21,9 +19,3 @@ def codex() -> str:
     if spec is None or spec.origin is None:
         pytest.skip("no Codex CLI: install openai-codex-cli-bin, or name one in CODEX_BINARY")
     return str(Path(spec.origin).parent / "bin" / "codex")
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> str:
-    """A scripted agent that takes any prompt and plays the demo."""
-    return write_agent(tmp_path / "agent", demo_script())

@@ -9,15 +9,14 @@ import pytest
 from codex_adapter import Completion, ExitStatus
 from codex_adapter.agents.codex.probes import PROBES, Evidence, Probe, judge, judge_all, perform
 from codex_adapter.agents.codex.probes.probe import Promise, Seen
-from codex_adapter.agents.codex.quirks import Fact
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Quirk, Version
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 
 pytestmark = pytest.mark.rule("C8")
 
 NAMED = {probe.name: probe for probe in PROBES}
-NOT_YET = Fact("not_yet", "it was not there yet", until=Version(0, 50, 0))
+NOT_YET = Quirk("not_yet", "it was not there yet", until=Version(0, 50, 0))
 ONE = Probe("one", NAMED["message"].scenario, (Promise("F2", "it goes well", lambda _: None, (NOT_YET,)),))
 SEEN = Seen((), Completion(ExitStatus(code=0)), (), 0, 0.1)
 
@@ -31,15 +30,15 @@ async def test_a_run_that_hangs_breaks_the_promises_of_its_probe(tmp_path: Path)
     agent = write_agent(tmp_path / "bin", [Hang()])
     evidence = await perform(NAMED["message"], tmp_path / "probe", binary=agent, release=None, seconds=0.2)
     timeout = "codex backend error: timeout (details redacted when unsafe)"
-    assert states(NAMED["message"], evidence) == {("broken", f"did not end in time; {timeout}; told: nothing")}
+    assert states(NAMED["message"], evidence) == {("broken", f"did not end in time; {timeout}; reported: nothing")}
 
 
 async def test_a_session_that_was_never_told_cannot_be_gone_on_with(tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "bin", [ReadPrompt(), PrintJson(turn_started()), PrintJson(turn_completed())])
     evidence = await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=20)
     assert len(evidence.runs) == 1
-    told = "exit status: 0, turn completed; told: usage"
-    assert states(NAMED["resume"], evidence) == {("broken", f"there was no session to go on with; {told}")}
+    told = "exit status: 0, turn completed; reported: usage"
+    assert states(NAMED["resume"], evidence) == {("broken", f"there was no session to continue; {told}")}
 
 
 @pytest.mark.rule("S5", "S9")

@@ -1,16 +1,17 @@
-"""The Codex CLI that a run executes: where it is, and which release it is."""
+"""Find the Codex CLI that a run executes, and its release (S6, S8)."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -21,7 +22,7 @@ from codex_adapter.errors import SpawnError
 from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
 from codex_adapter.runtime.descriptors import give_back_limit
 
-__all__ = ["Binary", "Versions", "ask_version", "find_binary"]
+__all__ = ["Binary", "Versions", "ask_version", "find_binary", "packaged_release"]
 
 _BINARY_VARIABLE = "CODEX_BINARY"
 _ROLE = "codex binary"
@@ -29,6 +30,10 @@ _ROLE = "codex binary"
 _WHEEL_MODULE = "codex_cli_bin"
 _INSTALL = "install one with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
 _VERSION_BYTES = 4096
+_DEEPEST = 8
+"""Directories above a binary that may be those of its package."""
+_LARGEST_MANIFEST = 65_536
+_WHEEL_METADATA = re.compile(r"openai_codex_cli_bin-(.+)\.dist-info")
 
 _LINUX_BUILDS = {
     "x86_64": ("codex-linux-x64", "x86_64-unknown-linux-musl"),
@@ -44,7 +49,7 @@ BinaryOrigin = Literal["configured", "CODEX_BINARY", "wheel", "PATH"]
 class Binary(msgspec.Struct, frozen=True):
     """An executable file and how it was found.
 
-    `launcher` is true when it is the npm launcher script, a Node process around a native binary that was not found.
+    `launcher` is true for the npm launcher script, a Node process around a native binary that was not found.
     """
 
     path: str
@@ -53,12 +58,12 @@ class Binary(msgspec.Struct, frozen=True):
 
 
 def find_binary(config: CodexConfig, environ: Mapping[str, str], at: At = no_inquiry) -> Binary:
-    """The CLI to run: configured, else `$CODEX_BINARY`, else the wheel, else `codex` on PATH (S6).
+    """Return the CLI to run: configured, else `$CODEX_BINARY`, else the wheel, else `codex` on PATH (S6).
 
-    `environ` is the run's environment. A name without a slash is looked up on its PATH, a relative path counts from the
-    process's own directory. The npm launcher is exchanged for the native binary beside it. Raises `SpawnError`, with
-    advice on how to get a CLI, when there is none or the one named cannot be executed. `at` is told the role and the
-    path of each file before it is looked at.
+    `environ` is the run's environment. A name without a slash is looked up on its PATH; a relative path is relative to
+    the process's own directory. The native binary replaces the npm launcher beside it. Raise `SpawnError`, with advice
+    on how to get a CLI, if none is found or the named one cannot be executed. `at` gets the role and the path of each
+    file before it is looked at.
     """
     search_path = environ.get("PATH", os.defpath)
     if config.binary is not None:
@@ -75,14 +80,14 @@ def find_binary(config: CodexConfig, environ: Mapping[str, str], at: At = no_inq
 
 
 class Versions:
-    """The release of each binary, asked for once and remembered for as long as the file is the same."""
+    """Ask each binary for its release once, and remember it for as long as the file is the same."""
 
     def __init__(self) -> None:
         self._known: dict[_Key, Version | None] = {}
         self._asking: dict[_Key, trio.Lock] = {}
 
     async def of(self, binary: Binary, environ: Mapping[str, str]) -> Version | None:
-        """The release of `binary`, None when it does not say (S8)."""
+        """Return the release of `binary`, None if it reports none (S8)."""
         try:
             key = await inquire(_key, binary.path)
         except OSError:
@@ -95,9 +100,9 @@ class Versions:
 
 
 async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: float = 10.0) -> Version | None:
-    """Run `BINARY --version` for at most `seconds` and read what it says; None when that is no release (S8).
+    """Run `BINARY --version` for at most `seconds` and return the release in its output, None if it has none (S8).
 
-    Its output goes nowhere else (X1), and nothing of its process group is left when this returns or is cancelled.
+    The output is not passed on (X1). No process of its group is left when this returns or is cancelled.
     """
     try:
         process = await trio.lowlevel.open_process(
@@ -127,6 +132,23 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
         with trio.CancelScope(shield=True):
             await process.wait()
     return parse_version(output.decode(errors="replace"))
+
+
+def packaged_release(binary: str, at: At) -> Version | None:
+    """Return the release of the npm package or the wheel that a binary is in, None outside of these. Blocks on files.
+
+    `at` gets the role and the path of each file before it is looked at.
+    """
+    for directory in Path(os.path.realpath(binary)).parents[:_DEEPEST]:
+        at(_ROLE, str(directory))
+        with suppress(OSError):
+            if directory.name == _WHEEL_MODULE:
+                names = os.listdir(directory.parent)  # noqa: PTH208 - names are all that is needed
+                found = next(filter(None, map(_WHEEL_METADATA.fullmatch, names)), None)
+                return None if found is None else parse_version(f"codex-cli {found[1]}")
+            with (directory / "package.json").open("rb") as file:
+                return _of_npm(file.read(_LARGEST_MANIFEST))
+    return None
 
 
 def _key(inquiry: Inquiry, path: str) -> _Key:
@@ -171,13 +193,13 @@ def _executable(path: str, origin: BinaryOrigin, field: str, at: At) -> Binary:
 
 
 def _read_beginning(path: Path) -> None:
-    """Read as much as an exec reads first: where the file system does not answer that, a start would hang."""
+    """Read what an exec reads first: if the file system does not answer this, a start would hang."""
     with suppress(OSError), path.open("rb", buffering=0) as file:
         file.read(1)
 
 
 def _not_executable(field: str) -> SpawnError:
-    advice = f"What {field} names cannot be executed; make it an executable file, or give the path of another one."
+    advice = f"The file in {field} cannot be executed; make it executable, or give the path of another one."
     return SpawnError(not_found=False, advice=advice, hint="cli_not_executable")
 
 
@@ -186,7 +208,7 @@ def _not_found(advice: str) -> SpawnError:
 
 
 def _in_wheel() -> str | None:
-    from importlib.util import find_spec  # noqa: PLC0415 - only where nobody has named a binary
+    from importlib.util import find_spec  # noqa: PLC0415 - only where no binary is named
 
     try:
         spec = find_spec(_WHEEL_MODULE)
@@ -200,9 +222,9 @@ def _in_wheel() -> str | None:
 
 
 def _native_binary(launcher: Path) -> Path | None:
-    """The native binary that the npm launcher would start, None when there is none.
+    """Return the native binary that the npm launcher would start, None if it is not found.
 
-    It lies in a package of its own, which Node looks for in every `node_modules` above, and in old releases within the
+    It is in a package of its own, which Node looks for in every `node_modules` above, or in old releases within the
     launcher's own package.
     """
     build = _LINUX_BUILDS.get(platform.machine())
@@ -216,4 +238,12 @@ def _native_binary(launcher: Path) -> Path | None:
             native = vendor / target / folder / "codex"
             if native.is_file():
                 return native
+    return None
+
+
+def _of_npm(content: bytes) -> Version | None:
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        manifest: Any = msgspec.json.decode(content)
+        if isinstance(manifest, dict) and str(manifest.get("name")).startswith("@openai/codex"):
+            return parse_version(f"codex-cli {manifest.get('version')}")
     return None

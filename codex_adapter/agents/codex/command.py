@@ -1,4 +1,4 @@
-"""Checked options to what the operating system is given: the argv and the merged environment."""
+"""Build the argv and the environment of a run from its checked options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None, tr
     if options.approval_policy is not None:
         argv += ["--ask-for-approval", options.approval_policy]
     argv += ["exec", "--config", trust, "--color", "never", "--json"]
-    # --image takes every word up to the next flag, so it can stand neither before `-` nor before a subcommand
+    # --image takes every word up to the next flag, so it cannot be before `-` or before a subcommand
     for image in options.images:
         argv += ["--image", image]
     argv += ["--skip-git-repo-check", "--sandbox", options.sandbox_mode]
@@ -40,7 +40,7 @@ def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None, tr
         argv += ["--output-schema", schema_file]
     for setting in options.settings:
         argv += ["--config", setting]
-    # last, because these subcommands refuse or drop most of the flags above
+    # These subcommands refuse or drop most of the flags above, so they are last.
     if options.resume is not None:
         argv += ["resume", _selector(options.resume)]
     elif options.fork is not None:
@@ -60,9 +60,9 @@ def trust_setting(directories: Sequence[str], *, trusted: bool) -> str:
 
 
 def merge_environment(parent: Mapping[str, str], config: CodexConfig, request_env: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a run, later wins: parent, `CODEX_HOME`, `RUST_LOG`, the configured and the request's (S5).
+    """Return the environment of a run. Later wins: parent, `CODEX_HOME`, `RUST_LOG`, configured, the request's (S5).
 
-    `RUST_LOG=error` holds only where nothing sets it. The result is new; `parent` is left as it is.
+    `RUST_LOG=error` is the default for a run that sets none. The result is new, and `parent` is not changed.
     """
     merged = dict(parent)
     if config.codex_home is not None:

@@ -1,6 +1,6 @@
 """Read the assignments of a `.env` file as the CLI does, which reads it with the Rust crate dotenvy (X5).
 
-Where another reader could take a value differently, both readings are given: one too many is masked without harm.
+Where two readers could read a value differently, both readings are returned: masking one too many does no harm.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 __all__ = ["assignments"]
 
 _MOST_SUBSTITUTED: Final = 4 * 1024 * 1024
-"""Characters that substitutions may add: a few lines could make petabytes."""
-# A line with what is within its quotes, line ends too; a comment may hold quotes.
+"""Characters that substitutions may add, since a few lines could expand to petabytes."""
+# A line, with line ends within its quotes; a comment can have quotes in it.
 _LOGICAL_LINE: Final = re.compile(
     r"(?:\\[^\n]|\"(?:\\.|[^\"\\])*+(?:\"|\Z)|'(?:\\.|[^'\\])*+(?:'|\Z)"
     r"|(?:(?<=[^\S\n])|^)#[^\n]*+|[^\\\"'\n#]++|[\\#])*+(?:\n|\Z)",
@@ -24,13 +24,13 @@ _PIECES: Final = (
     r"(?s)\\(?P<escaped>.?)|'(?P<strong>[^']*+)'?|(?P<quote>\")|\$\{(?P<block>[^}]*+)\}?"
     r"|\$(?P<name>%s)|(?P<space>[ \t])|[^\\'\"$ \t]++|\$"
 )
-# Behind a name without braces dotenvy takes one character as it is, a quote or a space too.
+# After a name without braces, dotenvy takes one character as it is, even a quote or a space.
 _DOTENVY: Final = re.compile(_PIECES % r"[^\W_]*+)(?P<next>[^$\w]|_|\Z")
 _SHELL: Final = re.compile(_PIECES % r"\w*+)(?P<next>")
 
 
 class _Reader:
-    """Values by a way to read names in them; of two values of a variable, the file's or the environment's counts."""
+    """Read values with one syntax of variables; with `file_first`, the file's value of a variable wins."""
 
     def __init__(self, pieces: re.Pattern[str], environment: Mapping[str, str], *, file_first: bool) -> None:
         self._pieces, self._environment, self._file_first = pieces, environment, file_first
@@ -60,7 +60,7 @@ class _Reader:
                 case "next":
                     yield self._substituted(piece["name"]) + piece["next"]
                 case "space" if not weak:
-                    return  # what follows is a comment, or an error
+                    return  # a comment follows, or an error
                 case _:
                     yield piece[0]
 
@@ -74,13 +74,13 @@ class _Reader:
 
 
 def assignments(text: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Give the names and values of a file in each way to read them, in time linear in its length."""
+    """Yield the names and values of a file in each way to read them, in time linear in its length."""
     readers = (
         _Reader(_DOTENVY, environment, file_first=True),
         _Reader(_SHELL, environment, file_first=False),
     )
     logical = dict.fromkeys(line[0].rstrip() for line in _LOGICAL_LINE.finditer(text))
-    # A quote that is not meant as one hides the lines behind it.
+    # A stray quote hides the lines after it.
     for line in dict.fromkeys([*logical, *(line.rstrip() for line in text.split("\n"))]):
         if assignment := _ASSIGNMENT.fullmatch(line):
             name, value = assignment.groups()

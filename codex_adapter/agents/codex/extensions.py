@@ -1,7 +1,7 @@
-"""The extension keys of a request: one table of key, check and effect.
+"""Check the extensions of a request: one table of key, check and effect.
 
-A key's value is checked and turned into a field of `ExecOptions`; nothing else of the package knows the keys. Facts
-about the file system are asked of the caller, so that this file does no I/O.
+A key's value is checked and becomes a field of `ExecOptions`. The caller answers questions about the file system, so
+that this module does no I/O.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.kind import KIND
-from codex_adapter.agents.codex.settings import SETTINGS_KEY, check_settings
+from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.core.checks import is_json, is_plain_text, is_short_text, printable, refuse
 from codex_adapter.core.request_checks import FileSystem, check_model, check_tool_payloads
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
@@ -23,7 +24,6 @@ __all__ = [
     "APPROVAL_POLICIES",
     "CAPABILITIES",
     "SANDBOX_MODES",
-    "TOOL_PAYLOADS",
     "ExecOptions",
     "SessionSelector",
     "read_extensions",
@@ -31,12 +31,6 @@ __all__ = [
 
 APPROVAL_POLICIES = ("untrusted", "on-failure", "on-request", "never")
 SANDBOX_MODES = ("read-only", "workspace-write", "danger-full-access")
-TOOL_PAYLOADS = "backend.codex.tool_payloads"
-
-_NON_INTERACTIVE = "agent_api.exec.non_interactive"
-_APPROVAL_POLICY = "backend.codex.exec.approval_policy"
-_RESUME = "agent_api.session.resume.v1"
-_FORK = "agent_api.session.fork.v1"
 
 _MAX_SESSION_ID_BYTES = 1024
 _UUID = re.compile(r"\{?([0-9A-Fa-f]{8})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{4})-?([0-9A-Fa-f]{12})\}?")
@@ -45,21 +39,21 @@ _MAX_ADD_DIRS = 16
 
 
 class SessionSelector(msgspec.Struct, frozen=True):
-    """Which session to continue: the one with `id`, or the last one when `id` is None."""
+    """The session to continue: the one with `id`, or the last one if `id` is None."""
 
     id: str | None = None
 
     @property
     def last(self) -> bool:
-        """Whether the last session is meant."""
+        """Return whether the last session is selected."""
         return self.id is None
 
 
 class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the extension keys of a request come to; all of it is safe to stand in an argv.
+    """The checked extensions of a request; all of it is safe in an argv.
 
-    `approval_policy` None means that the CLI's own default holds. `add_dirs` and `images` are absolute paths.
-    `settings` are those of the configuration, then the request's, then ours, each `KEY=TOML`: later ones win.
+    `approval_policy` None leaves the CLI's own default. `add_dirs` and `images` are absolute paths. `settings` are
+    those of the configuration, then the request's, then ours, each `KEY=TOML`: later ones win.
     """
 
     approval_policy: str | None = "never"
@@ -93,12 +87,12 @@ def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
     if fields.pop("non_interactive", True):
         if fields.get("approval_policy", "never") != "never":
             raise InvalidRequestError(
-                f"{_APPROVAL_POLICY} must be 'never' or absent unless {_NON_INTERACTIVE} is false"
+                f"{keys.APPROVAL_POLICY} must be 'never' or absent unless {keys.NON_INTERACTIVE} is false"
             )
     else:
         fields.setdefault("approval_policy", None)
     if "resume" in fields and "fork" in fields:
-        raise InvalidRequestError(f"{_RESUME} and {_FORK} contradict each other; give one of them")
+        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other; give one of them")
     return ExecOptions(**fields)
 
 
@@ -161,7 +155,7 @@ def _session(key: str, value: Any, _facts: FileSystem) -> SessionSelector:
 
 
 def _canonical(session: str) -> str:
-    """A UUID in the form in which the CLI prints it; the CLI takes other spellings, and answers with this one."""
+    """Return a UUID as the CLI prints it; the CLI accepts other spellings, and prints this one."""
     found = _UUID.fullmatch(session)
     return session if found is None else "-".join(found.groups()).lower()
 
@@ -180,7 +174,7 @@ def _images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
 
 def _image(field: str, value: Any, facts: FileSystem) -> str:
     path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
-    # the CLI splits the value of --image at commas and has no way to quote one
+    # The CLI splits the value of --image at commas, which cannot be quoted.
     if "," in path or not facts.is_file(path):
         refuse(field, "an existing file whose absolute path has no comma and no control character")
     return path
@@ -196,28 +190,20 @@ class _Extension(NamedTuple):
 
 
 _EXTENSIONS: dict[str, _Extension] = {
-    _NON_INTERACTIVE: _Extension("non_interactive", _boolean),
-    _APPROVAL_POLICY: _Extension("approval_policy", _one_of(*APPROVAL_POLICIES)),
-    "backend.codex.exec.sandbox_mode": _Extension("sandbox_mode", _one_of(*SANDBOX_MODES)),
-    "backend.codex.exec.trust_project": _Extension("trust_project", _boolean),
-    "agent_api.config.model.v1": _Extension("model", _model),
-    "agent_api.exec.add_dirs.v1": _Extension("add_dirs", _add_dirs),
-    _RESUME: _Extension("resume", _session),
-    _FORK: _Extension("fork", _session),
-    TOOL_PAYLOADS: _Extension("tool_payloads", _tool_payloads),
-    "backend.codex.output_schema": _Extension("output_schema", _json_schema),
-    "backend.codex.images": _Extension("images", _images),
-    "backend.codex.tools": _Extension("tools", _one_of("all", "none")),
-    SETTINGS_KEY: _Extension("settings", _settings),
+    keys.NON_INTERACTIVE: _Extension("non_interactive", _boolean),
+    keys.APPROVAL_POLICY: _Extension("approval_policy", _one_of(*APPROVAL_POLICIES)),
+    keys.SANDBOX_MODE: _Extension("sandbox_mode", _one_of(*SANDBOX_MODES)),
+    keys.TRUST_PROJECT: _Extension("trust_project", _boolean),
+    keys.MODEL: _Extension("model", _model),
+    keys.ADD_DIRS: _Extension("add_dirs", _add_dirs),
+    keys.RESUME: _Extension("resume", _session),
+    keys.FORK: _Extension("fork", _session),
+    keys.TOOL_PAYLOADS: _Extension("tool_payloads", _tool_payloads),
+    keys.OUTPUT_SCHEMA: _Extension("output_schema", _json_schema),
+    keys.IMAGES: _Extension("images", _images),
+    keys.TOOLS: _Extension("tools", _one_of("all", "none")),
+    keys.SETTINGS: _Extension("settings", _settings),
 }
 
-CAPABILITIES: frozenset[str] = frozenset(_EXTENSIONS) | {
-    "agent_api.run",
-    "agent_api.events",
-    "agent_api.events.live",
-    "agent_api.control.cancel.v1",
-    "agent_api.tools.structured.v1",
-    "agent_api.session.handle.v1",
-    "backend.codex.exec_stream",
-}
-"""Every capability id of this backend: the extension keys, letter for letter, and what needs no key."""
+CAPABILITIES: frozenset[str] = frozenset(_EXTENSIONS) | keys.WITHOUT_KEY
+"""Every capability id of the agent: the extension keys, letter for letter, and what needs no key."""

@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from codex_adapter.agents.codex.command import MACHINE_SETTINGS
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Version, quirk
 from codex_adapter.core.checks import toml_string
 
 __all__ = ["shelter_git"]
 
 _NAME: Final = "GIT_DIR"
 _NO_SNAPSHOT: Final = "features.shell_snapshot=false"
-_FIXED: Final = Version(0, 158, 0)
-"""Before it, the CLI's snapshot of a shell brings excluded variables back."""
+_RESTORES_EXCLUDED: Final = quirk("snapshot_restores_excluded")
 
 
 def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -> tuple[str, ...]:
     """Have git find no repository in `env`, and return the settings that keep this from commands in the sandbox.
 
-    A `GIT_DIR` of the run reaches commands as it is. Without one they get none, and none of the variables that the user
-    excludes: one list replaces the other. `release` is the CLI's, where it is known. Blocks on files.
+    Commands get the run's own `GIT_DIR`. Without one they get none, and none of the variables that the user excludes,
+    since this list replaces the user's. `release` is the CLI's, None if unknown. Blocks on files.
     """
     own = env.get(_NAME)
     env[_NAME] = os.devnull
@@ -33,11 +32,11 @@ def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -
         return (f"shell_environment_policy.set.{_NAME}={toml_string(own)}",)
     excluded = ",".join(map(toml_string, (*_excluded(codex_home), _NAME)))
     settings = (f"shell_environment_policy.exclude=[{excluded}]",)
-    return settings if release is not None and release[:3] >= _FIXED[:3] else (*settings, _NO_SNAPSHOT)
+    return (*settings, _NO_SNAPSHOT) if release is None or _RESTORES_EXCLUDED.holds(release) else settings
 
 
 def _excluded(codex_home: str) -> list[str]:
-    """List what the user's settings keep from commands; where they cannot be read, the CLI does not start."""
+    """List the variables that the user's settings keep from commands; with unreadable ones the CLI does not start."""
     excluded: list[str] = []
     for directory in (MACHINE_SETTINGS, codex_home):
         policy = _read(Path(directory, "config.toml")).get("shell_environment_policy")

@@ -20,14 +20,14 @@ __all__ = ["mount_targets_removed"]
 
 _NAMES: Final = (".git", ".codex", ".agents", ".aws")
 _PATIENCE: Final = 2.0
-"""Seconds that the start and the end of a run wait for an answer."""
+"""Seconds for which the start and the end of a run wait for an answer."""
 
 
 @asynccontextmanager
 async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cwd: str) -> AsyncIterator[None]:
-    """Remove on leaving what the CLI's sandbox left in the directories that it may write to.
+    """On leaving, remove what the CLI's sandbox left in the directories that it may write to.
 
-    Only what was not there on entering, is empty, and is a mount point of no process goes.
+    Remove only what did not exist on entering, is empty, and is not a mount point of any process.
     """
     missing: list[_Root] = []
     if options.sandbox_mode == "workspace-write":
@@ -43,7 +43,7 @@ async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cw
 
 
 class _Root(NamedTuple):
-    """A directory that commands may write to: its path without links, which directory it is, and what it lacks."""
+    """A directory that commands may write to: its path without links, its device and inode, and what it lacks."""
 
     path: str
     identity: tuple[int, int]
@@ -67,7 +67,7 @@ def _remove(inquiry: Inquiry, roots: list[_Root]) -> None:
     for root in roots:
         inquiry.at("directory that the agent may write to", root.path)
         with suppress(OSError):
-            # The agent may have put another directory, or a link to one, in its place.
+            # The agent may have replaced it by another directory, or by a link to one.
             fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 facts = os.fstat(fd)
@@ -92,7 +92,7 @@ def _remove_target(directory: int, name: str) -> None:
 
 
 def _is_target(directory: int, name: str) -> bool:
-    """Return whether there is a directory or, as CLI 0.125 makes it, an empty file that is only to be read."""
+    """Return whether it is a directory or, as CLI 0.125 makes it, an empty read-only file."""
     with suppress(OSError):
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
@@ -102,7 +102,7 @@ def _is_target(directory: int, name: str) -> bool:
 
 
 def _mounted() -> set[str]:
-    """Return where something is mounted for any process: the removal of such a directory would end that mount."""
+    """Return the mount points of all processes: removing such a directory would end that mount."""
     found: set[str] = set()
     namespaces: set[int] = set()
     for pid in pids():

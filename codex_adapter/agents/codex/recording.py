@@ -1,4 +1,4 @@
-"""A recorded stream as typed thread events with their line numbers, without an event loop (P4)."""
+"""Read a recorded stream as typed thread events with their line numbers, without an event loop (P4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
 from codex_adapter.core.framing import Line, LineFramer
 
@@ -22,18 +22,18 @@ _MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 
 
 class NumberedLine(msgspec.Struct, frozen=True):
-    """One line of a recording: its number, counted from 1 over the lines that are not blank, and what it holds."""
+    """One line of a recording: its number, counted from 1 over the lines that are not blank, and its event."""
 
     number: int
     event: ThreadEvent | BadLine
 
 
 def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
-    """The thread events of a file of `codex exec --json` output, one at a time (T1 to T5).
+    """Yield the thread events of a file of `codex exec --json` output, one at a time (T1 to T5).
 
-    A line that is no thread event is given as a `BadLine`. Raises OSError when the file cannot be read.
+    A line that is not a thread event is a `BadLine`. Raise OSError if the file cannot be read.
     """
-    framer, parser, context = LineFramer(_MAX_LINE_BYTES), LineParser(), Context()
+    framer, context = LineFramer(_MAX_LINE_BYTES), Context()
 
     def reads() -> Iterator[list[Line]]:
         with Path(path).open("rb") as file:
@@ -41,7 +41,7 @@ def read_thread_events(path: str | os.PathLike[str]) -> Iterator[NumberedLine]:
                 yield framer.receive_data(data)
         yield framer.receive_eof()
 
-    events = chain.from_iterable(map(parser.parse, reads()))
+    events = chain.from_iterable(map(parse_lines, reads()))
     for number, event in enumerate(events, 1):
         if not isinstance(event, BadLine):
             context.place(event)

@@ -1,6 +1,6 @@
-"""Whether a run took up the session that it was asked to (S9).
+"""Check that a run continues the session that it was asked to continue (S9).
 
-The CLI starts a new thread, silently, for many sessions that it cannot find; only the thread id tells.
+For many sessions that it cannot find, the CLI silently starts a new thread; only the thread id shows it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["SessionExpectation"]
 
 
 class SessionExpectation(msgspec.Struct, frozen=True):
-    """What a resuming or forking run must find: the session `wanted`, or with None the last one.
+    """The session that a resuming or forking run must find: the one `wanted`, or with None the last one.
 
-    A fork has an id of its own, so that only a resume is held to it.
+    A fork has an id of its own, so only a resume is checked by the id.
     """
 
     wanted: str | None
@@ -27,7 +27,7 @@ class SessionExpectation(msgspec.Struct, frozen=True):
     started_ms: int = msgspec.field(default_factory=lambda: int(time.time() * 1000))
 
     def refuses(self, thread_id: str) -> BackendError | None:
-        """The error when the run's first thread id is not of the session asked for."""
+        """Return the error if the run's first thread id is not that of the requested session, else None."""
         if self.fork:
             return None
         if self.wanted is None:
@@ -35,12 +35,12 @@ class SessionExpectation(msgspec.Struct, frozen=True):
         return None if thread_id == self.wanted else self.missing()
 
     def missing(self) -> BackendError:
-        """The error for a session that is not there."""
+        """Return the error for a session that does not exist."""
         text = NO_SESSION_FOUND if self.wanted is None else SESSION_NOT_FOUND
         return BackendError("session", text, hint="session_unknown")
 
     def _is_new(self, thread_id: str) -> bool:
-        # Thread ids are UUIDs of version 7, whose first 48 bits are the time of their birth in milliseconds.
+        # Thread ids are UUIDs of version 7: the first 48 bits are the time of creation in milliseconds.
         try:
             parsed = uuid.UUID(thread_id)
         except ValueError:

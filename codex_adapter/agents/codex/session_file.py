@@ -1,6 +1,6 @@
-"""What a session had used before a run: the last count in the file that the CLI keeps of it and counts on from (F10).
+"""Read what a session had used before a run: the last count in its file, from which the CLI continues to count (F10).
 
-Nothing else of the file is looked at, and nothing of it comes out but numbers.
+Only numbers are taken from the file.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import msgspec
 
 from codex_adapter.agents.codex.command import home_of_cli
 from codex_adapter.agents.codex.launch import CodexLaunch
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import parse_version
+from codex_adapter.agents.codex.releases import parse_version, quirk
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 
 __all__ = ["usage_before"]
 
 _SECONDS: Final = 2.0
-"""For a file system that does not answer, a run does not wait longer."""
+"""How long a run waits for a file system that does not answer."""
 _READS: Final = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
-"""So many bytes of the file's end are looked at, and more of them only where fewer hold no count."""
+"""Bytes at the end of the file that are searched; more of them only if there is no count in fewer."""
 _FIRST_LINE: Final = 1024 * 1024
 _MARK: Final = b'"token_count"'
+_USAGE_OF_THREAD: Final = quirk("usage_of_thread")
 
 Usage = Mapping[str, int]
 
@@ -62,9 +62,9 @@ _token_count = msgspec.json.Decoder(_TokenCount).decode
 
 
 async def usage_before(launch: CodexLaunch) -> Usage | None:
-    """The tokens that a resumed or forked session had used before, as its usage has them; None where unknown (F10).
+    """Return the tokens that a resumed or forked session had used before, by the names of its usage (F10).
 
-    None for a new session, too: nothing of its usage is older than the run.
+    None if unknown, and for a new session, whose usage is the run's.
     """
     options = launch.options
     session = options.resume or options.fork
@@ -74,7 +74,7 @@ async def usage_before(launch: CodexLaunch) -> Usage | None:
     try:
         return await inquire(_last_count, place, session.id, seconds=_SECONDS)
     except (OSError, ValueError, BackendError):
-        # No such file, an id that names none, or no answer: the run has a usage all the same.
+        # No such file, an id that is not a UUID, or no answer: the run still has its usage.
         return None
 
 
@@ -84,12 +84,12 @@ def _sessions(launch: CodexLaunch) -> Path | None:
 
 
 def _last_count(inquiry: Inquiry, sessions: Path, session_id: str) -> Usage | None:
-    """The count that the file of a session tells last. Raises OSError and ValueError where there is none to read."""
+    """Return the last count in the file of a session. Raise OSError and ValueError if it cannot be read."""
     born = uuid.UUID(session_id)
     if born.version != 7:
         return None
     inquiry.at("directory of sessions", str(sessions))
-    # It lies below the day, wherever that began then, on which the session was born: that is in its id.
+    # It is in a directory named by the local day on which the session began; the id has that time.
     moment = datetime.fromtimestamp((born.int >> 80) / 1000, tz=UTC)
     days = [f"{moment + timedelta(days=days):%Y/%m/%d}" for days in (-1, 0, 1)]
     found = [path for day in days for path in (sessions / day).glob(f"rollout-*-{born}.jsonl")]
@@ -115,16 +115,16 @@ def _last_count(inquiry: Inquiry, sessions: Path, session_id: str) -> Usage | No
 
 
 def _counts_threads(first_line: bytes) -> bool:
-    """Whether the release that began the session counts the tokens of threads, and so any newer one that goes on.
+    """Return whether the release that began the session counts the tokens of threads, as every newer one does.
 
-    Asking the binary for its release would cost every resumed run a process more.
+    Asking the binary for its release would cost every resumed run another process.
     """
     version = parse_version(f"codex {_writer(_line(first_line).payload).cli_version}")
-    return version is not None and "usage_of_thread" in facts_of(version)
+    return version is not None and _USAGE_OF_THREAD.holds(version)
 
 
 def _lines_with_mark(data: bytes, *, whole: bool) -> Iterator[bytes]:
-    """The lines that may hold a count, the last first; the first line only of a `whole` file."""
+    """Yield the lines that may have a count, the last first; the first line only of a `whole` file."""
     end = len(data)
     while (place := data.rfind(_MARK, 0, end)) >= 0:
         start = data.rfind(b"\n", 0, place) + 1
@@ -136,15 +136,15 @@ def _lines_with_mark(data: bytes, *, whole: bool) -> Iterator[bytes]:
 
 
 def _count(line: bytes) -> Usage | None:
-    """The session's total that a line of the file tells; None for a line that tells none.
+    """Return the session's total in a line of the file, None for a line without one.
 
-    Raises ValueError for a count in a form that nobody knows: an older one in its place would be wrong.
+    Raise ValueError for a count of an unknown form: an older count in its place would be wrong.
     """
     try:
         event = _line(line)
         if event.type != "event_msg" or _kind(event.payload).type != "token_count":
             return None
     except (msgspec.DecodeError, RecursionError):
-        return None  # cut off when the agent was killed, for one; the CLI leaves such a line out as well
+        return None  # cut off when the agent was killed, for example; the CLI skips such a line, too
     totals = _token_count(event.payload).info
     return None if totals is None else totals.total_token_usage

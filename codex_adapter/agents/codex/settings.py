@@ -1,7 +1,7 @@
 """Check the settings of the Codex CLI that a caller passes for its runs, and write them as TOML (Q7).
 
-The list is of what may be passed, not of what may not: releases add settings that open the sandbox, start programs or
-keep records, and one that is not known here must not reach the CLI.
+The list has what may be passed: releases add settings that open the sandbox, start programs or keep records, and a
+setting that is not known here must not reach the CLI.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.core.checks import is_encodable, refuse, toml_string
 from codex_adapter.errors import InvalidRequestError
 
-__all__ = ["SETTINGS_KEY", "Scope", "check_settings", "setting_texts"]
-
-SETTINGS_KEY: Final = "backend.codex.settings"
-"""The extension key of a request's settings."""
+__all__ = ["Scope", "check_settings", "setting_texts"]
 
 Scope: TypeAlias = Literal["run", "no_tools", "turn"]
 """What the settings are for: any run, a run whose agent has no tools, or a turn."""
@@ -27,7 +25,7 @@ _MOST_BYTES: Final = 100_000
 _DEEPEST: Final = 16
 _BITS_OF_AN_INTEGER: Final = 63
 _KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,15}")
-# The name of a setting of the CLI says nothing of its value; what looks different may be a value that went astray.
+# The name of a setting of the CLI reveals nothing; a key of another form could be a misplaced secret.
 _NAME: Final = re.compile(r"[a-z]{1,16}(?:_[a-z]{1,16}){0,5}")
 
 _ANSWERS: Final = (
@@ -58,17 +56,17 @@ _PASSED: Final[Mapping[Scope, Sequence[str]]] = {
 _ALLOWED: Final[Mapping[Scope, frozenset[tuple[str, ...]]]] = {
     scope: frozenset(tuple(name.split(".")) for name in names) for scope, names in _PASSED.items()
 }
-"""The settings that may be passed, and with each all that is below it."""
+"""The settings that may be passed, each with everything below it."""
 
 _INSTEAD_OF: Final = {
-    "model": "use agent_api.config.model.v1",
-    "sandbox_mode": "use backend.codex.exec.sandbox_mode",
-    "sandbox_workspace_write": "use backend.codex.exec.sandbox_mode and agent_api.exec.add_dirs.v1",
-    "default_permissions": "use backend.codex.exec.sandbox_mode",
-    "permissions": "use backend.codex.exec.sandbox_mode",
-    "approval_policy": "use backend.codex.exec.approval_policy",
-    "approvals_reviewer": "use backend.codex.exec.approval_policy",
-    "projects": "use backend.codex.exec.trust_project",
+    "model": f"use {keys.MODEL}",
+    "sandbox_mode": f"use {keys.SANDBOX_MODE}",
+    "sandbox_workspace_write": f"use {keys.SANDBOX_MODE} and {keys.ADD_DIRS}",
+    "default_permissions": f"use {keys.SANDBOX_MODE}",
+    "permissions": f"use {keys.SANDBOX_MODE}",
+    "approval_policy": f"use {keys.APPROVAL_POLICY}",
+    "approvals_reviewer": f"use {keys.APPROVAL_POLICY}",
+    "projects": f"use {keys.TRUST_PROJECT}",
     "profile": "pass each setting of the profile by itself",
     "profiles": "pass each setting of the profile by itself",
 }
@@ -83,8 +81,8 @@ _OTHERWISE: Final[Mapping[Scope, str]] = {
 def check_settings(field: str, settings: Any, scope: Scope) -> tuple[str, ...]:
     """Return settings as the values of `--config`, each `KEY=TOML`, in their order (Q7).
 
-    `settings` are JSON values by dotted keys. Raises `InvalidRequestError`, which names `field` and, where it is the
-    name of a setting, the key, and never a value.
+    `settings` are JSON values by dotted keys. Raise `InvalidRequestError`, which names `field` and, if it looks like
+    the name of a setting, the key, but never a value.
     """
     if not isinstance(settings, Mapping) or len(settings) > _MOST_SETTINGS:
         refuse(field, f"an object with at most {_MOST_SETTINGS} settings")
@@ -92,7 +90,7 @@ def check_settings(field: str, settings: Any, scope: Scope) -> tuple[str, ...]:
 
 
 def setting_texts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give each text in checked settings with the last name of its key: a text may be a credential (X5)."""
+    """Yield each text in checked settings with the last name of its key: a text may be a credential (X5)."""
     for key, value in settings.items():
         for path, leaf in _leaves(tuple(key.split(".")), value):
             for text in leaf if isinstance(leaf, list | tuple) else (leaf,):
@@ -105,7 +103,9 @@ def _checked(field: str, number: int, key: Any, value: Any, scope: Scope) -> str
         refuse(f"{field}: the key of number {number}", "bare names joined by dots, without quotes or white space")
     path = tuple(key.split("."))
     if not _is_toml(value, _DEEPEST):
-        refuse(f"{field}: the value of number {number}", "a text, a number, true or false, or a list or table of these")
+        refuse(
+            f"{field}: the value of number {number}", "a string, a number, true or false, or a list or table of these"
+        )
     for leaf, _ in _leaves(path, value):
         if not any(leaf[:length] in _ALLOWED[scope] for length in range(1, len(leaf) + 1)):
             _refuse_setting(field, number, leaf, scope)
@@ -124,7 +124,7 @@ def _refuse_setting(field: str, number: int, path: Sequence[str], scope: Scope) 
 
 
 def _leaves(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Give each value that is not a table, and each table that is empty, with the names that lead to it."""
+    """Yield each value that is not a table, and each empty table, with the names that lead to it."""
     if isinstance(value, Mapping) and value:
         for name, below in value.items():
             yield from _leaves((*path, name), below)
@@ -149,7 +149,7 @@ def _is_toml(value: Any, depth: int) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Write a value in one line of ASCII: the CLI, whose own reading of TOML is more generous, gets no other form."""
+    """Write a value in one line of ASCII, since the CLI's own reading of TOML is more generous."""
     if isinstance(value, str):
         return toml_string(value)
     if isinstance(value, bool):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.extensions import TOOL_PAYLOADS, ExecOptions, read_extensions
-from codex_adapter.agents.codex.settings import SETTINGS_KEY, Scope, check_settings
+from codex_adapter.agents.codex.extensions import ExecOptions, read_extensions
+from codex_adapter.agents.codex.settings import Scope, check_settings
 from codex_adapter.core import request_checks
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.request_checks import FileSystem, check_model, check_path, check_run_config, check_tool_payloads
@@ -24,7 +25,7 @@ def check_request(request: RunRequest, config: CodexConfig, files: FileSystem) -
     options = request_checks.check_request(request, config, files, read_extensions, check_config)
     if options.model is None and config.model is not None:
         options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
-    if config.tool_payloads is not None and TOOL_PAYLOADS not in request.extensions:
+    if config.tool_payloads is not None and keys.TOOL_PAYLOADS not in request.extensions:
         payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
         options = msgspec.structs.replace(options, tool_payloads=payloads)
     return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
@@ -43,6 +44,6 @@ def check_config(config: RunConfig) -> None:
 def _all_settings(request: RunRequest, config: CodexConfig, options: ExecOptions) -> tuple[str, ...]:
     """Return the settings of a run, the request's last; without tools, none that concern tools (Q4, Q7)."""
     if options.tools == "none":
-        check_settings(SETTINGS_KEY, request.extensions.get(SETTINGS_KEY, {}), "no_tools")
+        check_settings(keys.SETTINGS, request.extensions.get(keys.SETTINGS, {}), "no_tools")
     scope: Scope = "no_tools" if options.tools == "none" else "run"
     return (*check_settings("config.settings", config.settings, scope), *options.settings)

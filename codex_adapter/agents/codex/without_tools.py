@@ -1,18 +1,22 @@
-"""List the settings that take its tools from the model.
+"""List the settings that take its tools from the model, and find the MCP servers that they have to name (Q3).
 
-Established as the table in `releases.py` is, by running the published binaries: the releases that take a model's tools
-away know every setting here, and those that do not know one ignore it.
+The list was established as the table in `releases.py` was, by running the published binaries: the releases that can
+take a model's tools away know every setting here; a release that does not know one ignores it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from codex_adapter.agents.codex.command import MACHINE_SETTINGS, home_of_cli
 from codex_adapter.core.checks import toml_string
+from codex_adapter.errors import BackendError
 
-__all__ = ["settings_without_tools"]
+__all__ = ["configured_servers", "settings_without_tools"]
 
+_FILES: Final = ("config.toml", "managed_config.toml")
 _FEATURES: Final = (
     # commands and files
     *("shell_tool", "unified_exec", "js_repl", "code_mode", "view_image"),
@@ -37,3 +41,36 @@ def settings_without_tools(servers: Sequence[str]) -> tuple[str, ...]:
         return _SETTINGS
     entries = ", ".join(f"{toml_string(name)} = {{ enabled = false }}" for name in servers)
     return (*_SETTINGS, f"mcp_servers={{ {entries} }}")
+
+
+def configured_servers(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the MCP servers that a run with this environment would start (Q3).
+
+    Raises `BackendError` where the configuration cannot be read: the CLI would refuse it too.
+    """
+    home = home_of_cli(env)
+    names: dict[str, None] = {}
+    for directory in (MACHINE_SETTINGS, home):
+        for file in _FILES if directory else ():
+            names |= dict.fromkeys(_servers(Path(directory or "", file)))
+    return tuple(names)
+
+
+def _servers(file: Path) -> list[str]:
+    import tomllib  # noqa: PLC0415 - only for a run without tools
+
+    try:
+        config = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (OSError, ValueError, RecursionError):
+        advice = f"The {file.name} of the Codex CLI cannot be read. Correct it."
+        raise BackendError("io", advice=advice) from None
+    tables = [config, *_tables(config.get("profiles"))]
+    return [name for table in tables for name in _names(table.get("mcp_servers"))]
+
+
+def _tables(value: object) -> list[dict[str, object]]:
+    return [table for table in value.values() if isinstance(table, dict)] if isinstance(value, dict) else []
+
+
+def _names(value: object) -> list[str]:
+    return list(value) if isinstance(value, dict) else []

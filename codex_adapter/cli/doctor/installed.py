@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True):
 class BinaryFacts(msgspec.Struct, frozen=True):
     """The binary as a report tells of it.
 
-    Of a known release, `features` says what a run can ask of it, `differences` what else is its own (R1).
+    Of a known release, `features` says what a run or a turn can ask of it, `differences` has its quirks (R1).
     """
 
     path: str

@@ -13,7 +13,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import RunHandle, open_run
-from codex_adapter.agents.codex.extensions import TOOL_PAYLOADS
+from codex_adapter.agents.codex.extension_keys import TOOL_PAYLOADS
 from codex_adapter.cli.arguments import Command, Parser
 from codex_adapter.cli.drive_run import conduct
 from codex_adapter.cli.errors import UsageError, complain

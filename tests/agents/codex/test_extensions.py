@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.codex import extension_keys
 from codex_adapter.agents.codex.extensions import CAPABILITIES, ExecOptions, SessionSelector, read_extensions
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 
@@ -331,3 +335,27 @@ def test_images_become_absolute_so_that_none_is_a_flag() -> None:
 )
 def test_images_that_are_no_files_are_refused(value: Any) -> None:
     refused(IMAGES, value)
+
+
+@pytest.mark.rule("Q3")
+def test_a_key_is_written_out_in_one_module_of_the_agent() -> None:
+    home = Path(extension_keys.__file__)
+    written = {
+        f"{path.relative_to(home.parent)}: {text}"
+        for path in home.parent.rglob("*.py")
+        if path != home
+        for text in _texts(ast.parse(path.read_text()))
+        if re.search(r"(?:agent_api|backend\.codex)\.[a-z]", text)
+    }
+    assert written == set()
+    assert {getattr(extension_keys, name) for name in extension_keys.__all__ if name != "WITHOUT_KEY"} == (
+        CAPABILITIES - extension_keys.WITHOUT_KEY
+    )
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts of a module but for its docstrings."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value

@@ -1,20 +1,30 @@
-"""Releases of the CLI: how one is read, and what a run cannot ask of it."""
+"""The table of releases: how a release is read, what a run cannot ask of it, and which quirks it has."""
 
 from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import codex_adapter
+from codex_adapter.agents.codex import releases
 from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
-from codex_adapter.agents.codex.quirks import FACTS, facts_of
 from codex_adapter.agents.codex.releases import (
     FEATURES,
     MINIMUM,
+    NEEDS,
+    QUIRKS,
     Version,
     missing_feature,
+    need,
     needs_version,
     parse_version,
+    quirk,
+    quirks_of,
 )
 
 LAST = SessionSelector()
@@ -137,17 +147,31 @@ def test_newer_releases_than_the_known_ones_can_do_what_the_newest_can(version: 
     assert missing_feature(options, version) is None
 
 
+ROWS = (*FEATURES, *NEEDS, *QUIRKS)
+KNOWN = [Version(0, minor, 0) for minor in range(MINIMUM.minor, 170)]
+
+
 @pytest.mark.rule("R1")
-def test_each_row_has_one_boundary() -> None:
+def test_each_feature_has_one_boundary_and_each_need_its_first_release() -> None:
     assert all((row.since is None) != (row.until is None) for row in FEATURES)
+    assert all(row.since is not None and row.until is None for row in NEEDS)
 
 
 @pytest.mark.rule("R1")
-def test_each_fact_has_a_name_of_its_own_and_holds_for_some_supported_release() -> None:
-    assert len({fact.name for fact in FACTS}) == len(FACTS)
-    assert [fact.name for fact in FACTS if not fact.name.isidentifier() or fact.about.endswith(".")] == []
-    known = [Version(0, minor, 0) for minor in range(MINIMUM.minor, 170)]
-    assert [fact.name for fact in FACTS if not any(fact.holds(version) for version in known)] == []
+def test_each_row_has_a_name_of_its_own_and_holds_for_some_supported_release() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS)
+    assert [row.name for row in ROWS if not row.name.isidentifier() or row.about.endswith(".")] == []
+    assert [row.name for row in ROWS if not any(row.holds(version) for version in KNOWN)] == []
+    assert len({row.about for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.rule("R1")
+def test_a_row_is_found_by_its_name() -> None:
+    assert [need(row.name) for row in NEEDS] == list(NEEDS)
+    assert [quirk(row.name) for row in QUIRKS] == list(QUIRKS)
+    for find, unknown in ((need, "usage_of_thread"), (quirk, "hooks")):
+        with pytest.raises(KeyError):
+            find(unknown)
 
 
 @pytest.mark.rule("R1")
@@ -158,9 +182,31 @@ def test_each_fact_has_a_name_of_its_own_and_holds_for_some_supported_release() 
         ("sigint_is_success", None, 119),
         ("command_completion_lost", 120, 146),
         ("resume_takes_few_flags", None, None),
+        ("lists_models", 125, None),
+        ("snapshot_restores_excluded", None, 157),
     ],
 )
-def test_a_fact_holds_from_its_first_release_to_its_last(name: str, first: int | None, last: int | None) -> None:
-    held = [minor for minor in range(44, 200) if name in facts_of(Version(0, minor, 3, "alpha.1"))]
+def test_a_quirk_holds_from_its_first_release_to_its_last(name: str, first: int | None, last: int | None) -> None:
+    held = [minor for minor in range(44, 200) if name in quirks_of(Version(0, minor, 3, "alpha.1"))]
     assert (held[0], held[-1]) == (first or 44, last or 199)
     assert held == list(range(held[0], held[-1] + 1))
+
+
+@pytest.mark.rule("R1")
+def test_no_other_module_has_the_number_of_a_release() -> None:
+    table = Path(releases.__file__)
+    others = [path for path in Path(codex_adapter.__file__).parent.rglob("*.py") if path != table]
+    assert len(others) > 100
+    found = [f"{path}:{line}" for path in others for line in _release_numbers(ast.parse(path.read_text()))]
+    assert found == []
+    assert len(list(_release_numbers(ast.parse("A = (0, 44, 0)\nB = Version(0, 158, 0)\nC = release(158)")))) == 2
+
+
+def _release_numbers(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines of tuples and calls that give a release of the CLI in numbers."""
+    for node in ast.walk(tree):
+        parts = node.elts if isinstance(node, ast.Tuple) else node.args if isinstance(node, ast.Call) else []
+        numbers = [part.value for part in parts if isinstance(part, ast.Constant) and type(part.value) is int]
+        if len(numbers) >= 3 and numbers[0] == 0 and numbers[1] >= MINIMUM.minor:
+            assert isinstance(node, ast.expr)
+            yield node.lineno

@@ -132,7 +132,7 @@ def test_a_key_has_one_spelling(key: str) -> None:
     "value", [None, b"x", float("nan"), float("inf"), 2**63, "\ud800", {1: 2}, [None], {"a": None}]
 )
 def test_a_value_that_toml_cannot_have_is_refused(value: Any) -> None:
-    assert "the value of number 1 must be a text, a number" in refusal("model_verbosity", value)
+    assert "the value of number 1 must be a string, a number" in refusal("model_verbosity", value)
 
 
 @pytest.mark.parametrize("value", [None, [], "model_verbosity=1", {f"x{n}": 1 for n in range(65)}])

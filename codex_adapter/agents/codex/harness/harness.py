@@ -11,13 +11,14 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, CodexConfig, Completion, RunHandle, RunRequest, open_run
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
 from codex_adapter.agents.codex.harness.failures import failure
 from codex_adapter.agents.codex.harness.home import Home, is_session
 from codex_adapter.agents.codex.harness.installed import Installation, Installed
 from codex_adapter.agents.codex.harness.materials import foreign_skills, materials, told_digest
 from codex_adapter.agents.codex.harness.own_home import SETTINGS_OF_A_TURN, OwnHome, read_own_home
-from codex_adapter.agents.codex.harness.releases import REPLACES_INSTRUCTIONS, check_release, lacking
+from codex_adapter.agents.codex.harness.releases import check_release, missing
 from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.hints import ADVICE
@@ -163,19 +164,20 @@ def _check_session(turn: HarnessTurn, home: Home, installed: Installed) -> None:
         return
     if not (is_session(turn.session) and home.has(turn.session)):
         raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
-    if not installed.since(REPLACES_INSTRUCTIONS) and home.began_with() != told_digest(turn.environment):
-        raise lacking(installed, "other instructions or skills within a conversation", REPLACES_INSTRUCTIONS)
+    error = missing(installed, "other_instructions")
+    if error is not None and home.began_with() != told_digest(turn.environment):
+        raise error
 
 
 def _extensions(turn: HarnessTurn, model: str | None, images: Sequence[str]) -> dict[str, Any]:
     extensions: dict[str, Any] = {
-        "backend.codex.exec.sandbox_mode": _SANDBOXES[turn.environment.permissions],
-        "backend.codex.tool_payloads": "full",
+        keys.SANDBOX_MODE: _SANDBOXES[turn.environment.permissions],
+        keys.TOOL_PAYLOADS: "full",
     }
     if model is not None:
-        extensions["agent_api.config.model.v1"] = model
+        extensions[keys.MODEL] = model
     if turn.session is not None:
-        extensions["agent_api.session.resume.v1"] = {"selector": "id", "id": turn.session}
+        extensions[keys.RESUME] = {"selector": "id", "id": turn.session}
     if images:
-        extensions["backend.codex.images"] = list(images)
+        extensions[keys.IMAGES] = list(images)
     return extensions

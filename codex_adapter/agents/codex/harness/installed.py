@@ -11,14 +11,12 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexBackend, CodexConfig
+from codex_adapter.agents.codex.releases import Version, is_supported, quirk
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, run_command
 
-__all__ = ["Installation", "Installed", "Release"]
+__all__ = ["Installation", "Installed"]
 
-Release: TypeAlias = tuple[int, int, int]
-_OLDEST: Final[Release] = (0, 44, 0)
-"""Before, a run could not be understood."""
-_LISTS_MODELS: Final[Release] = (0, 125, 0)
+_LISTS_MODELS: Final = quirk("lists_models")
 _SECONDS: Final = 20.0
 _KILLED: Final = 128
 """And the signal's number, is how a shell tells of it."""
@@ -26,14 +24,10 @@ _LONGEST_LIST: Final = 16 * 1024 * 1024
 
 
 class Installed(NamedTuple):
-    """A binary, and its release where it tells one; a build from source does not."""
+    """A binary and its release, None for one that reports none: it is taken to be as the newest."""
 
     path: str
-    release: Release | None
-
-    def since(self, release: Release) -> bool:
-        """Whether it is of this release or a newer one; what tells no release is taken for the newest."""
-        return self.release is None or self.release >= release
+    release: Version | None
 
 
 class _Model(msgspec.Struct):
@@ -64,7 +58,7 @@ class Installation:
         # Whatever it is asked, the CLI leaves files in its home.
         with tempfile.TemporaryDirectory(prefix="codex_release") as home:
             path, version = await self._backend.installed({**env, "CODEX_HOME": home})
-        return Installed(path, None if version is None else version[:3])
+        return Installed(path, version)
 
     async def works(self) -> bool:
         """Whether there is a CLI that can be understood (U5)."""
@@ -86,10 +80,10 @@ class Installation:
             found = await self.find({})
         except (AdapterError, OSError):
             return None
-        return found if found.since(_OLDEST) else None
+        return found if found.release is None or is_supported(found.release) else None
 
     async def _listed(self, found: Installed) -> tuple[str, ...] | None:
-        if not found.since(_LISTS_MODELS):
+        if found.release is not None and not _LISTS_MODELS.holds(found.release):
             return ()
         try:
             key = await _key(found.path)

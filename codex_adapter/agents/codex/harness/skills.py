@@ -9,10 +9,8 @@ from typing import Final
 
 from codex_adapter.spaces import Skill
 
-__all__ = ["LONGEST_DESCRIPTION", "copy_skill"]
+__all__ = ["copy_skill"]
 
-LONGEST_DESCRIPTION: Final = 1024
-"""Characters that releases before 0.147 take."""
 _FILE: Final = "SKILL.md"
 _FENCE: Final = "---"
 

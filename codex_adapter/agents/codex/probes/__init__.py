@@ -1,4 +1,4 @@
-"""What a Codex CLI is put through to learn whether the adapter can keep its promises with it (C8).
+"""Probe a Codex CLI: find out whether the adapter can keep its promises with it (C8).
 
     evidence = await perform(PROBES[0], directory, binary=binary, release=None, seconds=10)
     verdicts = list(judge(PROBES[0], evidence, None))
@@ -16,4 +16,4 @@ from codex_adapter.agents.codex.probes.verdicts import Verdict, judge, judge_all
 __all__ = ["PROBES", "Evidence", "Probe", "Verdict", "judge", "judge_all", "perform"]
 
 PROBES: tuple[Probe, ...] = turns.PROBES + requests.PROBES + sessions.PROBES + troubles.PROBES
-"""All probes, in the order in which they are told."""
+"""All probes, in the order of the report."""

@@ -1,4 +1,4 @@
-"""What a probe is: a scripted model, the runs that meet it, and the promises that what came of them has to keep."""
+"""Define a probe: a scripted model, the runs that use it, and the promises that the results have to keep."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.agents.codex.quirks import Fact
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Quirk, Version
 from codex_adapter.events import ErrorSource, Plan, SessionHandle, TextPart, TokenUsage, Tool, ToolCall, UnknownLine
 from codex_adapter.testing.scenario import Scenario
 
 __all__ = ["FIRST_SESSION", "VALUE", "VARIABLE", "Evidence", "Probe", "Promise", "Seen", "Start"]
 
 FIRST_SESSION = "{first}"
-"""In the wishes of a `Start`: the id of the session that the probe's first run was about."""
+"""In the wishes of a `Start`: the id of the session of the probe's first run."""
 
 VARIABLE = "CODEX_ADAPTER_GREETING"
 VALUE = "hello world"
-"""What the variable is in the environment of each run of a probe."""
+"""The value of the variable in the environment of each run of a probe."""
 
 
 class Start(NamedTuple):
@@ -35,8 +34,8 @@ class Start(NamedTuple):
 class Seen(NamedTuple):
     """A run as its consumer saw it.
 
-    `asked` are the bodies of its model requests, `left` counts the processes that it left behind. `seconds` is how long
-    it took; of a cancelled run, how long its end took.
+    `asked` are the bodies of its model requests, `left` counts the processes that it left behind. `seconds` is its
+    duration; of a cancelled run, the duration from the cancellation to the end.
     """
 
     events: tuple[Event, ...]
@@ -47,21 +46,21 @@ class Seen(NamedTuple):
 
     @property
     def session_id(self) -> str | None:
-        """The id that the run told, None when it told none."""
+        """Return the id that the run reported, None if it reported none."""
         return next((event.data.session.id for event in self.events if isinstance(event.data, SessionHandle)), None)
 
     @property
     def usage(self) -> dict[str, int]:
-        """What the run is said to have cost, empty when nothing is."""
+        """Return the token usage that the run reported, empty if it reported none."""
         return next((event.data.usage for event in self.events if isinstance(event.data, TokenUsage)), {})
 
     @property
     def plans(self) -> list[tuple[bool, ...]]:
-        """Which steps of each plan that was told were completed."""
+        """Return of each reported plan which steps were completed."""
         return [tuple(step.completed for step in e.data.items) for e in self.events if isinstance(e.data, Plan)]
 
     def texts(self, item_type: str) -> list[str]:
-        """The texts of that type, each whole."""
+        """Return the texts of a type, each whole."""
         texts: list[str] = []
         for event in self.events:
             if isinstance(event.data, TextPart) and event.data.item_type == item_type:
@@ -70,26 +69,26 @@ class Seen(NamedTuple):
         return texts
 
     def calls(self, kind: str) -> list[ToolCall]:
-        """What was told of tool calls of that kind, in order."""
+        """Return the reports of tool calls of a kind, in order."""
         return [e.data for e in self.events if isinstance(e.data, ToolCall) and e.data.tool.kind == kind]
 
     def ended(self, kind: str) -> list[Tool]:
-        """The tool calls of that kind whose end was told."""
+        """Return the tool calls of a kind whose end was reported."""
         return [call.tool for call in self.calls(kind) if call.tool.phase in ("complete", "fail")]
 
     def how(self) -> str:
-        """How the run ended and what it told, in words of ours: nothing that the agent said is in it (X1)."""
+        """Describe how the run ended and what it reported; nothing that the agent printed is in it (X1)."""
         match self.outcome:
             case Completion(status=status, turn=turn):
                 end = f"{status}, turn {turn.replace('_', ' ') if turn else 'not begun'}"
             case error:
                 end = str(error)
-        told = list(dict.fromkeys(word for event in self.events if (word := _word(event))))
-        return f"{end}; told: {', '.join(told) or 'nothing'}"
+        reported = list(dict.fromkeys(word for event in self.events if (word := _word(event))))
+        return f"{end}; reported: {', '.join(reported) or 'nothing'}"
 
 
 class Evidence(NamedTuple):
-    """What came of a probe: its runs, and the text files that were in its workspace afterwards."""
+    """The results of a probe: its runs, and the text files in its workspace afterwards."""
 
     runs: tuple[Seen, ...]
     files: Mapping[str, str]
@@ -97,43 +96,43 @@ class Evidence(NamedTuple):
 
     @property
     def last(self) -> Seen:
-        """The last run."""
+        """Return the last run."""
         return self.runs[-1]
 
     def unknown(self) -> Iterator[str]:
-        """The names of lines and items that nobody knows, as far as they can be told (T4)."""
+        """Yield the names of unknown lines and items, as far as they may be shown (T4)."""
         for event in self.events():
             if isinstance(event.data, UnknownLine):
                 yield event.data.item_type or event.data.type or "without a name"
 
     def events(self) -> Iterator[Event]:
-        """The events of all runs."""
+        """Yield the events of all runs."""
         for run in self.runs:
             yield from run.events
 
 
 class Promise(NamedTuple):
-    """What the rule says that must be so; `check` gives None when it is, else what was there in its place.
+    """A promise of a rule; `check` returns None if it was kept, else a description of what happened instead.
 
-    What `check` gives holds nothing that the agent said, nor a path (X1). Releases of which one of the facts `unless`
-    holds are known not to keep the promise.
+    The description has nothing in it that the agent printed, and no path (X1). Releases with one of the quirks
+    `unless` are known not to keep the promise.
     """
 
     rule: str
     text: str
     check: Callable[[Evidence], str | None]
-    unless: tuple[Fact, ...] = ()
+    unless: tuple[Quirk, ...] = ()
 
     def excuse(self, release: Version | None) -> str | None:
-        """Why this release is known not to keep the promise; one that does not tell what it is has no excuse (S8)."""
-        return next((fact.about for fact in self.unless if release is not None and fact.holds(release)), None)
+        """Return why a release is known not to keep the promise; an unknown release has no excuse (S8)."""
+        return next((one.about for one in self.unless if release is not None and one.holds(release)), None)
 
 
 class Probe(NamedTuple):
-    """One thing that a Codex CLI is put through (C8).
+    """One experiment with a Codex CLI (C8).
 
-    `starts` come one after the other, with one CODEX_HOME, one workspace and one server. `config` is more TOML for
-    `config.toml`, `retries` how often the CLI may ask again after a cut stream, `files` are in the workspace before.
+    `starts` run one after the other, with one CODEX_HOME, one workspace and one server. `config` is more TOML for
+    `config.toml`, `retries` is how often the CLI may retry after a cut stream, `files` are in the workspace before.
     """
 
     name: str

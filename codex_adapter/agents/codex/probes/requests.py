@@ -1,4 +1,4 @@
-"""Probes of what a request asks for: it arrives at the model, or is taken without a complaint."""
+"""Probe the options of a request: they arrive at the model, or are accepted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import json
 
 from codex_adapter import Completion
+from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise, Start
 from codex_adapter.agents.codex.probes.turns import finished
 from codex_adapter.testing.mcp_server import PIXEL
@@ -42,16 +43,16 @@ def _image(seen: Evidence) -> str | None:
 
 
 def _not_asked(seen: Evidence) -> str:
-    return f"the model was asked {len(seen.last.asked)} times, never so; {seen.last.how()}"
+    return f"none of the {len(seen.last.asked)} requests to the model has it; {seen.last.how()}"
 
 
 def _prompt(seen: Evidence) -> str | None:
     texts = [text for request in seen.runs[0].asked for text in _texts(request)]
-    return None if PROMPT in texts else f"it did not; {seen.runs[0].how()}"
+    return None if PROMPT in texts else f"it did not arrive; {seen.runs[0].how()}"
 
 
 def _texts(request: dict[str, object]) -> list[object]:
-    """Every text of the request's messages."""
+    """Return every text of the request's messages."""
     inputs = request.get("input")
     contents = [item.get("content") for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
     parts = [part for content in contents if isinstance(content, list) for part in content]
@@ -70,7 +71,7 @@ PROBES = (
         script(fallback=answer("Done.")),
         (
             Promise("S3", "a prompt of 1,048,576 characters arrives at the model whole", _prompt),
-            Promise("F3", "a longer prompt is taken, or ends the run with a status of its own", _longer_prompt),
+            Promise("F3", "a longer prompt is accepted, or ends the run with a status of its own", _longer_prompt),
         ),
         (Start(PROMPT), Start(PROMPT + "x")),
     ),
@@ -78,36 +79,29 @@ PROBES = (
         "options",
         DONE,
         (
-            Promise("S1", "the model asked for is the one asked", _model),
+            Promise("S1", "the requested model is used", _model),
             Promise("S1", "an output schema arrives at the model", _schema),
         ),
-        (Start(wishes={"agent_api.config.model.v1": MODEL, "backend.codex.output_schema": SCHEMA}),),
+        (Start(wishes={keys.MODEL: MODEL, keys.OUTPUT_SCHEMA: SCHEMA}),),
     ),
     Probe(
         "image",
         DONE,
         (Promise("S1", "an image arrives at the model", _image),),
-        (Start(wishes={"backend.codex.images": [IMAGE]}),),
+        (Start(wishes={keys.IMAGES: [IMAGE]}),),
         files={IMAGE: base64.b64decode(PIXEL)},
     ),
     Probe(
         "directories",
         DONE,
-        (Promise("S1", "an additional directory is taken", finished),),
-        (Start(wishes={"agent_api.exec.add_dirs.v1": {"dirs": ["../extra"]}}),),
+        (Promise("S1", "an additional directory is accepted", finished),),
+        (Start(wishes={keys.ADD_DIRS: {"dirs": ["../extra"]}}),),
     ),
     Probe(
         "approval",
         DONE,
-        (Promise("S1", "an approval policy is taken", finished),),
-        (
-            Start(
-                wishes={
-                    "agent_api.exec.non_interactive": False,
-                    "backend.codex.exec.approval_policy": "on-request",
-                }
-            ),
-        ),
+        (Promise("S1", "an approval policy is accepted", finished),),
+        (Start(wishes={keys.NON_INTERACTIVE: False, keys.APPROVAL_POLICY: "on-request"}),),
     ),
     Probe(
         "configuration",
@@ -115,7 +109,7 @@ PROBES = (
         (
             Promise(
                 "F3",
-                "a CLI that refuses to start gives a status, and no turn",
+                "a CLI that refuses to start exits with a status and without a turn",
                 lambda seen: None if _refused(seen) else seen.last.how(),
             ),
         ),

@@ -1,17 +1,17 @@
-"""Probes of sessions: the one asked for goes on, and no other in its place."""
+"""Probe sessions: the requested session continues, and no other one in its place."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from codex_adapter.agents.codex.extension_keys import FORK, RESUME
 from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, Evidence, Probe, Promise, Start
 from codex_adapter.agents.codex.probes.turns import finished
 from codex_adapter.testing.scenario import answer, script
 
 __all__ = ["PROBES"]
 
-RESUME, FORK = "agent_api.session.resume.v1", "agent_api.session.fork.v1"
 NOBODYS = "01234567-89ab-7def-8123-456789abcdef"
 FIRST_PROMPT = "Remember the word marzipan."
 MODEL = script(fallback=answer("Done."))
@@ -26,7 +26,7 @@ def _same(seen: Evidence) -> str | None:
     if trouble is not None:
         return trouble
     if seen.last.session_id != seen.runs[0].session_id:
-        return "another session went on"
+        return "another session was continued"
     return _history(seen)
 
 
@@ -35,13 +35,13 @@ def _other(seen: Evidence) -> str | None:
     if trouble is not None:
         return trouble
     if seen.last.session_id == seen.runs[0].session_id:
-        return "the session itself went on"
+        return "the session itself was continued"
     return _history(seen)
 
 
 def _history(seen: Evidence) -> str | None:
     asked: list[dict[str, Any]] = list(seen.last.asked)
-    return None if FIRST_PROMPT in json.dumps(asked) else "the model was not told what went before"
+    return None if FIRST_PROMPT in json.dumps(asked) else "the model did not get the history of the session"
 
 
 def _not_found(seen: Evidence) -> str | None:
@@ -64,7 +64,7 @@ PROBES = (
     Probe(
         "resume nobody's",
         MODEL,
-        (Promise("S9", "resuming a session that is not there fails as such", _not_found),),
+        (Promise("S9", "resuming a session that does not exist fails as such", _not_found),),
         (_by_id(RESUME, NOBODYS),),
     ),
     Probe(

@@ -1,4 +1,4 @@
-"""Where probes take place: a workspace and a CODEX_HOME for each, the loopback, and the adapter's own runs."""
+"""Perform probes: each with a workspace and a CODEX_HOME of its own, on the loopback, by runs of the adapter."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, open_run
+from codex_adapter.agents.codex.extension_keys import SANDBOX_MODE, TOOL_PAYLOADS
 from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, VALUE, VARIABLE, Evidence, Probe, Seen, Start
-from codex_adapter.agents.codex.quirks import facts_of
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import Version, quirks_of
 from codex_adapter.runtime.containment.marks import marked
 from codex_adapter.testing.model_server import ModelServer
 from codex_adapter.testing.scenario import Scenario
@@ -24,20 +24,20 @@ from codex_adapter.testing.scenario import Scenario
 __all__ = ["perform"]
 
 NOWHERE = "http://127.0.0.1:1"
-WISHES = {"backend.codex.exec.sandbox_mode": "danger-full-access", "backend.codex.tool_payloads": "full"}
+WISHES = {SANDBOX_MODE: "danger-full-access", TOOL_PAYLOADS: "full"}
 STOP_SECONDS = 3.0
 EXIT_SECONDS = 2.0
 LARGEST_FILE = 4096
 PAUSE = 1.0
-"""Seconds that the model takes where a release would else lose the end of a command."""
+"""Seconds that the model waits for releases that would otherwise lose the end of a command."""
 
 
 async def perform(
     probe: Probe, directory: str | os.PathLike[str], *, binary: str | None, release: Version | None, seconds: float
 ) -> Evidence:
-    """Put a Codex CLI through a probe, in an empty or missing directory; each run is given so many seconds (C8).
+    """Perform a probe with a Codex CLI, in an empty or missing directory; each run has `seconds` (C8).
 
-    Nothing reaches any network. Cancelled, it ends the run under way first.
+    Nothing reaches any network. If cancelled, end the current run first.
     """
     root = Path(directory).resolve()
     for name in ("workspace", "home", "tmp", "extra"):
@@ -45,12 +45,12 @@ async def perform(
     for name, data in probe.files.items():
         (root / "workspace" / name).write_bytes(data)
     runs: list[Seen] = []
-    facts = {} if release is None else facts_of(release)
-    scenario = _paused(probe.scenario) if "command_completion_lost" in facts else probe.scenario
+    quirks = {} if release is None else quirks_of(release)
+    scenario = _paused(probe.scenario) if "command_completion_lost" in quirks else probe.scenario
     with ModelServer(scenario) as server:
         retries = {"request_max_retries": 0, "stream_max_retries": probe.retries}
         home = server.write_codex_home(root / "codex_home", config=probe.config, provider=retries)
-        if "asks_for_models" in facts:
+        if "asks_for_models" in quirks:
             _write_models_cache(Path(home), release)
         config = CodexConfig(binary=binary, codex_home=home, stop_timeout=STOP_SECONDS, exit_grace=EXIT_SECONDS)
         for start in probe.starts:
@@ -97,7 +97,7 @@ async def _follow(run: RunHandle, events: list[Event]) -> Completion | AdapterEr
 
 
 async def _cancel_upon(pipe: Path, run: RunHandle, began: list[float]) -> None:
-    """Cancel the run when somebody has written to the pipe."""
+    """Cancel the run when something is written to the pipe."""
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         await trio.lowlevel.wait_readable(reader)
@@ -114,8 +114,8 @@ def _with_session(wishes: Mapping[str, Any], first: str) -> dict[str, Any]:
 
 
 def _environment(root: Path, word: str) -> dict[str, str]:
-    # A HOME of its own, so that the agent's shells read nobody's profile; a proxy that is not there, so that whatever
-    # the CLI wants from the network it is refused at once.
+    # An empty HOME, so that the agent's shells read no profile, and a proxy that does not exist, so that every request
+    # to the network fails at once.
     return {
         "HOME": str(root / "home"),
         "TMPDIR": str(root / "tmp"),
@@ -132,7 +132,7 @@ def _paused(scenario: Scenario) -> Scenario:
 
 
 def _write_models_cache(home: Path, release: Version | None) -> None:
-    """Spare every run the seconds in which it looks for a list of models where there is none."""
+    """Write a list of models, so that no run spends seconds on looking for one."""
     now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
     cache: dict[str, object] = {"fetched_at": now, "etag": None, "client_version": str(release), "models": []}
     (home / "models_cache.json").write_bytes(msgspec.json.encode(cache))

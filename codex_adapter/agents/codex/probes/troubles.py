@@ -1,4 +1,4 @@
-"""Probes of ends that nobody wishes for: refusals, cut streams, cancelled runs, processes left behind."""
+"""Probe failures: refusals, cut streams, cancelled runs, processes left behind."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ PIPE = "begun"
 BUSY = Shell(f"sleep 601 & (setsid sleep 602 &); echo begun > {PIPE}; sleep 603")
 LEAVING = Shell("(setsid sleep 604 >/dev/null 2>&1 &); echo begun")
 PROMPTLY = 4.0
-"""Seconds within which a cancelled run is over; it takes the CLI well under one."""
+"""Seconds within which a cancelled run has to end; the CLI needs well under one."""
 
 
 def _failed_turn(seen: Evidence) -> str | None:
     outcome = seen.last.outcome
-    told = any(event.message == "turn failed" for event in seen.last.events)
-    if told and isinstance(outcome, Completion) and outcome.turn == "failed" and outcome.status.code:
+    reported = any(event.message == "turn failed" for event in seen.last.events)
+    if reported and isinstance(outcome, Completion) and outcome.turn == "failed" and outcome.status.code:
         return None
     return seen.last.how()
 
 
 def _reconnected(seen: Evidence) -> str | None:
     if not any(isinstance(event.data, ErrorSource) and event.data.source == "event" for event in seen.last.events):
-        return f"no notice was told; {seen.last.how()}"
+        return f"no notice was reported; {seen.last.how()}"
     return finished(seen) if seen.last.texts("agent_message")[-1:] == ["after the cut"] else seen.last.how()
 
 
@@ -63,12 +63,12 @@ PROBES = (
     Probe(
         "refused",
         script(fallback=Answer(status=400, body={"error": {"message": "no", "type": "invalid_request_error"}})),
-        (Promise("F3", "a turn that the model's server refuses is told as failed", _failed_turn),),
+        (Promise("F3", "a turn that the model's server refuses is reported as failed", _failed_turn),),
     ),
     Probe(
         "cut",
         script(answer("lost", cut_after=2), "after the cut"),
-        (Promise("M8", "a cut stream is told as a notice, and the turn goes on", _reconnected),),
+        (Promise("M8", "a cut stream is reported as a notice, and the turn continues", _reconnected),),
         retries=3,
     ),
 )

@@ -1,11 +1,11 @@
-"""Probes of a single turn: what the model says and does arrives as events, and is really done."""
+"""Probe single turns: texts and tool calls of the model arrive as events, and the calls are executed."""
 
 from __future__ import annotations
 
 from codex_adapter import Completion
+from codex_adapter.agents.codex.extension_keys import SANDBOX_MODE
 from codex_adapter.agents.codex.probes.probe import VALUE, VARIABLE, Evidence, Probe, Promise, Start
-from codex_adapter.agents.codex.quirks import FACTS, Fact
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.agents.codex.releases import quirk
 from codex_adapter.testing.mcp_config import mcp_config
 from codex_adapter.testing.scenario import (
     McpCall,
@@ -37,7 +37,7 @@ MIDWAY = Plan((PlanStep("one", "completed"), PlanStep("two", "in_progress")))
 
 
 def finished(seen: Evidence) -> str | None:
-    """The last run exited with 0, its turn completed."""
+    """Return None if the last run exited with 0 and its turn completed, else how it ended."""
     outcome = seen.last.outcome
     well = isinstance(outcome, Completion) and outcome.status.success and outcome.turn == "completed"
     return None if well else seen.last.how()
@@ -63,15 +63,17 @@ def _usage(seen: Evidence) -> str | None:
     usage = seen.last.usage
     if usage.items() >= COST.items():
         return None
-    return f"told: {', '.join(f'{name} {count}' for name, count in usage.items()) or 'nothing'}"
+    return f"reported: {', '.join(f'{name} {count}' for name, count in usage.items()) or 'nothing'}"
 
 
 def _commands(seen: Evidence) -> str | None:
-    told = [(call.tool.phase, call.tool.status, call.tool.exit_code) for call in seen.last.calls("command_execution")]
+    reported = [
+        (call.tool.phase, call.tool.status, call.tool.exit_code) for call in seen.last.calls("command_execution")
+    ]
     wanted = [("complete", "completed", 0), ("complete", "failed", 3)]
-    if [one for one in told if one[0] != "start"] == wanted and len(told) == 4:
+    if [one for one in reported if one[0] != "start"] == wanted and len(reported) == 4:
         return None
-    return f"{', '.join(f'{phase} {status} {code}' for phase, status, code in told) or 'none'}; {seen.last.how()}"
+    return f"{', '.join(f'{phase} {status} {code}' for phase, status, code in reported) or 'none'}; {seen.last.how()}"
 
 
 def _output(seen: Evidence) -> str | None:
@@ -79,17 +81,17 @@ def _output(seen: Evidence) -> str | None:
     output = ends[0].output.aggregated_output if ends and ends[0].output is not None else None
     if output is not None and output.text == OUTPUT:
         return None
-    return f"{ends[0].tool.bytes.stdout} bytes, where there were {len(OUTPUT)}" if ends else seen.last.how()
+    return f"{ends[0].tool.bytes.stdout} bytes instead of {len(OUTPUT)}" if ends else seen.last.how()
 
 
 def _place(seen: Evidence) -> str | None:
-    told = seen.files.get("place", "").partition("|")[0]
-    return None if told == seen.workspace else "they did not" if told else seen.last.how()
+    reported = seen.files.get("place", "").partition("|")[0]
+    return None if reported == seen.workspace else "in another directory" if reported else seen.last.how()
 
 
 def _environment(seen: Evidence) -> str | None:
-    told = seen.files.get("place", "").partition("|")[2]
-    return None if told == VALUE else "they have not" if told else seen.last.how()
+    reported = seen.files.get("place", "").partition("|")[2]
+    return None if reported == VALUE else "with another one" if reported else seen.last.how()
 
 
 def _message_whole(seen: Evidence) -> str | None:
@@ -115,39 +117,39 @@ def _plan(seen: Evidence) -> str | None:
 
 
 def _mcp(seen: Evidence) -> str | None:
-    told = [(tool.tool_name, tool.status) for tool in seen.last.ended("mcp_tool_call")]
-    if told == [(f"{SERVER}/echo", "completed"), (f"{SERVER}/fail", "failed")]:
+    reported = [(tool.tool_name, tool.status) for tool in seen.last.ended("mcp_tool_call")]
+    if reported == [(f"{SERVER}/echo", "completed"), (f"{SERVER}/fail", "failed")]:
         return None
-    return f"{', '.join(status for _, status in told) or 'none'}; {seen.last.how()}"
+    return f"{', '.join(status for _, status in reported) or 'none'}; {seen.last.how()}"
 
 
 def _search(seen: Evidence) -> str | None:
     return None if len(seen.last.ended("web_search")) == 1 else seen.last.how()
 
 
-LOSES_OUTPUT = next(fact for fact in FACTS if fact.name == "command_output_lost")
-CUTS_OUTPUT = Fact("output_cut", "output over 40 kB is cut", Version(0, 98, 0), Version(0, 116, 0))
-NO_PLAN = Fact("plan_not_offered", "the configuration cannot turn plans on", until=Version(0, 50, 0))
+LOSES_OUTPUT = quirk("command_output_lost")
+CUTS_OUTPUT = quirk("output_cut")
+NO_PLAN = quirk("plan_not_offered")
 
 PROBES = (
     Probe(
         "message",
         script(answer(Reasoning((THOUGHT,)), WORDS, usage=Usage(100, 40, 20, 5))),
         (
-            Promise("M5", "a run tells the id of its session", _session),
-            Promise("M4", "thoughts and messages are told as texts", _texts),
+            Promise("M5", "a run reports the id of its session", _session),
+            Promise("M4", "thoughts and messages are reported as texts", _texts),
             Promise("F2", "a completed turn ends with status 0 and a final text", _final_text),
-            Promise("M6", "a completed turn tells its tokens as integers", _usage),
+            Promise("M6", "a completed turn reports its tokens as integers", _usage),
         ),
     ),
     Probe(
         "commands",
         script(PLACE, Shell("sleep 0.3; exit 3"), "Done."),
         (
-            Promise("M3", "commands are told from start to end, one that fails with its exit code", _commands),
-            Promise("M7", "the output of a command is told where that is asked for", _output, (LOSES_OUTPUT,)),
+            Promise("M3", "commands are reported from start to end, a failed one with its exit code", _commands),
+            Promise("M7", "the output of a command is reported on request", _output, (LOSES_OUTPUT,)),
             Promise("S4", "commands run in the working directory", _place),
-            Promise("S5", "commands have the environment that was asked for", _environment),
+            Promise("S5", "commands have the requested environment", _environment),
         ),
     ),
     Probe(
@@ -161,24 +163,26 @@ PROBES = (
         ),
     ),
     Probe(
-        "patch", script(Patch(PATCH), "Done."), (Promise("M3", "a patch is applied and told as file_change", _patch),)
+        "patch",
+        script(Patch(PATCH), "Done."),
+        (Promise("M3", "a patch is applied and reported as file_change", _patch),),
     ),
     Probe(
         "plan",
         script(BEGUN, MIDWAY, "Done."),
-        (Promise("M6", "a plan is told, and told again when it changes", _plan, (NO_PLAN,)),),
+        (Promise("M6", "a plan is reported, and again when it changes", _plan, (NO_PLAN,)),),
         config="tools.update_plan = { enabled = true }\n",
     ),
     Probe(
         "MCP",
         script(McpCall(SERVER, "echo", {"text": "hi"}), McpCall(SERVER, "fail"), "Done."),
-        (Promise("M3", "calls of an MCP server are told, one that fails as failed", _mcp),),
+        (Promise("M3", "calls of an MCP server are reported, a failed one as failed", _mcp),),
         config=mcp_config(SERVER),
     ),
     Probe(
         "web search",
         script(answer(WebSearch({"type": "search", "query": "codex"}), "Done.")),
-        (Promise("M3", "a web search is told", _search),),
+        (Promise("M3", "a web search is reported", _search),),
     ),
     Probe(
         "sandbox",
@@ -186,10 +190,10 @@ PROBES = (
         (
             Promise(
                 "S1",
-                "a command in the sandbox read-only cannot write",
-                lambda seen: finished(seen) if "forbidden" not in seen.files else "it has written",
+                "a command in the read-only sandbox cannot write",
+                lambda seen: finished(seen) if "forbidden" not in seen.files else "it wrote",
             ),
         ),
-        (Start(wishes={"backend.codex.exec.sandbox_mode": "read-only"}),),
+        (Start(wishes={SANDBOX_MODE: "read-only"}),),
     ),
 )

@@ -1,4 +1,4 @@
-"""What probes have shown: a verdict on each promise."""
+"""Judge the results of probes: a verdict on each promise (C8)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type",
 
 
 def judge(probe: Probe, evidence: Evidence | None, release: Version | None) -> Iterator[Verdict]:
-    """The verdicts on a probe's promises; without evidence, its time was over (C8)."""
+    """Yield the verdicts on a probe's promises; without evidence, it did not end in time (C8)."""
     refusal = _refusal(evidence)
     for promise in probe.promises:
         reason = refusal or promise.excuse(release)
@@ -42,9 +42,9 @@ def judge(probe: Probe, evidence: Evidence | None, release: Version | None) -> I
 
 
 def judge_all(evidence: Sequence[Evidence]) -> Iterator[Verdict]:
-    """The verdicts on what must be so in every probe (C8)."""
+    """Yield the verdicts on the promises of every probe (C8)."""
     unknown = sorted({name for one in evidence for name in one.unknown()})
-    text = "no line is of a kind that nobody knows"
+    text = "every line is of a known kind"
     yield _everywhere("T4", text, f"unknown kinds: {', '.join(unknown)}" if unknown else None)
     messages = (event.message or "" for one in evidence for event in one.events() if event.data is None)
     unread = sum(
@@ -58,7 +58,7 @@ def _everywhere(rule: str, text: str, trouble: str | None) -> Verdict:
 
 
 def _refusal(evidence: Evidence | None) -> str | None:
-    """Why the adapter refused a run of this release, in the words of its table (S8)."""
+    """Return why the adapter refused a run of this release, None if it did not (S8)."""
     for run in evidence.runs if evidence is not None else ():
         if isinstance(run.outcome, BackendError) and run.outcome.failure == "invalid_request":
             return run.outcome.advice or "this release cannot do it"
@@ -71,5 +71,5 @@ def _trouble(probe: Probe, promise: Promise, evidence: Evidence | None) -> str |
     if any(isinstance(run.outcome, RunTimedOut) for run in evidence.runs):
         return f"{NO_TIME}; {evidence.last.how()}"
     if len(evidence.runs) < len(probe.starts):
-        return f"there was no session to go on with; {evidence.last.how()}"
+        return f"there was no session to continue; {evidence.last.how()}"
     return promise.check(evidence)

@@ -15,10 +15,9 @@ from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.agents.codex.stream.context import Context
 from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.payloads import with_payloads
 from codex_adapter.agents.codex.stream.tools import TOOLS, ToolItem
-from codex_adapter.agents.codex.stream.unknown_lines import failure, unknown_line
 from codex_adapter.agents.codex.stream.usage import RunShare, counts
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
 from codex_adapter.core.decoder import Decoded, Decoder
@@ -69,7 +68,6 @@ class CodexDecoder(Decoder):
         sandboxed: bool = True,
     ) -> None:
         super().__init__(KIND)
-        self._parser = LineParser()
         self._masker = masker
         self._mask = masker.mask_name
         self._full_payloads = full_payloads
@@ -95,7 +93,7 @@ class CodexDecoder(Decoder):
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
         """As `Decoder.decode` (M0)."""
-        parsed = self._parser.parse(lines)
+        parsed = parse_lines(lines)
         self.state.lines_received(len(parsed))
         out: list[Event] = []
         waiting, thread_id = self._session.waiting, self._context.thread_id
@@ -247,7 +245,7 @@ class CodexDecoder(Decoder):
         return self._error(line.message, _FROM_LINE)
 
     def _unknown(self, line: te.Unknown) -> Event:
-        return Event(0, KIND, "unknown", None, None, None, unknown_line(line, self._mask))
+        return Event(0, KIND, "unknown", None, None, None, line.names(self._mask))
 
     def _item_line(self, line: te.ItemStarted | te.ItemUpdated | te.ItemCompleted) -> Event:
         return _ITEMS[type(line.item)](self, line.item, _PHASES[type(line)])
@@ -257,7 +255,7 @@ class CodexDecoder(Decoder):
         if isinstance(line.item, ToolItem):
             line.item.status = "failed"
             return self._tool(line.item, "fail")
-        return self._error(failure(line), _FROM_ITEM)
+        return self._error(line.message(), _FROM_ITEM)
 
     def _text(self, item: te.AgentMessage | te.Reasoning, phase: ToolPhase) -> Event:
         text, item_id = item.text, item.id

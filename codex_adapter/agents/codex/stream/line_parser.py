@@ -16,7 +16,7 @@ from codex_adapter.core.error_texts import normalize_error_text, parse_error_tex
 from codex_adapter.core.framing import Line, OversizeLine, content_of
 from codex_adapter.events import PlanItem
 
-__all__ = ["BadLine", "LineParser"]
+__all__ = ["BadLine", "parse_lines"]
 
 
 @final
@@ -29,57 +29,43 @@ class BadLine(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
-class LineParser:
-    """Decodes lines, each for itself: what a line leaves out, the context fills in (T3)."""
+def parse_lines(lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
+    """Return the thread event of each line, or what is wrong with it (L4); nothing for a line of white space (L1).
 
-    def __init__(self) -> None:
-        self._read = _read_today
-
-    def parse(self, lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
-        """The thread event of each line, or what is wrong with it (L4); nothing for one of white space (L1)."""
-        read = self._read
-        parsed: list[ThreadEvent | BadLine] = []
-        for line in lines:
-            try:
-                parsed.append(read(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
-            except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
-                if isinstance(line, OversizeLine):
-                    reason = f"line longer than {line.limit} bytes"
-                    parsed.append(BadLine(parse_error_text(KIND, reason, line.length)))
-                elif content := content_of(line):
-                    parsed.append(self._look_again(content))
-                    read = self._read
-        return parsed
-
-    def _look_again(self, line: bytes | bytearray) -> ThreadEvent | BadLine:
-        """A line that was not read at once. What reads it will be tried first on the next: streams keep to a shape."""
+    Each line is parsed by itself: what it leaves out, `Context` fills in (T3).
+    """
+    parsed: list[ThreadEvent | BadLine] = []
+    for line in lines:
         try:
-            event = _read_today(line)
-        except msgspec.ValidationError as error:
-            # The error itself would keep this frame alive, and the line with it.
-            wrong = str(error)
-        except Exception as error:  # noqa: BLE001 - as in `parse`
-            return _parse_error(line, error)
-        else:
-            self._read = _read_today
-            return event
-        from codex_adapter.agents.codex.stream.flat_shapes import read_flat_line  # noqa: PLC0415 - many structs, for older shapes only
-
-        try:
-            event = read_flat_line(line)
-        except Exception:  # noqa: BLE001 - whatever it is, `modernize` has the last word
-            return _general_look(line, wrong)
-        self._read = read_flat_line
-        return event
+            parsed.append(_read_today(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
+        except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+            if isinstance(line, OversizeLine):
+                reason = f"line longer than {line.limit} bytes"
+                parsed.append(BadLine(parse_error_text(KIND, reason, line.length)))
+            elif content := content_of(line):
+                parsed.append(_look_again(content))
+    return parsed
 
 
-def _general_look(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
-    """A line that nothing takes as it stands; `wrong` is what the decoder says of it."""
+def _look_again(line: bytes | bytearray) -> ThreadEvent | BadLine:
+    """Read a line that was not read as it arrived: its white space is gone now, and its shape may be an older one."""
+    try:
+        return _read_today(line)
+    except msgspec.ValidationError as error:
+        # The error itself would keep this frame alive, and the line with it.
+        wrong = str(error)
+    except Exception as error:  # noqa: BLE001 - as in `parse_lines`
+        return _parse_error(line, error)
+    return _read_older(line, wrong)
+
+
+def _read_older(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
+    """Read a line of an older shape; `wrong` is what the decoder says of it as it stands (T2)."""
     try:
         modern = modernize(line)
     except msgspec.ValidationError:
         return BadLine(parse_error_text(KIND, "not an object", len(line)))
-    except Exception as plain_error:  # noqa: BLE001 - as in `parse`
+    except Exception as plain_error:  # noqa: BLE001 - as in `parse_lines`
         return _parse_error(line, plain_error)
     if modern is None:
         return BadLine(normalize_error_text(KIND, _field_reason(wrong), len(line)))
@@ -91,7 +77,7 @@ def _general_look(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
         if _OUT_OF_RANGE.match(str(shape_error)):
             return _parse_error(line, shape_error)
         return BadLine(normalize_error_text(KIND, _field_reason(str(shape_error)), len(line)))
-    except Exception as modern_error:  # noqa: BLE001 - as in `parse`
+    except Exception as modern_error:  # noqa: BLE001 - as in `parse_lines`
         return _parse_error(line, modern_error)
 
 

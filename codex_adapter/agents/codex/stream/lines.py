@@ -1,19 +1,22 @@
-"""The JSON Lines of `codex exec --json`, typed: one struct per shape that the real CLI prints (T1).
+"""Define the JSON Lines of `codex exec --json`: one struct for each shape that the real CLI prints (T1).
 
 Checked against the output of releases 0.47, 0.61, 0.77, 0.98, 0.125, 0.140, 0.163 and 0.169. Field order is the order
-on the line, since a decoder is fastest on what it expects next. Statuses and names are open text: a release of tomorrow
-may bring new ones. Values that are only passed on or counted stay undecoded (`msgspec.Raw`).
+on the line, since a decoder is fastest on what it expects next. Statuses and names are strings, since later releases
+may have new ones. Values that are only passed on or counted stay undecoded (`msgspec.Raw`).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from codex_adapter.events import PlanItem
+from codex_adapter.events import PlanItem, UnknownLine
 
 __all__ = [
+    "PLAIN_NAME",
     "AgentMessage",
     "CollabToolCall",
     "CommandExecution",
@@ -38,10 +41,13 @@ __all__ = [
     "WebSearch",
 ]
 
+PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""The form of the CLI's own names."""
+
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-# Set by the legacy shapes only; no key that an agent prints has this name.
+# Set for older shapes only; no agent prints a key of this name.
 _DELTA = msgspec.field(name="$delta", default=False)
 
 
@@ -50,21 +56,21 @@ class _Item(msgspec.Struct, kw_only=True, gc=False, tag_field="type"):
 
 
 class AgentMessage(_Item, tag="agent_message", kw_only=True):
-    """The agent's words: the whole text, or a fragment when `delta`."""
+    """A message of the agent: the whole text, or a fragment if `delta`."""
 
     text: str
     delta: bool = _DELTA
 
 
 class Reasoning(_Item, tag="reasoning", kw_only=True):
-    """The agent's summary of its thoughts: the whole text, or a fragment when `delta`."""
+    """A summary of the agent's reasoning: the whole text, or a fragment if `delta`."""
 
     text: str
     delta: bool = _DELTA
 
 
 class CommandExecution(_Item, tag="command_execution", kw_only=True):
-    """A shell command; today's CLI gives stdout and stderr as one `aggregated_output`."""
+    """A shell command; today's CLI prints stdout and stderr as one `aggregated_output`."""
 
     command: str = ""
     aggregated_output: str = ""
@@ -82,7 +88,7 @@ class FileChangeEntry(msgspec.Struct, gc=False):
 
 
 class FileChange(_Item, tag="file_change", kw_only=True):
-    """A patch applied to files; `failed` may be half applied."""
+    """A patch applied to files; a failed one may be half applied."""
 
     changes: list[FileChangeEntry] = []
     status: str = ""
@@ -148,7 +154,7 @@ Item: TypeAlias = (
 
 
 class _Line(msgspec.Struct, kw_only=True, gc=False, tag_field="type"):
-    """What every line may carry; the parser fills both in from what went before (T3)."""
+    """The fields that every line may have; if it has none, `Context` fills them in (T3)."""
 
     thread_id: str | None = None
     turn_id: str | None = None
@@ -156,7 +162,7 @@ class _Line(msgspec.Struct, kw_only=True, gc=False, tag_field="type"):
 
 
 class ThreadStarted(_Line, tag="thread.started", kw_only=True):
-    """The session of the run: new, or taken up again."""
+    """The session of the run: new or resumed."""
 
     thread_id: str
 
@@ -166,13 +172,13 @@ class TurnStarted(_Line, tag="turn.started", kw_only=True):
 
 
 class TurnCompleted(_Line, tag="turn.completed", kw_only=True):
-    """The turn ended well; `usage` counts tokens (of the whole thread since 0.80)."""
+    """The turn completed; `usage` counts tokens (of the whole thread since 0.80)."""
 
     usage: dict[str, Any] | None = None
 
 
 class TurnFailed(_Line, tag="turn.failed", kw_only=True):
-    """The turn ended badly; an `error` line with the same message went before."""
+    """The turn failed; an `error` line with the same message precedes it."""
 
     error: Any = None
 
@@ -184,13 +190,13 @@ class ItemStarted(_Line, tag="item.started", kw_only=True):
 
 
 class ItemUpdated(_Line, tag="item.updated", kw_only=True):
-    """An item of the turn has news."""
+    """An item of the turn has changed."""
 
     item: Item
 
 
 class ItemCompleted(_Line, tag="item.completed", kw_only=True):
-    """An item of the turn is done, well or badly: its own status tells."""
+    """An item of the turn is complete; its own status shows whether it failed."""
 
     item: Item
 
@@ -200,6 +206,13 @@ class ItemFailed(_Line, tag="item.failed", kw_only=True):
 
     item: Item
     error: Any = None
+
+    def message(self) -> str:
+        """Return the error of the line, or one that names the item (M0)."""
+        message = self.error.get("message") if isinstance(self.error, dict) else self.error
+        if isinstance(message, str):
+            return message
+        return self.item.message if isinstance(self.item, ErrorItem) else f"{self.item.__struct_config__.tag} failed"
 
 
 class ErrorLine(_Line, tag="error", kw_only=True):
@@ -216,6 +229,15 @@ class Unknown(msgspec.Struct, kw_only=True, gc=False):
     thread_id: str | None = None
     turn_id: str | None = None
     conversation_id: str | None = None
+
+    def names(self, mask: Callable[[str], str]) -> UnknownLine:
+        """Return the names of the line, each masked first and then cut to its plain beginning (M0, T4)."""
+
+        def plain(name: str | None) -> str | None:
+            found = None if name is None else PLAIN_NAME.match(mask(name))
+            return None if found is None else found[0]
+
+        return UnknownLine(plain(self.type), plain(self.item_type))
 
 
 DecodedEvent: TypeAlias = (

@@ -16,9 +16,9 @@ _LANDLOCK: Final = re.compile(
 
 
 def was_started(command: str, output: str, exit_code: int) -> bool | None:
-    """Return whether a command that has ended was started, False where the sandbox failed; None where that is open.
+    """Return whether a completed command was started, False if the sandbox failed, None if unknown (F12).
 
-    The words of a sandbox in the command itself prove nothing: it may quote them, or start a sandbox of its own.
+    A command that names the sandbox proves nothing: it may quote its messages, or start a sandbox of its own.
     """
     if exit_code == 1:
         failed = _BUBBLEWRAP.fullmatch(output) is not None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from codex_adapter.agents.codex.stream.unknown_lines import PLAIN_NAME
+from codex_adapter.agents.codex.stream.lines import PLAIN_NAME
 
 __all__ = ["RunShare", "counts"]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
 
 CANARY = "canary_4f1d"
@@ -24,7 +24,7 @@ IsCanonical = Callable[[str], bool]
 
 
 def parse(line: bytes) -> ThreadEvent | BadLine:
-    return LineParser().parse([line])[0]
+    return parse_lines([line])[0]
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -67,7 +67,7 @@ def test_any_json_value_has_one_typed_outcome_that_tells_nothing_of_it(is_canoni
 @pytest.mark.rule("L4", "X1", "X3")
 @given(st.binary(max_size=60))
 def test_any_bytes_have_one_typed_outcome(is_canonical: IsCanonical, line: bytes) -> None:
-    found = LineParser().parse([line])
+    found = parse_lines([line])
     assert len(found) == bool(line.strip())
     assert all(is_canonical(event.message) for event in found if isinstance(event, BadLine))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 
 STARTED: dict[str, Any] = {"type": "turn.started"}
 COMPLETED: dict[str, Any] = {"type": "turn.completed"}
@@ -24,10 +24,10 @@ def thread(thread_id: str) -> dict[str, Any]:
 
 def ids(*lines: dict[str, Any]) -> list[Ids]:
     """Thread and turn of each line."""
-    parser, context = LineParser(), Context()
+    context = Context()
     found: list[Ids] = []
     for line in lines:
-        event = parser.parse([json.dumps(line).encode()])[0]
+        event = parse_lines([json.dumps(line).encode()])[0]
         assert not isinstance(event, BadLine)
         context.place(event)
         found.append((event.thread_id, event.turn_id))
@@ -130,9 +130,9 @@ def test_a_turn_id_that_is_blank_or_too_long_is_none(useless: str) -> None:
 @pytest.mark.fault("stream", "A bad line inside a turn", "Thread and turn go on as if it were not there")
 @pytest.mark.rule("T3", "L4")
 def test_a_bad_line_changes_nothing() -> None:
-    parser, context = LineParser(), Context()
+    context = Context()
     bad = [b"{", b"{}", b'{"type":"thread.started"}', b'{"type":"turn.started","turn_id":7}']
-    for event in parser.parse([b'{"type":"thread.started","thread_id":"T"}', b'{"type":"turn.started"}', *bad]):
+    for event in parse_lines([b'{"type":"thread.started","thread_id":"T"}', b'{"type":"turn.started"}', *bad]):
         if not isinstance(event, BadLine):
             context.place(event)
     assert (context.thread_id, context.turn_id) == ("T", "synthetic-turn-1")

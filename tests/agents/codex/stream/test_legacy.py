@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.lines import (
     AgentMessage,
     ErrorItem,
@@ -24,7 +24,7 @@ MCP: dict[str, Any] = {"type": "mcp_tool_call", "id": "m", "server": "s", "tool"
 
 
 def parse(line: dict[str, Any]) -> ThreadEvent:
-    (event,) = LineParser().parse([json.dumps(line, separators=(",", ":")).encode()])
+    (event,) = parse_lines([json.dumps(line, separators=(",", ":")).encode()])
     assert not isinstance(event, BadLine), event.message
     return event
 
@@ -163,6 +163,16 @@ def test_an_update_with_nothing_but_a_delta_is_a_fragment(fields: dict[str, Any]
     assert event.item == AgentMessage(id="a", text="frag", delta=True)
 
 
+@pytest.mark.rule("T1", "T2", "T5")
+def test_a_stream_may_go_back_and_forth_between_the_shapes() -> None:
+    older, today = (
+        json.dumps(line).encode() for line in (flat("item.completed", MESSAGE), item_line("item.completed", MESSAGE))
+    )
+    first, *others = parse_lines([older, today, older, today, today, older, older])
+    assert not isinstance(first, BadLine)
+    assert others == [first] * 6
+
+
 @pytest.mark.rule("T2")
 def test_a_delta_of_a_tool_has_the_tools_fields() -> None:
     item = {"type": "command_execution", "id": "c", "delta": {"command": "ls", "stdout": "out", "exit_code": 3}}
@@ -225,7 +235,7 @@ def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> No
 )
 def test_an_older_shape_with_a_field_missing_or_wrong_is_a_normalize_error(line: dict[str, Any], reason: str) -> None:
     raw = json.dumps(line).encode()
-    assert LineParser().parse([raw])[0] == BadLine(
+    assert parse_lines([raw])[0] == BadLine(
         f"codex stream normalize error (redacted): {reason} (line_bytes={len(raw)})"
     )
 
@@ -247,4 +257,4 @@ def test_a_bad_value_in_an_older_shape_is_as_bad_as_in_todays(value: bytes, reas
         b'{"type":"item.created","item_type":"reasoning","item_id":"a","text":%b}' % value,
         b'{"type":"item.created","item":{"type":"reasoning","id":"a","text":%b}}' % value,
     ):
-        assert LineParser().parse([line]) == [BadLine(f"codex stream {reason} (line_bytes={len(line)})")]
+        assert parse_lines([line]) == [BadLine(f"codex stream {reason} (line_bytes={len(line)})")]

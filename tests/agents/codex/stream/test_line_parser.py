@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser, _field_reason
+from codex_adapter.agents.codex.stream.line_parser import BadLine, _field_reason, parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
 from codex_adapter.core.framing import OversizeLine
 
@@ -22,7 +22,7 @@ BIG = b"9" * 6_000
 
 
 def parse(line: bytes) -> ThreadEvent | BadLine:
-    return LineParser().parse([line])[0]
+    return parse_lines([line])[0]
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_line_that_is_no_json_object_is_a_parse_error(reason: Reason, line: by
 @pytest.mark.rule("L4", "T4")
 @pytest.mark.parametrize("value", [b'"\xff"', BIG, b"-1e999"], ids=["no UTF-8", "huge", "infinite"])
 def test_a_value_that_nobody_uses_is_not_looked_into(value: bytes) -> None:
-    assert LineParser().parse([b'{"type":"tomorrow","x":' + value + b"}"]) == [Unknown(type="tomorrow")]
+    assert parse_lines([b'{"type":"tomorrow","x":' + value + b"}"]) == [Unknown(type="tomorrow")]
 
 
 @pytest.mark.fault("stream", "An escape that is half a character, in a key, a type, a text", "One parse error")
@@ -194,6 +194,6 @@ def test_words_of_the_library_that_nobody_expects_are_not_passed_on(message: str
 
 @pytest.mark.rule("L2", "X2", "X3")
 def test_an_oversize_line_is_a_parse_error_with_the_lines_own_length() -> None:
-    assert LineParser().parse([OversizeLine(65, 64)])[0] == BadLine(
+    assert parse_lines([OversizeLine(65, 64)])[0] == BadLine(
         "codex stream parse error (redacted): line longer than 64 bytes (line_bytes=65)"
     )

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from codex_adapter.agents.codex.stream import lines as te
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 
 RECORDINGS = Path(__file__).parents[4] / "fixtures" / "codex"
 EVERYWHERE: set[type] = {
@@ -34,10 +34,9 @@ RELEASES = list(SOMEWHERE)
 def lines(release: str) -> Iterator[tuple[bytes, te.ThreadEvent]]:
     for run in map(json.loads, (RECORDINGS / "runs.jsonl").read_text().splitlines()):
         if run["version"] == release and "recording" in run:
-            parser = LineParser()
             path = RECORDINGS / run["recording"] / f"{run['scenario']}.jsonl"
             for line in path.read_bytes().splitlines():
-                event = parser.parse([line])[0]
+                event = parse_lines([line])[0]
                 assert not isinstance(event, BadLine), path
                 yield line, event
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.stream.line_parser import BadLine, LineParser
+from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
 
 MESSAGE = b'{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"t"}}'
@@ -16,7 +16,7 @@ BIG = b"9" * 6_000
 
 
 def parse(line: bytes | bytearray) -> ThreadEvent | BadLine:
-    return LineParser().parse([line])[0]
+    return parse_lines([line])[0]
 
 
 @pytest.mark.rule("L4", "T5")
