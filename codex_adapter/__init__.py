@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from codex_adapter.runtime.gateway import Gateway
     from codex_adapter.runtime.handle import RunHandle, RunSetup
     from codex_adapter.runtime.stream import EventStream
+    from codex_adapter.text import AssembledText, TextAssembler
 
 __all__ = [
     "AdapterError",
     "AgentBackend",
+    "AssembledText",
     "BackendError",
     "CodexBackend",
     "CodexConfig",
@@ -57,6 +59,7 @@ __all__ = [
     "RunSetup",
     "RunTimedOut",
     "SpawnError",
+    "TextAssembler",
     "UnknownBackendError",
     "UnsupportedCapabilityError",
     "codex_pipeline",
@@ -81,6 +84,7 @@ if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would b
         "runtime.gateway": ("Gateway",),
         "runtime.handle": ("RunHandle", "RunSetup"),
         "runtime.stream": ("EventStream",),
+        "text": ("AssembledText", "TextAssembler"),
     }
     _HOME = dict.fromkeys(__all__, "errors") | {name: home for home, names in _HOMES.items() for name in names}
 

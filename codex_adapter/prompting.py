@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from codex_adapter import AdapterError, BackendError, Completion, Event, RunCancelled, RunHandle, RunRequest
 from codex_adapter.events import ToolCall
 from codex_adapter.records import in_pieces
-from codex_adapter.text import LastMessage
+from codex_adapter.text import TextAssembler
 from codex_adapter.workspace import WorkspaceError, empty_directory, outside_environment
 
 __all__ = ["Asked", "Asking", "OpenRun", "ToolUsed"]
@@ -21,7 +21,6 @@ __all__ = ["Asked", "Asking", "OpenRun", "ToolUsed"]
 OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandle]]
 """Opens a run of the agent, as `CodexBackend.open_run` does."""
 
-_MUCH_TEXT: Final = 1024 * 1024
 _HELD: Final[Mapping[str, Any]] = {
     "agent_api.exec.non_interactive": True,
     "backend.codex.exec.sandbox_mode": "read-only",
@@ -80,7 +79,7 @@ class Asking:
 
         What `tell` raises ends the run and passes through.
         """
-        message = LastMessage()
+        texts = TextAssembler()
         outcome: Completion | AdapterError = RunCancelled("cancelled")
         with trio.CancelScope() as self._scope:
             try:
@@ -88,7 +87,7 @@ class Asking:
                     async with self._open_run(_held(request, directory, workspace)) as run:
                         try:
                             self._run = run
-                            await _forward(run, message, tell)
+                            await _forward(run, texts, tell)
                             outcome = await run.wait_completed()
                         finally:
                             self._run = None
@@ -96,7 +95,7 @@ class Asking:
                 outcome = error
             except WorkspaceError as error:
                 outcome = BackendError("io", advice=f"{error.text}.")
-        return Asked(outcome, _text(outcome, message))
+        return Asked(outcome, _text(outcome, texts))
 
 
 def _held(request: RunRequest, directory: str, workspace: str) -> RunRequest:
@@ -110,21 +109,17 @@ def _held(request: RunRequest, directory: str, workspace: str) -> RunRequest:
     )
 
 
-async def _forward(run: RunHandle, message: LastMessage, tell: Callable[[Sequence[Event]], Awaitable[object]]) -> None:
-    while True:
-        try:
-            batch = await run.events.receive_batch()
-        except trio.EndOfChannel:
-            return
-        message.take(batch)
-        for events in in_pieces(batch, _MUCH_TEXT):
+async def _forward(run: RunHandle, texts: TextAssembler, tell: Callable[[Sequence[Event]], Awaitable[object]]) -> None:
+    async for batch in run.events.batches():
+        for events in in_pieces(batch):
             await tell(events)
         for event in batch:
+            texts.receive(event)
             if event.kind == "tool_call" and isinstance(event.data, ToolCall):
                 raise ToolUsed(event.data.tool.kind)
 
 
-def _text(outcome: Completion | AdapterError, message: LastMessage) -> str | None:
+def _text(outcome: Completion | AdapterError, texts: TextAssembler) -> str | None:
     if not isinstance(outcome, Completion) or not outcome.status.success or outcome.turn != "completed":
         return None
-    return message.text or outcome.final_text or ""
+    return texts.last_message or outcome.final_text or ""

@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 _LONGEST_TEXT: Final = 65_536
+_MUCH_TEXT: Final = 1024 * 1024
+"""Characters of text that are encoded in one piece."""
 _TEXT: Final = attrgetter("text")
 _encoder = msgspec.json.Encoder()
 _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
@@ -103,7 +105,7 @@ def encode_lines(values: Sequence[object]) -> bytes:
     return _one_line_for_everybody(_encoder.encode_lines(values if isinstance(values, list) else [*values]))
 
 
-def in_pieces(events: Sequence[Event], most: int) -> Iterator[Sequence[Event]]:
+def in_pieces(events: Sequence[Event], most: int = _MUCH_TEXT) -> Iterator[Sequence[Event]]:
     """A batch of events, at least one, in parts that are encoded each by itself: whole where its texts have fewer than
     `most` characters, a multiple of what one text can have. The events of one long line are megabytes."""
     step = len(events) if text_size(events) < most else most // _LONGEST_TEXT

@@ -203,7 +203,7 @@ class Run:
         return None
 
     async def _forward(self, events: EventStream) -> None:
-        with suppress(trio.EndOfChannel):
-            while True:
-                await self._room.acquire()
-                self._batches.put(await events.receive_batch())
+        await self._room.acquire()
+        async for batch in events.batches():
+            self._batches.put(batch)
+            await self._room.acquire()

@@ -1,34 +1,81 @@
-"""The last message of an agent, whole, put together from the events of its run (O15, I17)."""
+"""Assemble the texts of a run from the events that carry their parts (P10)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import final
 
-from codex_adapter.events import Event
+from codex_adapter.events import Event, TextPart
 
-__all__ = ["LastMessage"]
+__all__ = ["AssembledText", "TextAssembler"]
+
+_MESSAGE = "agent_message"
 
 
-class LastMessage:
-    """The text of an agent's last message, put together from events: a completion has the beginning of a long one."""
+@final
+class AssembledText:
+    """The text of one item as of the last event of it; it grows with the next one (P10)."""
 
-    def __init__(self) -> None:
-        self._parts: list[str] = []
+    __slots__ = ("_pieces", "complete", "item_id", "item_type", "seq", "whole")
+
+    def __init__(self, event: Event, part: TextPart) -> None:
+        self.item_id = part.item_id
+        self.item_type = part.item_type
+        self.seq = event.seq
+        """The number of the first event of the text."""
+        self.complete = False
+        """Whether the text has come to its end."""
+        self.whole = False
+        """Whether no part of the last snapshot is missing."""
+        self._pieces: list[str] = []
 
     @property
-    def text(self) -> str | None:
-        """The text; None while there was no message."""
-        return "".join(self._parts) if self._parts else None
+    def text(self) -> str:
+        """The text so far."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
 
-    def take(self, events: Sequence[Event]) -> None:
-        """Look at the next events of the run."""
-        for event in events:
-            if getattr(event.data, "item_type", None) == "agent_message" and _is_whole(event):
-                if getattr(event.data, "part", 1) == 1:
-                    self._parts = []
-                self._parts.append(event.text or "")
+    def _add(self, part: TextPart, text: str) -> None:
+        if part.phase != "delta" and part.part == 1:
+            self._pieces.clear()
+        self._pieces.append(text)
+        self.whole = part.phase == "delta" or part.part >= part.parts
+        self.complete = part.phase == "complete" and self.whole
 
 
-def _is_whole(event: Event) -> bool:
-    """Whether its text, or the parts of it together, are a message that is complete, and no piece of a growing one."""
-    return getattr(event.data, "phase", None) == "complete"
+@final
+class TextAssembler:
+    """Assembles the texts of one run: fragments are appended, snapshots replace, long texts come in parts (P10).
+
+    It holds the texts that are not complete, and the last message.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str | None, str], AssembledText] = {}
+        self._last: AssembledText | None = None
+
+    @property
+    def open(self) -> tuple[AssembledText, ...]:
+        """The texts that are not complete, in the order in which they began."""
+        return tuple(self._open.values())
+
+    @property
+    def last_message(self) -> str | None:
+        """The last complete message of the agent; None while there was none."""
+        return None if self._last is None else self._last.text
+
+    def receive(self, event: Event) -> AssembledText | None:
+        """Return the text that an event belongs to, as of this event; None for an event without a text."""
+        part = event.data
+        if not isinstance(part, TextPart):
+            return None
+        key = (part.item_id, part.item_type)
+        text = self._open.get(key)
+        if text is None:
+            text = self._open[key] = AssembledText(event, part)
+        text._add(part, event.text or "")
+        if text.complete:
+            del self._open[key]
+            if text.item_type == _MESSAGE:
+                self._last = text
+        return text

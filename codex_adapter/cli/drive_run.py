@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final
-
-import trio
 
 from codex_adapter import (
     AdapterError,
     BackendError,
     Completion,
-    Event,
     InvalidRequestError,
     RunCancelled,
     RunHandle,
@@ -31,7 +28,6 @@ from codex_adapter.records import in_pieces
 
 __all__ = ["Opening", "conduct", "exit_status", "explain"]
 
-_MUCH_TEXT: Final = 1024 * 1024
 _PATIENCE: Final = 4.0
 """Seconds for the file of the answer: less than a signal waits for (E6)."""
 
@@ -118,24 +114,12 @@ class _Stoppable:
 
 async def _forward(run: RunHandle, view: View, output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
-    while (batch := await _next_batch(run, view.refresh_seconds)) is not None:
-        shown = map(view.events, in_pieces(batch, _MUCH_TEXT)) if batch else [view.refresh()]
+    async for batch in run.events.batches(patience=view.refresh_seconds):
+        shown = map(view.events, in_pieces(batch)) if batch else [view.refresh()]
         for text in shown:
             if not await output.write(text):
                 await run.events.aclose()
                 return
-
-
-async def _next_batch(run: RunHandle, patience: float | None) -> Sequence[Event] | None:
-    """The next events; none when there were none for `patience` seconds, None at their end."""
-    try:
-        if patience is None:
-            return await run.events.receive_batch()
-        with trio.move_on_after(patience):
-            return await run.events.receive_batch()
-    except (trio.EndOfChannel, trio.ClosedResourceError):
-        return None
-    return ()
 
 
 async def _write_answer(file: str, outcome: Completion | AdapterError, stop: StopSignals) -> bool:

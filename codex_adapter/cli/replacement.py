@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+from codex_adapter.durable import write_whole
 
 __all__ = ["is_replaceable", "replace_file"]
 
@@ -22,17 +23,8 @@ def replace_file(path: str, content: bytes) -> Path:
     if mode is not None and not stat.S_ISREG(mode):
         target.write_bytes(content)
         return target
-    fd, temporary = tempfile.mkstemp(prefix=".codex-adapter-", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            if mode is not None:
-                os.fchmod(fd, stat.S_IMODE(mode))
-        Path(temporary).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(temporary).unlink()
-        raise
+    # Not synced: the end of a run is not to wait for a slow disk.
+    write_whole(target, content, mode=0o600 if mode is None else stat.S_IMODE(mode), sync=False)
     return target
 
 

@@ -183,18 +183,19 @@ class HostedRun:
         """Send the events, until they end or nobody is left for them."""
         self._waits_for = "agent"
         run.events.offer_to(self._send_now)
-        while True:
-            if self._journal is None and (self._detached or not self._outbox.open):
-                run.events.leave()
-            self._idle = True
-            try:
-                batch = await run.events.receive_batch()
-            except (trio.EndOfChannel, trio.ClosedResourceError):
-                break
+        self._wait(run)
+        async for batch in run.events.batches():
             self._idle = False
             for piece in in_pieces(batch, _PIECE):
                 await self._send(piece)
             self._waits_for = "agent"
+            self._wait(run)
+
+    def _wait(self, run: RunHandle) -> None:
+        """Expect the next events, or leave them where nobody is left for them."""
+        if self._journal is None and (self._detached or not self._outbox.open):
+            run.events.leave()
+        self._idle = True
 
     def _send_now(self, events: Sequence[Event]) -> bool:
         """Send these events at once where nothing is in the way: that saves the turn of a task, and its time."""

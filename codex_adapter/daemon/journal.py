@@ -8,7 +8,6 @@ Of an empty one only the daemon whose run it is knows whether the run lives.
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import threading
@@ -24,8 +23,9 @@ from typing import Any, Final, TypeVar
 import trio
 
 from codex_adapter import BackendError
-from codex_adapter.daemon.journal_pages import Page, cut_torn_line, has_writer, read_page, size_of
+from codex_adapter.daemon.journal_pages import Page, cut_torn_line, read_page, size_of
 from codex_adapter.daemon.journal_retention import remove_older
+from codex_adapter.durable import is_locked, open_locked, sync_directory, write_all, write_new
 
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
@@ -110,14 +110,7 @@ class JournalFile:
         raise _no_answer()
 
     def _create(self) -> None:
-        fd = _open_no_link(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        try:
-            os.fchmod(fd, 0o600)  # whatever the umask was
-        except OSError:
-            self._path.unlink()
-            raise
-        finally:
-            os.close(fd)
+        write_new(self._path, b"")
         self._exists = True
         self._live.add(self._path)
 
@@ -140,13 +133,11 @@ class JournalFile:
         stamp = datetime.now(UTC).strftime('{"time":"%Y-%m-%dT%H:%M:%S.%f')[:-3].encode() + b'Z",'
         data = b"".join([stamp + line[1:] for line in BytesIO(records).readlines()])
         if self._fd is None:
-            self._fd = _open_locked(self._path)
+            self._fd = open_locked(self._path, os.O_WRONLY | os.O_APPEND, wait=True)
         try:
             if not self._size:
-                _sync_directory(self._path.parent)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
+                sync_directory(self._path.parent)
+            write_all(self._fd, data)
             os.fdatasync(self._fd)
             if not os.fstat(self._fd).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, "the file was removed, and what is in it will be gone with us")
@@ -172,7 +163,7 @@ class Journal:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for made in missing:
             # A file that is on stable storage is lost all the same when the way to it is not.
-            _sync_directory(made.parent)
+            sync_directory(made.parent)
         if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
         self._live: set[Path] = set()
@@ -210,7 +201,7 @@ class Journal:
     def _read(self, path: Path, from_seq: int) -> Page:
         with open(path, "r+b", opener=_open_no_link) as file:
             begun = size_of(file) > 0
-            live = path in self._live or has_writer(file.fileno())
+            live = path in self._live or is_locked(file.fileno())
             if begun and not live:
                 cut_torn_line(file)
             return read_page(file, from_seq, live=live)
@@ -251,25 +242,7 @@ def _no_answer() -> OSError:
 
 
 def _open_no_link(path: Path | str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-
-
-def _open_locked(path: Path) -> int:
-    fd = _open_no_link(path, os.O_WRONLY | os.O_APPEND)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-    except OSError:
-        os.close(fd)
-        raise
-    return fd
-
-
-def _sync_directory(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
 async def _in_a_thread(limiter: trio.CapacityLimiter, work: Callable[..., _T], *args: Any) -> _T:

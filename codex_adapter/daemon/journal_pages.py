@@ -5,7 +5,6 @@ What is no record, because the disk has lost it, hides none of the others.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from bisect import bisect_left
@@ -16,7 +15,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Raw
 
-__all__ = ["Page", "cut_torn_line", "has_writer", "read_page", "size_of"]
+__all__ = ["Page", "cut_torn_line", "read_page", "size_of"]
 
 _PAGE_BYTES: Final = 256 * 1024
 _PIECE: Final = 8 * 1024
@@ -150,14 +149,3 @@ def _placed(line: bytes) -> _Place | None:
         return _place.decode(line)
     except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         return None
-
-
-def has_writer(fd: int) -> bool:
-    """Return whether a process holds the lock of the writer on a journal's open file. Raises OSError."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    # At once: a writer that is about to write its first record waits for this lock.
-    fcntl.flock(fd, fcntl.LOCK_UN)
-    return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from codex_adapter.durable import is_locked
 
 __all__ = ["remove_older"]
 
@@ -48,10 +49,9 @@ def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
 def _remove(path: str) -> bool:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if not _is_of(Path(path).stem, os.pread(fd, _LONGEST, 0).partition(b"\n")[0]):
-            return False
         # A writer holds the lock from before its first byte on.
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if not _is_of(Path(path).stem, os.pread(fd, _LONGEST, 0).partition(b"\n")[0]) or is_locked(fd):
+            return False
         os.unlink(path)  # noqa: PTH108 - a string, whatever it holds
     finally:
         os.close(fd)

@@ -1,13 +1,14 @@
-"""The parameters of a call out of JSON: what does not fit is named, never quoted (J5)."""
+"""Read the parameters of a call from JSON: what does not fit is named, never quoted (J5)."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from codex_adapter.daemon.jsonrpc import INVALID_PARAMS, Fault
+from codex_adapter.strict_decode import FieldError, read_struct
 
 __all__ = ["read_params"]
 
@@ -16,19 +17,16 @@ _members = msgspec.json.Decoder(dict[str, Raw])
 
 
 def read_params(given: Raw, kind: type[_P]) -> _P:
-    """The parameters of a call. Raises `Fault` (-32602), which names the member and what it takes (J5)."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    """Return the parameters of a call. Raise `Fault` (-32602), which names the member and what it takes (J5)."""
     members = _read_members(given)
-    if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= fields.keys():
-        taken = f"none but {', '.join(fields)}" if fields else "none"
+    names = kind.__struct_encode_fields__
+    if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= {*names}:
+        taken = f"none but {', '.join(names)}" if names else "none"
         raise Fault(INVALID_PARAMS, f"params has a member that this method does not take; it takes {taken}")
-    values: dict[str, Any] = {}
-    for name, field in fields.items():
-        if name in members:
-            values[field.name] = _value(name, members[name], field.type)
-        elif field.required:
-            raise Fault(INVALID_PARAMS, f"{name} is missing; it must be {_described(field.type)}")
-    return kind(**values)
+    try:
+        return read_struct(kind, members)
+    except FieldError as error:
+        raise Fault(INVALID_PARAMS, f"{error.field} {error.rule}") from None
 
 
 def _read_members(given: Raw) -> dict[str, Raw]:
@@ -39,16 +37,3 @@ def _read_members(given: Raw) -> dict[str, Raw]:
         return _members.decode(text)
     except msgspec.MsgspecError:
         raise Fault(INVALID_PARAMS, "params must be an object, its members by name") from None
-
-
-def _value(name: str, given: Raw, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(given, type=kind)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        raise Fault(INVALID_PARAMS, f"{name} must be {_described(kind)}") from None
-
-
-def _described(kind: Any) -> str:
-    """What a member takes, in the words that its schema has too."""
-    described: str = next(word.description for word in kind.__metadata__ if word.description)
-    return described

@@ -83,10 +83,9 @@ def left_directories() -> list[Path]:
 
 
 def _write(file: Path, content: bytes) -> None:
+    from codex_adapter.durable import write_new  # noqa: PLC0415 - few runs need it
+
     # Whatever the umask takes away is given back: the agent must be able to read, and no other user.
     file.parent.mkdir(0o700)
     file.parent.chmod(0o700)
-    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        os.fchmod(opened.fileno(), 0o600)
-        opened.write(content)
+    write_new(file, content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -88,8 +88,8 @@ class _HandOff:
 class EventStream(trio.abc.ReceiveChannel[Event]):
     """The events of one run, live and in order, for one consumer (D1, D2).
 
-    Iterate it, or take `receive_batch()` where thousands of events a second pass through. Closing it, or leaving the
-    run's block, says that nobody listens any more: the run goes on to its end all the same (D3).
+    Iterate it, or `batches()` where thousands of events a second pass through. Closing it, or leaving the run's block,
+    says that nobody listens any more: the run goes on to its end all the same (D3).
     """
 
     def __init__(self, hand_off: _HandOff) -> None:
@@ -125,6 +125,14 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
     async def receive_batch(self) -> Sequence[Event]:
         """All events at hand, at least one and at most those of one read; raises as `receive`."""
         return [*self._ready, *self._rest] or await self._receive()
+
+    def batches(self, *, patience: float | None = None) -> AsyncIterator[Sequence[Event]]:
+        """Yield what `receive_batch` returns until the events end or are closed.
+
+        With `patience`, in seconds, yield an empty batch whenever none arrived for so long. Raise
+        `trio.BusyResourceError` while another task waits for the next event. (D5)
+        """
+        return _Batches(self, patience)
 
     def offer_to(self, sink: Sink) -> None:
         """Offer each batch to `sink` first, as soon as it is there, without waiting for the turn of a task.
@@ -173,6 +181,27 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
             self.final.set()
             raise trio.EndOfChannel
         return batch
+
+
+class _Batches(AsyncIterator[Sequence[Event]]):
+    """The batches of a stream; no generator, which would cost each batch more and a run its orderly end."""
+
+    def __init__(self, events: EventStream, patience: float | None) -> None:
+        self._events = events
+        self._patience = patience
+
+    @override
+    async def __anext__(self) -> Sequence[Event]:
+        events = self._events
+        try:
+            if self._patience is None:
+                # As `receive_batch`, without a second coroutine.
+                return [*events._ready, *events._rest] or await events._receive()
+            with trio.move_on_after(self._patience):
+                return await events.receive_batch()
+        except (trio.EndOfChannel, trio.ClosedResourceError):
+            raise StopAsyncIteration from None
+        return ()
 
 
 class Forwarder:

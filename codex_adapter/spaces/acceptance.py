@@ -10,10 +10,11 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from codex_adapter.spaces.content import is_utf8
-from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.reach import Reach
 from codex_adapter.spaces.reading import read_json, read_standing
 from codex_adapter.spaces.state import State
+from codex_adapter.strict_decode import shown
 
 __all__ = ["Acceptance", "Source"]
 

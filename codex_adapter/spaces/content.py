@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from codex_adapter.spaces.errors import SpaceError, shown, unreadable
+from codex_adapter.spaces.errors import SpaceError, unreadable
 from codex_adapter.spaces.reading import LARGEST_TEXT, LARGEST_TOML
+from codex_adapter.strict_decode import shown
 
 __all__ = ["MOST_BYTES", "MOST_NAMES", "Content", "NewFile", "is_utf8", "read_content"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
-__all__ = ["SpaceError", "shown", "unreadable"]
+from codex_adapter.strict_decode import shown
 
-_LONGEST_SHOWN: Final = 200
+__all__ = ["SpaceError", "unreadable"]
 
 
 class SpaceError(Exception):
@@ -25,13 +25,6 @@ class SpaceError(Exception):
         super().__init__(
             problem if reference is None else f"{shown(reference) or 'an empty reference'}{by_way}: {problem}"
         )
-
-
-def shown(text: str) -> str:
-    """A name or a key as it can stand in a sentence: printable, and not long."""
-    begin = text[:_LONGEST_SHOWN]
-    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in begin)
-    return plain if len(text) <= _LONGEST_SHOWN else f"{plain}…"
 
 
 def unreadable(what: str, error: Exception) -> SpaceError:

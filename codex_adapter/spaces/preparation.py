@@ -14,7 +14,7 @@ from codex_adapter.spaces.acceptance import Acceptance, Source
 from codex_adapter.spaces.composition import composed
 from codex_adapter.spaces.content import is_utf8, read_content
 from codex_adapter.spaces.environment import Environment
-from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.locks import Lock, Locked, spec_name
 from codex_adapter.spaces.manifests import HarnessSettings, Target, read_space, read_targets
 from codex_adapter.spaces.reach import Reach
@@ -23,6 +23,7 @@ from codex_adapter.spaces.registry import Finder, Found
 from codex_adapter.spaces.resolution import Loaded, Space, ordered
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.store import Store
+from codex_adapter.strict_decode import shown
 
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from codex_adapter.safe_read import NotRegularError, TooLargeError, read_regular
-from codex_adapter.spaces.errors import SpaceError, shown, unreadable
+from codex_adapter.spaces.errors import SpaceError, unreadable
+from codex_adapter.strict_decode import in_line, problem, shown
 
 __all__ = [
     "LARGEST_TEXT",
@@ -43,12 +43,11 @@ def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        line = re.search(r"\(at line (\d+)", str(error))  # the rest of the message may quote the file
-        raise SpaceError(f"{name} is no TOML{f' in line {line[1]}' if line else ''}; mend it") from None
+        raise SpaceError(f"{name} is no TOML{in_line(error)}; mend it") from None
     try:
         return msgspec.convert(tables, type_)
     except msgspec.ValidationError as error:
-        raise SpaceError(f"{name}: {_complaint(str(error))}") from None
+        raise SpaceError(f"{name}: {problem(error)}") from None
 
 
 def read_json(content: bytes, type_: type[_T], name: str) -> _T:
@@ -58,7 +57,7 @@ def read_json(content: bytes, type_: type[_T], name: str) -> _T:
         value = msgspec.json.decode(text, type=type_)
         json.loads(text, object_pairs_hook=lambda pairs: _require_once([key for key, _ in pairs], name))
     except msgspec.ValidationError as error:
-        raise SpaceError(f"{name}: {_complaint(str(error))}") from None
+        raise SpaceError(f"{name}: {problem(error)}") from None
     except (ValueError, RecursionError):
         raise SpaceError(f"{name} is no JSON; mend it") from None
     return value
@@ -110,22 +109,3 @@ def _require_once(keys: list[str], name: str) -> None:
         if key in seen:
             raise SpaceError(f"{name}: the key '{shown(key)}' is there twice")
         seen.add(key)
-
-
-def _complaint(error: str) -> str:
-    """The key is named, what stands there is not: it may be a secret."""
-    where = re.search(r" - at (?P<name>`key` in )?`\$\.?(?P<key>[^`]*)`\Z", error)
-    key = where["key"] if where else ""
-    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at |$)", error, re.DOTALL)
-    if unknown:
-        return f"there is no key '{shown(_joined(key, unknown[1]))}'; remove it"
-    missing = re.match(r"Object missing required field `(.*?)`", error, re.DOTALL)
-    if missing:
-        return f"the key '{shown(_joined(key, missing[1]))}' is missing"
-    if where and where["name"]:
-        return f"a key in '{shown(key)}' is no name that can stand there"
-    return f"the key '{shown(key)}' has a wrong type or value" if key else "it is no table"
-
-
-def _joined(key: str, last: str) -> str:
-    return ".".join(filter(None, (key, last)))

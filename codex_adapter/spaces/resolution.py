@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.manifests import SpaceFiles
 from codex_adapter.spaces.registry import Found
+from codex_adapter.strict_decode import shown
 
 __all__ = ["MOST_SPACES", "Loaded", "Space", "ordered"]
 

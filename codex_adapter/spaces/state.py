@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.durable import TEMPORARY_SUFFIX, open_locked, write_whole
 from codex_adapter.spaces.errors import SpaceError
 
-__all__ = ["TEMPORARY", "State", "make_private", "unwritable", "write_whole"]
+__all__ = ["TEMPORARY", "State", "make_private", "unwritable"]
 
 _PATIENCE: Final = 120.0
 """Seconds to wait for other writers, which copy no more than a few spaces."""
 _PAUSE: Final = 0.02
-_LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}|.+\.tmp")
-"""Names of files that `write_whole` has not written to their end, now and in former releases."""
+TEMPORARY: Final = re.compile(f".+{re.escape(TEMPORARY_SUFFIX)}")
+"""The names of files that a killed writer has not finished."""
 
 
 class State:
@@ -55,32 +53,14 @@ class State:
             os.close(fd)
 
     def write_whole(self, path: Path, data: bytes) -> None:
-        """The function of this name for files in here. Raises `SpaceError`."""
+        """Write a file in here, for its owner alone, whole or not at all, also after a loss of power.
+
+        Raise `SpaceError`. (Z9)
+        """
         try:
             write_whole(path, data)
         except OSError as error:
             raise unwritable(error) from None
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file, for its owner alone, that is there whole or not at all, also after a loss of power.
-
-    Who is killed leaves a file with a name as in `TEMPORARY` beside it. Raises OSError.
-    """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            os.fchmod(fd, 0o600)
-            file.write(data)
-            file.flush()
-            os.fsync(fd)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    _sync_directory(path.parent)
 
 
 def make_private(directory: Path) -> None:
@@ -103,41 +83,30 @@ def _taken(path: Path, deadline: float) -> int:
     """The descriptor by which the lock is ours, until it is closed."""
     while True:
         try:
-            fd = os.open(path, _LOCK_FLAGS, 0o600)
+            fd = _locked(path)
         except OSError as error:
             raise unwritable(error) from None
-        try:
-            if _take(fd, path):
-                return fd
-        except OSError as error:
-            os.close(fd)
-            raise unwritable(error) from None
-        except BaseException:
-            os.close(fd)
-            raise
-        os.close(fd)
+        if fd is not None:
+            return fd
         if time.monotonic() > deadline:
             raise SpaceError("aspHome: another process has been writing for too long; look after it")
         time.sleep(_PAUSE)
 
 
-def _take(fd: int, path: Path) -> bool:
-    """Whether it is ours, and still what others find in its place."""
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        raise SpaceError("aspHome: state/lock is no regular file; remove it")
-    if stat.S_IMODE(status.st_mode) != 0o600:
+def _locked(path: Path) -> int | None:
+    """The descriptor of the lock; None where another process has it, or has just put another file in its place."""
+    try:
+        fd = open_locked(path)
+    except BlockingIOError:
+        return None
+    with ExitStack() as undo:
+        undo.callback(os.close, fd)
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise SpaceError("aspHome: state/lock is no regular file; remove it")
         os.fchmod(fd, 0o600)  # whatever the umask is
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(status, path.lstat())
-    except (BlockingIOError, FileNotFoundError):
-        return False
-
-
-def _sync_directory(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(status, path.lstat()):
+                undo.pop_all()
+                return fd
+    return None

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.durable import write_all
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.removal import remove
@@ -83,10 +84,8 @@ def _new_files(root: Path) -> NewFile:
             fd = os.open(root / path, _NEW_FILE, 0o600)
 
         def write(chunk: bytes) -> None:
-            rest = memoryview(chunk)
             with _in_our_words():
-                while rest:
-                    rest = rest[os.write(fd, rest) :]
+                write_all(fd, chunk)
 
         try:
             yield write

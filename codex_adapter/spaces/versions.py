@@ -8,7 +8,8 @@ from typing import Final
 
 from semantic_version import NpmSpec, Version
 
-from codex_adapter.spaces.errors import SpaceError, shown
+from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.strict_decode import shown
 
 __all__ = ["DEV", "TAG", "chosen", "is_version", "require_selector"]
 

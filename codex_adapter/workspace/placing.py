@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
+from codex_adapter.durable import write_all
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.names import temporary_name, temporary_prefix
 from codex_adapter.workspace.tree import Place, Tree
@@ -74,10 +75,8 @@ def _fill(descriptor: int, pieces: Iterable[bytes], limit: int) -> int:
         size += len(piece)
         if size > limit:
             raise WorkspaceError("too_large", f"File is larger than {limit} bytes")
-        rest = memoryview(piece)
         try:
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+            write_all(descriptor, piece)
         except OSError as error:
             raise WorkspaceError.of(error) from None
     return size

@@ -59,7 +59,8 @@ def test_a_story_is_told_with_its_times() -> None:
     thought, command, warning, change, answer = turn.entries
     assert isinstance(thought, Text)
     assert isinstance(answer, Text)
-    assert (thought.thought, answer.thought, answer.whole) == (True, False, "The answer.")
+    assert (thought.said.item_type, answer.said.item_type) == ("reasoning", "agent_message")
+    assert answer.said.text == "The answer."
     assert isinstance(command, Call)
     assert command.outcome == "failed"
     assert command.seconds == pytest.approx(2.5)
@@ -89,7 +90,7 @@ def test_snapshots_replace_fragments_are_added_and_parts_are_joined() -> None:
     lines: list[Line] = [(0, turn_started()), (1, item("started", "a", "one")), (1, item("updated", "a", "one two"))]
     lines += [(1, item("delta", "b", "left ")), (1, item("delta", "b", "open")), (1, agent_message("a", long))]
     texts = [entry for entry in one(lines).entries if isinstance(entry, Text)]
-    assert [text.whole for text in texts] == [long, "left open"]
+    assert [text.said.text for text in texts] == [long, "left open"]
 
 
 def test_turns_end_as_they_were_said_to() -> None:

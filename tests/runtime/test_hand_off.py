@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import trio
 import trio.testing
@@ -148,3 +150,79 @@ async def test_what_is_held_comes_before_the_last_events_and_what_came_meanwhile
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_released, forwarder)
         assert [event.seq async for event in events] == [0, 1, 4, 5]
+
+
+@pytest.mark.rule("D5")
+async def test_batches_begin_with_the_rest_of_the_last_and_end_with_the_events() -> None:
+    forwarder, events = open_hand_off()
+    forwarder.forward(batch(0, 3))
+    assert (await events.receive()).seq == 0
+    found: list[list[int]] = []
+
+    async def consume() -> None:
+        found.extend([[event.seq for event in batch] async for batch in events.batches()])
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        await trio.testing.wait_all_tasks_blocked()
+        forwarder.forward(batch(3))
+        await trio.testing.wait_all_tasks_blocked()
+        forwarder.close()
+    assert found == [[1, 2], [3, 4]]
+    assert events.final.is_set()
+
+
+@pytest.mark.rule("D5")
+@pytest.mark.parametrize("patience", [None, 60.0])
+async def test_batches_end_when_the_events_are_closed(patience: float | None) -> None:
+    _, events = open_hand_off()
+    found: list[object] = []
+
+    async def consume() -> None:
+        found.extend([batch async for batch in events.batches(patience=patience)])
+        found.append("end")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        await trio.testing.wait_all_tasks_blocked()
+        events.leave()
+    assert found == ["end"]
+    assert [batch async for batch in events.batches(patience=patience)] == []
+
+
+@pytest.mark.rule("D5")
+async def test_a_patient_consumer_gets_an_empty_batch_when_none_arrives(autojump_clock: trio.testing.MockClock) -> None:
+    forwarder, events = open_hand_off()
+    found: list[tuple[float, int]] = []
+    started = trio.current_time()
+
+    async def forward() -> None:
+        await trio.sleep(5)
+        forwarder.forward(batch(0))
+        await trio.sleep(1)
+        forwarder.close()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(forward)
+        found.extend([(trio.current_time() - started, len(it)) async for it in events.batches(patience=2)])
+    assert found == [(2, 0), (4, 0), (5, 2)]
+
+
+@pytest.mark.rule("D5", "D1")
+async def test_batches_are_for_one_consumer() -> None:
+    forwarder, events = open_hand_off()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(seqs, events)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(trio.BusyResourceError):
+            await anext(events.batches())
+        forwarder.forward(batch(0))
+
+
+@pytest.mark.rule("D5")
+async def test_a_batch_costs_one_coroutine_and_no_generator() -> None:
+    forwarder, events = open_hand_off()
+    forwarder.forward(batch(0))
+    step = anext(events.batches())
+    assert inspect.iscoroutine(step)
+    assert len(await step) == 2

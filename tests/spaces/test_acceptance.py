@@ -115,7 +115,7 @@ def test_all_that_would_be_accepted_together_is_named(home: Home) -> None:
 
 
 def test_what_a_killed_writer_left_of_the_record_goes(home: Home) -> None:
-    left = home.path / "state" / f".accepted.json.{'0' * 16}"
+    left = home.path / "state" / ".codex-adapter-0123456789abcdef.tmp"
     turn(home, spec_of(home, "path"), home.project)
     left.touch()
     turn(home, [f"space:path:{make_space(home.path.parent / 'new', 'new')}"])

@@ -113,7 +113,7 @@ def test_a_turn_waits_for_no_more_than_a_few_to_go_but_they_become_fewer(home: H
 
 def test_what_killed_ones_left_goes_and_what_is_not_ours_stays(home: Home) -> None:
     State(home.path).locks.mkdir(parents=True)
-    write_files(home.path / "state", {"locks/.x.json.0123456789abcdef": "x", "locks/x.json.tmp": "x"})
+    write_files(home.path / "state", {"locks/.codex-adapter-0123456789abcdef.tmp": "x", "locks/x.json.tmp": "x"})
     write_files(home.store, {".new-0123456789abcdef/space.toml": "x", ".old-01/x": "x"})
     write_files(home.path / "state", {"locks/.keep": "", "store/.keep": "", "store/README": "ours"})
     let_pass(home.store / "README")

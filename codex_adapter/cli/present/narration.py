@@ -13,6 +13,7 @@ import msgspec
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
+from codex_adapter.text import TextAssembler
 
 __all__ = ["Line", "Narrator", "Tone", "bare_command", "call_label", "first_line", "last_lines", "printable"]
 
@@ -65,7 +66,7 @@ class Narrator:
         self._clock = clock
         self._offsets = offsets
         self._began = clock()
-        self._texts: dict[str | None, list[str]] = {}
+        self._texts = TextAssembler()
         self._tools: dict[str | None, _Open] = {}
         self._folding = Folding()
         self.plan: list[str] = []
@@ -86,8 +87,8 @@ class Narrator:
 
     def _tell(self, event: Event) -> list[Line]:
         match event.data:
-            case TextPart() as part:
-                return self._text(part, event.text or "")
+            case TextPart():
+                return self._text(event)
             case ToolCall() as call:
                 return self._tool(call)
             case Plan(items=items):
@@ -106,7 +107,7 @@ class Narrator:
 
     def end(self, outcome: Completion | AdapterError | None) -> list[Line]:
         """The last lines of the run; None where it is not known how it ended, or whether it has."""
-        texts = [Line("answer", printable(text)) for text in map("".join, self._texts.values()) if text]
+        texts = [Line("answer", printable(text)) for text in (text.text for text in self._texts.open) if text]
         lines = [*self._folding.fold(texts), *self._folding.end()]
         took = self._since(self._began)
         if outcome is None:
@@ -133,15 +134,11 @@ class Narrator:
     def _offset(self) -> list[str]:
         return [f"at {facts}" for facts in self._since(self._began)] if self._offsets else []
 
-    def _text(self, part: TextPart, text: str) -> list[Line]:
-        pieces = self._texts.setdefault(part.item_id, [])
-        if part.phase != "delta" and part.part == 1:
-            pieces.clear()
-        pieces.append(text)
-        if part.phase != "complete" or part.part < part.parts:
+    def _text(self, event: Event) -> list[Line]:
+        text = self._texts.receive(event)
+        if text is None or not text.complete or not text.text:
             return []
-        whole = "".join(self._texts.pop(part.item_id))
-        return [Line("thought" if part.item_type == "reasoning" else "answer", printable(whole))] if whole else []
+        return [Line("thought" if text.item_type == "reasoning" else "answer", printable(text.text))]
 
     def _tool(self, call: ToolCall) -> list[Line]:
         tool = call.tool

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from codex_adapter.cli.view.record_reader import time_of
-from codex_adapter.daemon.journal_pages import has_writer
+from codex_adapter.durable import is_locked
 from codex_adapter.events import Event
 from codex_adapter.hints import Hint
 from codex_adapter.records import (
@@ -120,7 +120,7 @@ def _row(directory: str, found: _Found) -> tuple[float | None, JournalRow]:
         ending = _completion(ends.last)
         running = False
         if ending is None and size:
-            running = has_writer(fd)
+            running = is_locked(fd)
             # It may have written its completion and gone in between.
             ends = _ends(fd, os.fstat(fd).st_size)
             ending = _completion(ends.last)

@@ -98,10 +98,11 @@ class _Story:
             case Call(span=span, outcome=outcome):
                 shown = _call(entry, opened=self._open_failed and outcome == "failed")
                 return self._item(span.first, span.began, f"call {outcome}", shown)
-            case Text(thought=thought, whole=whole):
-                prose = self._prose(whole)
-                kind, shown = ("thought", _thought(whole, prose)) if thought else ("said", prose)
-                return self._item(entry.seq, entry.time, kind, shown) if whole.strip() else None
+            case Text(said=said):
+                prose = self._prose(said.text)
+                thought = said.item_type == "reasoning"
+                kind, shown = ("thought", _thought(said.text, prose)) if thought else ("said", prose)
+                return self._item(entry.seq, entry.time, kind, shown) if said.text.strip() else None
             case Note(level=level):
                 shown = joined([element("b", _LEVELS[level]), " ", _words(entry)])
                 return self._item(entry.seq, entry.time, f"note {level}", shown)

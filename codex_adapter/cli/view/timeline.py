@@ -20,6 +20,7 @@ from codex_adapter.events import (
     UnknownLine,
 )
 from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
+from codex_adapter.text import TextAssembler
 
 __all__ = ["RunTimeline", "timelines"]
 
@@ -42,7 +43,7 @@ class RunTimeline:
         self._turn: Turn | None = None
         self._in_team = False
         self._calls: dict[str, Call] = {}
-        self._texts: dict[str | None, Text] = {}
+        self._texts = TextAssembler()
         self._repeats: Repeats[Note] = Repeats()
 
     @property
@@ -86,8 +87,10 @@ class RunTimeline:
 
     def _event(self, event: Event, time: float | None) -> None:
         match event.data:
-            case TextPart() as part:
-                self._text(part, event.text or "", event.seq, time)
+            case TextPart():
+                text = self._texts.receive(event)
+                if text is not None and text.seq == event.seq:
+                    self._append(Text(event.seq, time, text), self._turn or self._open(event.seq, time))
             case ToolCall() as facet:
                 self._call(facet, event.seq, time)
             case SessionHandle(session=session):
@@ -131,20 +134,9 @@ class RunTimeline:
         turn.outcome, turn.usage = outcome, usage
         turn.span.last, turn.span.ended = seq, time
         self._turn, self._in_team = None, False
-        self._texts.clear()
+        self._texts = TextAssembler()
         # One that was closed without a result may still get it; the id of any other may come again.
         self._calls = {id_: call for id_, call in self._calls.items() if call.outcome == "unanswered"}
-
-    def _text(self, part: TextPart, text: str, seq: int, time: float | None) -> None:
-        known = self._texts.get(part.item_id)
-        if known is None:
-            known = self._texts[part.item_id] = Text(seq, time, part.item_type == "reasoning")
-            self._append(known, self._turn or self._open(seq, time))
-        if part.phase != "delta" and part.part == 1:
-            known.pieces.clear()
-        known.pieces.append(text)
-        if part.phase == "complete" and part.part >= part.parts:
-            del self._texts[part.item_id]
 
     def _call(self, facet: ToolCall, seq: int, time: float | None) -> None:
         tool = facet.tool

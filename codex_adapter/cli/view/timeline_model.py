@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from codex_adapter.events import ToolCall
+from codex_adapter.text import AssembledText
 
 __all__ = ["Call", "Entry", "Gap", "Level", "Note", "Outcome", "Span", "Text", "Turn", "place_of"]
 
@@ -58,17 +59,11 @@ class Call:
 
 @dataclass(slots=True)
 class Text:
-    """What the agent said, or with `thought` only thought, as of the last event of it."""
+    """What the agent said or thought, as of the last event of it."""
 
     seq: int
     time: float | None
-    thought: bool
-    pieces: list[str] = field(default_factory=list)
-
-    @property
-    def whole(self) -> str:
-        """The text."""
-        return "".join(self.pieces)
+    said: AssembledText
 
 
 @dataclass(slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from codex_adapter import durable
+from codex_adapter.safe_read import NotRegularError, read_regular
 
 __all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "as_text", "is_there", "write_whole"]
 
@@ -96,16 +98,12 @@ class Places:
         Raises `MailboxRefusal` that names the session of whoever has it, and `MailboxError`.
         """
         try:
-            fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = durable.open_locked(self._lock)
+        except BlockingIOError:
+            raise MailboxRefusal(_in_use(self._lock)) from None
         except OSError as error:
-            raise MailboxError(f"its lock cannot be opened ({os.strerror(error.errno or 0)})") from None
+            raise MailboxError(f"it cannot be locked ({os.strerror(error.errno or 0)})") from None
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise MailboxRefusal(_in_use(os.pread(fd, 100, 0))) from None
-            except OSError as error:
-                raise MailboxError(f"it cannot be locked ({os.strerror(error.errno or 0)})") from None
             with suppress(OSError):
                 os.ftruncate(fd, 0)
             yield lambda session: _write_owner(fd, session)
@@ -133,52 +131,37 @@ def is_there(path: Path) -> bool:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file by way of `{path}.tmp`: who looks sees the whole of it or nothing (I12). Raises `MailboxError`."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        with suppress(FileNotFoundError):
-            temporary.unlink()  # of one who was killed
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(fd)
-        temporary.replace(path)
-        sync_directory(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise MailboxError(f"{path.parent.name}/ cannot be written to ({os.strerror(error.errno or 0)})") from None
+    with _in_our_words(path.parent):
+        durable.write_whole(path, data, mode=None, sole_writer=True)
 
 
 def append_line(path: Path, line: bytes) -> None:
     """Add a line to a file, on stable storage when this returns. Raises `MailboxError`."""
-    try:
+    with _in_our_words(path.parent):
         new = not path.exists()
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        with os.fdopen(fd, "ab") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(fd)
+        with path.open("ab", buffering=0) as file:
+            durable.write_all(file.fileno(), line)
+            os.fsync(file.fileno())
         if new:
-            sync_directory(path.parent)
-    except OSError as error:
-        raise MailboxError(f"{path.parent.name}/ cannot be written to ({os.strerror(error.errno or 0)})") from None
+            durable.sync_directory(path.parent)
 
 
-def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to stable storage. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+@contextmanager
+def _in_our_words(directory: Path) -> Iterator[None]:
     try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        yield
+    except OSError as error:
+        raise MailboxError(f"{directory.name}/ cannot be written to ({os.strerror(error.errno or 0)})") from None
 
 
 def _round(session: str, sequence: int) -> str:
     return f"{session}_seq{sequence:04d}"
 
 
-def _in_use(owner: bytes) -> str:
+def _in_use(lock: Path) -> str:
+    owner = b""
+    with suppress(OSError, NotRegularError):
+        owner = read_regular(lock, 100)
     found = re.fullmatch(rb"([0-9a-f]{8}) ([0-9]{1,10})\n", owner)
     if found is None:
         return "another process is at work in it; wait for its end"

@@ -11,12 +11,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from codex_adapter.durable import sync_directory
 from codex_adapter.protocols.mailbox.answer_parser import read_answer
 from codex_adapter.protocols.mailbox.contents import requested_files
 from codex_adapter.protocols.mailbox.events import Completed, Observer, Outbox, Said, TakenUp, WhatCame
 from codex_adapter.protocols.mailbox.execution import Execution
 from codex_adapter.protocols.mailbox.inbox import read_answer_file
-from codex_adapter.protocols.mailbox.layout import MailboxError, Places, as_text, is_there, sync_directory, write_whole
+from codex_adapter.protocols.mailbox.layout import MailboxError, Places, as_text, is_there, write_whole
 from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     Asked,

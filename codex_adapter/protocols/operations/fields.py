@@ -1,61 +1,22 @@
-"""Structs read member by member, so that what is wrong can be named: the member on the wire, and its rule (O3)."""
+"""Decode a member of an operation or a message, with an error in our words (O3)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, get_args
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from codex_adapter.protocols.operations.json_text import HALF_OF_A_PAIR
 from codex_adapter.protocols.operations.text_pieces import Text
+from codex_adapter.strict_decode import FieldError
 
-__all__ = ["FieldError", "read_struct"]
-
-_S = TypeVar("_S", bound=msgspec.Struct)
-
-
-class FieldError(ValueError):
-    """A member that is missing, or that breaks its rule; the message is in words of ours, with no value in it (X3)."""
-
-    def __init__(self, field: str, rule: str) -> None:
-        super().__init__(f"{field}: {rule}")
-        self.field = field
+__all__ = ["decode_field"]
 
 
-def read_struct(kind: type[_S], given: Mapping[str, Raw], prefix: str = "") -> _S:
-    """A struct out of the members of an object; those that it has no field for are left aside. Raises FieldError.
-
-    `prefix` stands before the names in errors.
-    """
-    values: dict[str, Any] = {}
-    for field in _fields(kind):
-        if field.on_wire in given:
-            values[field.name] = _value(f"{prefix}{field.on_wire}", given[field.on_wire], field.kind)
-        elif field.required:
-            raise FieldError(f"{prefix}{field.on_wire}", f"is missing; it must be {_described(field.kind)}")
-    return kind(**values)
-
-
-class _Field(NamedTuple):
-    name: str
-    on_wire: str
-    kind: Any
-    required: bool
-
-
-@cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
-    """What msgspec finds out anew from the annotations each time that it is asked."""
-    return tuple(
-        _Field(field.name, field.encode_name, _without_unset(field.type), field.required)
-        for field in msgspec.structs.fields(kind)
-    )
-
-
-def _value(name: str, given: Raw, kind: Any) -> Any:
+def decode_field(name: str, given: Raw, kind: Any) -> Any:
+    """Return the value of a member, for `read_struct`. Raise `FieldError`, and ValidationError for a broken rule."""
     bare = get_args(kind)[0]
     try:
         if bare is Text:
@@ -63,8 +24,8 @@ def _value(name: str, given: Raw, kind: Any) -> Any:
         if bare is int:
             return msgspec.convert(_number(given), kind)
         return _decoder(kind).decode(given)
-    except (msgspec.ValidationError, RecursionError):
-        raise FieldError(name, f"must be {_described(kind)}") from None
+    except msgspec.ValidationError:
+        raise
     except msgspec.DecodeError:  # the text is JSON, and this is all that there can be in it which is no Unicode
         raise FieldError(name, HALF_OF_A_PAIR) from None
     except UnicodeDecodeError:
@@ -81,16 +42,6 @@ def _number(given: Raw) -> int | float:
     """1000.0 and 1e3 are whole numbers to JSON Schema."""
     number = msgspec.json.decode(given, type=int | float)
     return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def _described(kind: Any) -> str:
-    """What a member takes, in the words that its schema has too."""
-    described: str = next(word.description for word in kind.__metadata__ if word.description)
-    return described
-
-
-def _without_unset(kind: Any) -> Any:
-    return get_args(kind)[0] if UnsetType in get_args(kind) else kind
 
 
 @cache

@@ -91,7 +91,7 @@ class Files:
                     content = self._workspace.read(path, limit=self._limit)
                     return Intent(_digest([content]), _digest([apply_edits(content, edits)]))
                 except (WorkspaceError, EditFailed):
-                    return Intent(self._digest(path))
+                    return Intent(was := self._digest(path), was)
             case DeleteFileOperation(path=path):
                 return Intent(self._digest(path))
         return None

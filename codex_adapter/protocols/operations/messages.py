@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.protocols.operations.fields import FieldError, read_struct
+from codex_adapter.protocols.operations.fields import decode_field
 from codex_adapter.protocols.operations.json_text import NotJSON, elements, members, string
 from codex_adapter.protocols.operations.operations import Operation
 from codex_adapter.protocols.operations.protocol import (
@@ -19,6 +19,7 @@ from codex_adapter.protocols.operations.protocol import (
 )
 from codex_adapter.protocols.operations.text_pieces import Text, check_utf8
 from codex_adapter.protocols.operations.validation import Invalid, Valid, as_json, read_operation
+from codex_adapter.strict_decode import FieldError, read_struct
 
 __all__ = [
     "MOST_OPERATIONS",
@@ -120,7 +121,7 @@ def _approval(given: Raw) -> dict[str, Raw]:
 
 def _read(kind: type[_S], parts: dict[str, Raw], prefix: str = "") -> _S:
     try:
-        return read_struct(kind, parts, prefix)
+        return read_struct(kind, parts, prefix, decode_field)
     except FieldError as error:
         raise InvalidMessageError(str(error)) from None
 

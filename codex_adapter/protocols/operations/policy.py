@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import tomllib
 from pathlib import Path
@@ -14,6 +13,7 @@ from msgspec import Meta
 
 from codex_adapter.protocols.operations.operations import MOST_FILE_BYTES, OperationType
 from codex_adapter.protocols.operations.placement import is_within_reach
+from codex_adapter.strict_decode import in_line, problem
 
 __all__ = [
     "PRESETS",
@@ -196,8 +196,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise PolicyError("the policy's file is not UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        line = re.search(r"\(at line (\d+)", str(error))  # the rest of the message may quote the file
-        raise PolicyError(f"the policy's file is no TOML{f' in line {line[1]}' if line else ''}") from None
+        raise PolicyError(f"the policy's file is no TOML{in_line(error)}") from None
 
 
 def _overridden(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -216,18 +215,9 @@ def _policy(tables: dict[str, Any]) -> Policy:
     try:
         return msgspec.convert(tables, Policy)
     except msgspec.ValidationError as error:
-        raise PolicyError(_complaint(str(error))) from None
+        raise PolicyError(f"the policy: {problem(error)}") from None
 
 
 def _rules(given: object) -> object:
     """Rules as tables: a text is short for one with nothing but words."""
     return [{"words": rule} if isinstance(rule, str) else rule for rule in given] if isinstance(given, list) else given
-
-
-def _complaint(error: str) -> str:
-    where = re.search(r" - at `\$\.?(.*?)`$", error)
-    key = where[1] if where else ""
-    unknown = re.match(r"Object contains unknown field `(.*?)`(?: - at |$)", error)
-    if unknown:
-        return f"the policy has no key '{'.'.join(filter(None, (key, unknown[1])))}'"
-    return f"the policy's key '{key}' has a wrong type or value"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import stat
@@ -10,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from codex_adapter.durable import open_locked
 
 __all__ = ["NO_STATE", "StateError", "in_our_words", "locked", "require_in_place"]
 
@@ -31,14 +32,12 @@ def locked(path: Path) -> Iterator[int]:
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = open_locked(Path(os.path.realpath(path)))
+    except BlockingIOError:
+        raise StateError("another runtime has this state; wait for its end, or give another file") from None
     except (OSError, ValueError):
         raise StateError("the state's file cannot be made or written to; give another one") from None
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise StateError("another runtime has this state; wait for its end, or give another file") from None
         status = os.fstat(fd)
         if stat.S_ISREG(status.st_mode) and not status.st_size:
             # Whoever made it, with whatever umask: what will be in it is for its owner alone.

@@ -7,7 +7,7 @@ from typing import Final, Generic, Literal, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from codex_adapter.protocols.operations.fields import FieldError, read_struct
+from codex_adapter.protocols.operations.fields import decode_field
 from codex_adapter.protocols.operations.json_text import HALF_OF_A_PAIR, NotJSON, members, string, to_json
 from codex_adapter.protocols.operations.operations import (
     MOST_FILE_BYTES,
@@ -19,6 +19,7 @@ from codex_adapter.protocols.operations.operations import (
     OperationType,
     ShellOperation,
 )
+from codex_adapter.strict_decode import FieldError, read_struct
 
 __all__ = [
     "Invalid",
@@ -92,7 +93,7 @@ def read_operation(given: bytes | Raw) -> Operation | Invalid:
     if kind is None:
         return Invalid(error=f"type: {_TYPES}" if "type" in parts else f"type: is missing; it {_TYPES}", id=id_)
     try:
-        operation = read_struct(kind, parts)
+        operation = read_struct(kind, parts, decode=decode_field)
         _check(operation)
     except FieldError as error:
         return Invalid(error=str(error), id=id_, operation_type=cast(OperationType, kind.__struct_config__.tag))

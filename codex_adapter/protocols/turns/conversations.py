@@ -12,9 +12,10 @@ from typing import Final
 
 import msgspec
 
+from codex_adapter.durable import write_whole
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces.removal import remove
-from codex_adapter.spaces.state import make_private, write_whole
+from codex_adapter.spaces.state import make_private
 
 __all__ = ["ABANDONED", "Conversation", "Conversations"]
 

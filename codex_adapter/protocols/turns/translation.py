@@ -17,6 +17,7 @@ from codex_adapter.protocols.turns.messages import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from codex_adapter.text import AssembledText, TextAssembler
 
 __all__ = ["Translation"]
 
@@ -27,22 +28,23 @@ _MESSAGE: Final = "agent_message"
 
 
 class Translation:
-    """Tells the events of one run by a bridge; `final_text` is the last whole message."""
+    """Tells the events of one run by a bridge; `texts` has the last message."""
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
+        self.texts = TextAssembler()
         self._shown: dict[str | None, str] = {}
-        self._parts: list[str] = []
         self._open: dict[str, str] = {}
         self._closed: set[str] = set()
         self._nameless = 0
-        self.final_text: str | None = None
 
     async def tell(self, event: Event) -> None:
         """Tell what an event comes to: nothing, or one event or more."""
         match event.data:
-            case TextPart() as part:
-                await self._text(part, event.text or "")
+            case TextPart():
+                text = self.texts.receive(event)
+                if text is not None and text.whole:
+                    await self._text(text)
             case ToolCall() as call:
                 await self._tool(call, result=event.kind == "tool_result")
             case SessionHandle(session=session):
@@ -61,33 +63,22 @@ class Translation:
         for id_, name in list(self._open.items()):
             await self._answer(id_, name, _UNANSWERED, is_error=True)
 
-    async def _text(self, part: TextPart, text: str) -> None:
-        if part.phase != "delta":
-            if part.part == 1:
-                self._parts = []
-            self._parts.append(text)
-            if part.part < part.parts:
-                return
-            text = "".join(self._parts)
-        if part.item_type != _MESSAGE:
-            if part.phase == "complete":
-                await self._log("debug", part.item_type, text=text)
-        elif part.phase == "complete":
-            self.final_text = text
-            self._shown.pop(part.item_id, None)
-            await self._bridge.tell(MessageEvent, role="assistant", content=text)
+    async def _text(self, text: AssembledText) -> None:
+        if text.item_type != _MESSAGE:
+            if text.complete:
+                await self._log("debug", text.item_type, text=text.text)
+        elif text.complete:
+            self._shown.pop(text.item_id, None)
+            await self._bridge.tell(MessageEvent, role="assistant", content=text.text)
         else:
-            await self._grow(part, text)
+            await self._grow(text)
 
-    async def _grow(self, part: TextPart, text: str) -> None:
+    async def _grow(self, text: AssembledText) -> None:
         """Tell what a message has grown by; of one that was written anew only the whole will tell."""
-        before = self._shown.get(part.item_id, "")
-        if part.phase != "delta" and not text.startswith(before):
-            return
-        delta = text if part.phase == "delta" else text[len(before) :]
-        self._shown[part.item_id] = before + delta
-        if delta:
-            await self._bridge.tell(MessageDeltaEvent, role="assistant", delta=delta)
+        before, now = self._shown.get(text.item_id, ""), text.text
+        if now.startswith(before) and now != before:
+            self._shown[text.item_id] = now
+            await self._bridge.tell(MessageDeltaEvent, role="assistant", delta=now[len(before) :])
 
     async def _tool(self, call: ToolCall, *, result: bool) -> None:
         tool = call.tool

@@ -88,11 +88,7 @@ class Turn:
     async def _result(self, translation: Translation) -> RunResult:
         turn = await self._prepared()
         async with self._harness.open(turn) as run:
-            while True:
-                try:
-                    batch = await run.events.receive_batch()
-                except trio.EndOfChannel:
-                    break
+            async for batch in run.events.batches():
                 for event in batch:
                     await translation.tell(event)
                     await self._remember()
@@ -100,7 +96,7 @@ class Turn:
         error = self._harness.failure(outcome)
         if error is not None:
             return RunResult(success=False, error=error)
-        final = translation.final_text
+        final = translation.texts.last_message
         if final is None and isinstance(outcome, Completion):
             final = outcome.final_text
         return RunResult(success=True, final_output=final)

@@ -12,8 +12,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter import Event, OversizeLine
-from codex_adapter.events import TextPart
+from codex_adapter import OversizeLine
 from codex_adapter.protocols.operations.agent_answers import AgentAnswer, read_agent_answer
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, DecisionLines
 from codex_adapter.protocols.operations.agent_prompts import MOST_CHARACTERS, events_prompt, first_prompt
@@ -24,7 +23,6 @@ from codex_adapter.protocols.operations.operations import OPERATIONS
 from codex_adapter.protocols.operations.protocol import MessageOperation, Status
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.protocols.operations.validation import Invalid
-from codex_adapter.text import LastMessage
 
 from .agent_stage import message_of
 from .workbench import Message, shell
@@ -155,25 +153,6 @@ def test_any_other_text_is_wrong_and_nothing_of_it_is_repeated(text: str) -> Non
     answer = read_agent_answer(text)
     assert isinstance(answer, Invalid)
     assert len(text) < 8 or text not in answer.error
-
-
-@given(st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3), min_size=1, max_size=3), st.data())
-def test_the_last_message_is_put_together_from_its_parts(messages: list[list[str]], data: st.DataObject) -> None:
-    events = [spoken("thought", "reasoning", 1, 1), spoken("growing", "agent_message", 1, 1, phase="snapshot")]
-    for parts in messages:
-        events += [spoken(text, "agent_message", part, len(parts)) for part, text in enumerate(parts, 1)]
-    events += [spoken("thought", "reasoning", 1, 1), Event(0, "codex", "status")]
-    cut = data.draw(st.integers(0, len(events)))
-    last = LastMessage()
-    assert last.text is None
-    last.take(events[:cut])
-    last.take(events[cut:])
-    assert last.text == "".join(messages[-1])
-
-
-def spoken(text: str, item_type: str, part: int, parts: int, phase: Any = "complete") -> Event:
-    """An event with a text."""
-    return Event(0, "codex", "text_output", "assistant", text, None, TextPart("i", item_type, phase, part, parts))
 
 
 @pytest.mark.rule("O16")

@@ -54,7 +54,7 @@ def test_a_file_may_extend_any_preset(tmp_path: Path, name: str) -> None:
         (f'[shell]\nallow = "{SECRET}"', "'shell.allow'"),
         ("[shell]\nallow = [1]", "'shell.allow[0]'"),
         (f'[shell]\ndeny = [{{ words = "a", why = "{SECRET}" }}]', "'shell.deny[0].why'"),
-        (f'[shell]\ndeny = [{{ reason = "{SECRET}" }}]', "'shell.deny[0]'"),
+        (f'[shell]\ndeny = [{{ reason = "{SECRET}" }}]', "'shell.deny[0].words'"),
         ('[shell]\napprove = [" "]', "'shell.approve[0].words'"),
         ("[shell]\nmax_timeout = 999", "'shell.max_timeout'"),
         ("[shell]\nmax_timeout = 99999999999999999999", "'shell.max_timeout'"),

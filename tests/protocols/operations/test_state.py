@@ -11,8 +11,10 @@ import pytest
 from msgspec import Raw
 
 from codex_adapter.protocols.operations.audit import read_audit
+from codex_adapter.protocols.operations.events import EditFileEvent
 from codex_adapter.protocols.operations.files import Files
 from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.operations import EditFileOperation
 from codex_adapter.protocols.operations.outcomes import Outcomes
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Intent, Store
@@ -123,6 +125,25 @@ async def test_a_link_that_leads_nowhere_is_deleted_once(bench: Workbench, *, th
         [answer] = await talk.unfinished()
     assert answer["events"][0]["success"]
     assert not (bench.root / "f").is_symlink()
+
+
+@pytest.mark.rule("O12")
+@pytest.mark.parametrize("now", ["gone", "changed", "same"])
+def test_an_edit_that_could_not_be_made_is_not_found_done(bench: Workbench, now: str) -> None:
+    bench.write("f", "something else")
+    operation = parse_operation(EDIT)
+    assert isinstance(operation, EditFileOperation)
+    with Workspace(bench.root) as workspace:
+        files = Files(workspace, 1000, Outcomes())
+        intent = files.intent(operation)
+        assert intent is not None
+        if now == "gone":
+            (bench.root / "f").unlink()
+        elif now == "changed":
+            bench.write("f", "another thing")
+        event = files.after_a_kill(operation, intent, "op")
+    assert isinstance(event, EditFileEvent)
+    assert not event.success
 
 
 @pytest.mark.rule("O12")

@@ -183,7 +183,7 @@ async def test_the_session_is_on_each_event_from_when_it_is_known() -> None:
     await translation.tell(Event(0, "codex", "status", "status", None, None, SessionHandle(Session("id-1"))))
     await translation.tell(text("complete", "late"))
     assert [event.get("harnessSessionId") for event in listener.told] == [None, "id-1"]
-    assert translation.final_text == "late"
+    assert translation.texts.last_message == "late"
 
 
 async def test_a_recorded_run_is_told() -> None:

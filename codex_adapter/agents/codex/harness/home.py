@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from codex_adapter.agents.codex.harness.skills import copy_skill
+from codex_adapter.durable import open_locked, write_new
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces import Skill
 from codex_adapter.spaces.removal import remove
@@ -56,9 +56,11 @@ class Home:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Be its only turn until the end of the block. Raises `TurnError` where another one is under way."""
-        fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
-            _lock(fd)
+            fd = open_locked(self._lock)
+        except BlockingIOError:
+            raise TurnError("another turn of this session is under way; wait until it has ended") from None
+        try:
             yield
         finally:
             os.close(fd)
@@ -116,13 +118,6 @@ def _is_kept(entry: Path) -> bool:
     return (entry.name in _KEPT or entry.match(_DATABASES)) and not entry.is_symlink()
 
 
-def _lock(fd: int) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise TurnError("another turn of this session is under way; wait until it has ended") from None
-
-
 def _is_database(path: Path) -> bool:
     """By how it begins; an empty one is one."""
     if path.is_symlink() or not path.is_file():
@@ -148,6 +143,4 @@ def _note(path: Path) -> str | None:
 def _write(path: Path, content: bytes) -> None:
     """For its owner alone: settings can have secrets in them. Whatever was there is gone first."""
     remove(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
+    write_new(path, content)

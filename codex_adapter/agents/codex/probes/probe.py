@@ -9,6 +9,7 @@ from codex_adapter import AdapterError, Completion, Event
 from codex_adapter.agents.codex.releases import Quirk, Version
 from codex_adapter.events import ErrorSource, Plan, SessionHandle, TextPart, TokenUsage, Tool, ToolCall, UnknownLine
 from codex_adapter.testing.scenario import Scenario
+from codex_adapter.text import TextAssembler
 
 __all__ = ["FIRST_SESSION", "VALUE", "VARIABLE", "Evidence", "Probe", "Promise", "Seen", "Start"]
 
@@ -60,13 +61,9 @@ class Seen(NamedTuple):
         return [tuple(step.completed for step in e.data.items) for e in self.events if isinstance(e.data, Plan)]
 
     def texts(self, item_type: str) -> list[str]:
-        """Return the texts of a type, each whole."""
-        texts: list[str] = []
-        for event in self.events:
-            if isinstance(event.data, TextPart) and event.data.item_type == item_type:
-                texts += [""] if event.data.part == 1 else []
-                texts[-1] += event.text or ""
-        return texts
+        """The texts of that type, each whole."""
+        texts = map(TextAssembler().receive, self.events)
+        return [it.text for it in texts if it is not None and it.complete and it.item_type == item_type]
 
     def calls(self, kind: str) -> list[ToolCall]:
         """Return the reports of tool calls of a kind, in order."""

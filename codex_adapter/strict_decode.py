@@ -1,0 +1,115 @@
+"""Say what does not fit a schema by the key and its rule: no value, and no words of a library (A1, J5, O3, X3, Z1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeVar, get_args
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+__all__ = ["FieldError", "in_line", "problem", "read_struct", "shown"]
+
+_S = TypeVar("_S", bound=msgspec.Struct)
+_LONGEST_SHOWN: Final = 200
+_PLACE: Final = re.compile(r" - at (?P<name>`key` in )?`\$\.?(?P<key>[^`]*)`\Z")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*?)`(?: - at |$)", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `(.*?)`", re.DOTALL)
+_LINE: Final = re.compile(r"\(at line (\d+)")
+
+
+class FieldError(ValueError):
+    """A member is missing or breaks its rule; `field` is its name on the wire. No value is in the message (X3)."""
+
+    def __init__(self, field: str, rule: str) -> None:
+        super().__init__(f"{field}: {rule}")
+        self.field: Final = field
+        self.rule: Final = rule
+
+
+def problem(error: msgspec.ValidationError) -> str:
+    """Return what is wrong with a document, with the path of the key and without its value, which may be a secret."""
+    text = str(error)
+    place = _PLACE.search(text)
+    key = place["key"] if place else ""
+    if unknown := _UNKNOWN.match(text):
+        return f"there is no key '{shown(_joined(key, unknown[1]))}'; remove it"
+    if missing := _MISSING.match(text):
+        return f"the key '{shown(_joined(key, missing[1]))}' is missing"
+    if place and place["name"]:
+        return f"a key in '{shown(key)}' is no name that can stand there"
+    return f"the key '{shown(key)}' has a wrong type or value" if key else "it is no table"
+
+
+def in_line(error: Exception) -> str:
+    """Return " in line N" for an error of tomllib that has a line; the rest of its message may quote the file."""
+    line = _LINE.search(str(error))
+    return f" in line {line[1]}" if line else ""
+
+
+def shown(text: str) -> str:
+    """Return a name or a key as it can stand in a sentence: printable, and not long."""
+    begin = text[:_LONGEST_SHOWN]
+    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in begin)
+    return plain if len(text) <= _LONGEST_SHOWN else f"{plain}…"
+
+
+def read_struct(
+    kind: type[_S],
+    members: Mapping[str, Raw],
+    prefix: str = "",
+    decode: Callable[[str, Raw, Any], Any] | None = None,
+) -> _S:
+    """Return a struct of the members of an object, by their names on the wire; ignore members that it has no field for.
+
+    Every field's type is `Annotated` with a description, the rule of its error. `prefix` stands before the names in
+    errors. `decode`, called with the name, the JSON and the type, replaces msgspec's. Raise `FieldError`.
+    """
+    values: dict[str, Any] = {}
+    for field in _fields(kind):
+        name = f"{prefix}{field.on_wire}"
+        if field.on_wire in members:
+            try:
+                values[field.name] = (decode or _decode)(name, members[field.on_wire], field.kind)
+            except FieldError:
+                raise
+            except (msgspec.MsgspecError, RecursionError, ValueError):
+                raise FieldError(name, f"must be {field.rule}") from None
+        elif field.required:
+            raise FieldError(name, f"is missing; it must be {field.rule}")
+    return kind(**values)
+
+
+class _Field(NamedTuple):
+    name: str
+    on_wire: str
+    kind: Any
+    required: bool
+    rule: str
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    """What msgspec finds out anew from the annotations each time that it is asked."""
+    fields = ((field, _without_unset(field.type)) for field in msgspec.structs.fields(kind))
+    return tuple(_Field(field.name, field.encode_name, bare, field.required, _rule(bare)) for field, bare in fields)
+
+
+def _decode(_name: str, given: Raw, kind: Any) -> Any:
+    return msgspec.json.decode(given, type=kind)
+
+
+def _rule(kind: Any) -> str:
+    """What a member takes, in the words that its schema has too."""
+    described: str = next(word.description for word in kind.__metadata__ if word.description)
+    return described
+
+
+def _without_unset(kind: Any) -> Any:
+    return get_args(kind)[0] if UnsetType in get_args(kind) else kind
+
+
+def _joined(key: str, last: str) -> str:
+    return ".".join(filter(None, (key, last)))
