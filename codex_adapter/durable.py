@@ -1,4 +1,4 @@
-"""Write files whole and durably, and lock them (C10, I12, I15, J12, O9, S10, Z9)."""
+"""Write, lock and remove files so that a killed process does no harm (C10, I12, I15, J12, O9, S10, Z9, Z10)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TEMPORARY_SUFFIX", "is_locked", "open_locked", "sync_directory", "write_all", "write_new", "write_whole"]
+__all__ = [
+    "TEMPORARY_SUFFIX",
+    "is_locked",
+    "make_private",
+    "open_locked",
+    "remove_tree",
+    "sync_directory",
+    "write_all",
+    "write_new",
+    "write_whole",
+]
 
 PRIVATE: Final = 0o600
 TEMPORARY_SUFFIX: Final = ".tmp"
@@ -100,6 +110,50 @@ def is_locked(fd: int) -> bool:
         return True
     fcntl.flock(fd, fcntl.LOCK_UN)  # at once: the next owner may be waiting for it
     return False
+
+
+def make_private(directory: Path) -> None:
+    """Make a directory for its owner alone, whatever the umask is; keep one that exists. Raise OSError. (Z9)"""
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        if not directory.is_dir():
+            raise
+    else:
+        directory.chmod(0o700)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file, a link, or a directory with all in it, whatever its permission bits are.
+
+    A path that does not exist is left so. Each directory is moved up to the first before it is emptied, so that none is
+    too deep for paths or the stack. After a kill, another call removes the rest. Raise OSError. (Z10)
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    waiting = [path]
+    while waiting:
+        directory = waiting.pop()
+        directory.chmod(0o700)
+        with os.scandir(directory) as found:
+            entries = list(found)
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry).unlink()
+            elif directory == path:
+                waiting.append(Path(entry))
+            else:
+                waiting.append(_move_up(Path(entry), path))
+        if directory != path:
+            directory.rmdir()
+    with suppress(FileNotFoundError):
+        path.rmdir()
+
+
+def _move_up(directory: Path, top: Path) -> Path:
+    directory.chmod(0o700)  # without it '..' cannot be changed
+    return directory.rename(top / os.urandom(8).hex())
 
 
 def _remove(path: Path) -> None:

@@ -271,9 +271,15 @@ _lock = threading.Lock()
 
 
 async def work_through(work: Callable[..., _T], *args: Any) -> _T:
-    """Return `work(*args)`, called in a thread that no cancellation abandons; `longest_work` knows of it. (E6)"""
+    """Return `work(*args)`, called in a thread that no cancellation abandons; `longest_work` knows of it. (E6)
+
+    Where no thread can be started, this thread does the work.
+    """
+    begun = False
 
     def once() -> _T:
+        nonlocal begun
+        begun = True
         key = object()
         with _lock:
             _working[key] = time.monotonic()
@@ -283,7 +289,12 @@ async def work_through(work: Callable[..., _T], *args: Any) -> _T:
             with _lock:
                 del _working[key]
 
-    return await trio.to_thread.run_sync(once)
+    try:
+        return await trio.to_thread.run_sync(once)
+    except RuntimeError:
+        if begun:
+            raise
+        return once()
 
 
 def longest_work() -> float:

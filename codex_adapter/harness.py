@@ -1,4 +1,4 @@
-"""What a harness is to the rest: models, and runs in an environment; the rest of one stays in its folder (U5, U9)."""
+"""Define the seam between turns and agents: a harness names its models and runs an agent in an environment (U5, U9)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ __all__ = ["Harness", "HarnessTurn"]
 
 
 class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn, as a harness gets it.
+    """One turn, as a harness receives it.
 
-    `directory` is the session's own, kept from turn to turn, where the harness keeps what is its own. `model` is one of
-    its models, None for its own choice. `session` is the key of the conversation that goes on, None for a new one.
+    `directory` is the conversation's own and kept from turn to turn; the harness keeps its files there. `model` is one
+    of the harness's models, None for the harness's choice. `session` is the key of the conversation to resume, None for
+    a new one.
     """
 
     environment: Environment
@@ -40,26 +41,26 @@ class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Harness(Protocol):
-    """One kind of agent, as it is installed here."""
+    """One kind of agent, as it is installed on this machine."""
 
     @property
     def id(self) -> str:
-        """By which it is asked for."""
+        """Return the name by which requests choose it."""
 
     async def check(self) -> None:
-        """See that it is installed, and can be asked for a turn. Raises `TurnError`, which says what to do."""
+        """Check that the agent is installed and can run a turn. Raises `TurnError` with the next step."""
 
     async def models(self) -> tuple[str, ...] | None:
-        """Its models, `provider/name`, its own choice first; None where it does not work, or cannot tell now."""
+        """Return its models as `provider/name`, its own choice first; None if it does not work or cannot list now."""
 
     def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the directories in which the agent of such a turn may write; none where nothing confines it (Z11).
+        """Return the directories in which the agent of such a turn may write; none if nothing confines it.
 
-        `env` are the request's variables. Blocks; raises `TurnError`.
+        `env` are the request's variables. Blocks; raises `TurnError` (Z11).
         """
 
     def open(self, turn: HarnessTurn) -> AbstractAsyncContextManager[RunHandle]:
-        """The run of a turn. Entering raises `TurnError`, and AdapterError as runs do."""
+        """Open the run of a turn. Entering raises `TurnError`, and `AdapterError` as runs do."""
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        """Why a run did not go well; None where it did."""
+        """Return why a run failed, None if it went well."""

@@ -1,11 +1,11 @@
-"""Ask an agent that can do nothing by itself: one run after another, each to its last message (O15, I17)."""
+"""Prompt an agent that can only answer: one run after another, each to its last message (O15, I17)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import trio
 from msgspec.structs import replace
@@ -16,22 +16,35 @@ from codex_adapter.records import in_pieces
 from codex_adapter.text import TextAssembler
 from codex_adapter.workspace import WorkspaceError, empty_directory, outside_environment
 
-__all__ = ["Asked", "Asking", "OpenRun", "ToolUsed"]
+__all__ = ["AgentPrompter", "AgentReply", "OnEvents", "OpenRun", "PromptedAgent", "ToolUsed"]
 
 OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandle]]
-"""Opens a run of the agent, as `CodexBackend.open_run` does."""
+"""Opens a run of the agent, as a backend does."""
+OnEvents: TypeAlias = Callable[[Sequence[Event]], Awaitable[object]]
+"""Receives events of a run; what it raises ends the run and passes through."""
 
-_HELD: Final[Mapping[str, Any]] = {
-    "agent_api.exec.non_interactive": True,
-    "backend.codex.exec.sandbox_mode": "read-only",
-    "backend.codex.tools": "none",
-}
-"""The agent has nothing but words: whatever it reads, changes or runs is an operation or a command of its answer."""
 _NO_REPOSITORY: Final = {"GIT_DIR": os.devnull}
 
 
-class Asked(NamedTuple):
-    """How a run ended, and what its agent said last, if it went well: nothing where it said nothing."""
+class PromptedAgent(Protocol):
+    """An agent, as far as a prompter changes the requests of its runs."""
+
+    @property
+    def kind(self) -> str:
+        """The agent kind (G1)."""
+
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """Return the request of a run that is read-only, never asks and has no tools."""
+
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """Return the request of a run whose last message is JSON of this schema."""
+
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """Return the request of a run that continues a session."""
+
+
+class AgentReply(NamedTuple):
+    """How a run ended, and its last message: None if the run failed, empty if it had no message."""
 
     outcome: Completion | AdapterError
     text: str | None
@@ -45,49 +58,47 @@ class ToolUsed(BackendError):
         super().__init__("invalid_request", advice=advice)
 
 
-class Asking:
-    """Runs of an agent, one at a time.
+class AgentPrompter:
+    """Run an agent with one prompt at a time.
 
-    Each is in an empty directory of its own, finds no repository, and looks up no program in the workspace.
+    Each run is in an empty directory of its own, finds no repository, and looks up no program in the workspace.
     """
 
-    def __init__(self, open_run: OpenRun) -> None:
+    def __init__(self, agent: PromptedAgent, open_run: OpenRun) -> None:
+        self._agent = agent
         self._open_run = open_run
         self._run: RunHandle | None = None
         self._scope = trio.CancelScope()
 
     def cancel(self) -> None:
-        """End the run under way in order."""
+        """End the current run in order."""
         if self._run is None:
             self._scope.cancel()
         else:
             self._run.cancel()
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the current run at once."""
         if self._run is None:
             self._scope.cancel()
         else:
             self._run.kill()
 
-    async def ask(
-        self, request: RunRequest, tell: Callable[[Sequence[Event]], Awaitable[object]], workspace: str
-    ) -> Asked:
-        """Run `request` to its end, steered by nothing in `workspace`.
+    async def prompt(self, request: RunRequest, on_events: OnEvents, workspace: str) -> AgentReply:
+        """Run `request` to its end; nothing in `workspace` steers the run.
 
-        `tell` receives the events, never more at once than can be encoded in one piece.
-
-        What `tell` raises ends the run and passes through.
+        `on_events` receives the events, at most as many at once as can be encoded in one piece.
         """
         texts = TextAssembler()
         outcome: Completion | AdapterError = RunCancelled("cancelled")
         with trio.CancelScope() as self._scope:
             try:
                 with empty_directory(workspace) as directory:
-                    async with self._open_run(_held(request, directory, workspace)) as run:
+                    isolated = _isolated(self._agent.restricted(request), directory, workspace)
+                    async with self._open_run(isolated) as run:
                         try:
                             self._run = run
-                            await _forward(run, texts, tell)
+                            await _forward(run, texts, on_events)
                             outcome = await run.wait_completed()
                         finally:
                             self._run = None
@@ -95,24 +106,20 @@ class Asking:
                 outcome = error
             except WorkspaceError as error:
                 outcome = BackendError("io", advice=f"{error.text}.")
-        return Asked(outcome, _text(outcome, texts))
+        return AgentReply(outcome, _text(outcome, texts))
 
 
-def _held(request: RunRequest, directory: str, workspace: str) -> RunRequest:
+def _isolated(request: RunRequest, directory: str, workspace: str) -> RunRequest:
+    """Return the request of a run in `directory` that looks up nothing in `workspace` (H15)."""
     env = outside_environment({**os.environ, **request.env}, workspace)
-    asked = {name: value for name, value in env.items() if name in request.env or os.environ.get(name) != value}
-    return replace(
-        request,
-        working_dir=directory,
-        env=asked | _NO_REPOSITORY,
-        extensions={**request.extensions, **_HELD},
-    )
+    changed = {name: value for name, value in env.items() if name in request.env or os.environ.get(name) != value}
+    return replace(request, working_dir=directory, env=changed | _NO_REPOSITORY)
 
 
-async def _forward(run: RunHandle, texts: TextAssembler, tell: Callable[[Sequence[Event]], Awaitable[object]]) -> None:
+async def _forward(run: RunHandle, texts: TextAssembler, on_events: OnEvents) -> None:
     async for batch in run.events.batches():
         for events in in_pieces(batch):
-            await tell(events)
+            await on_events(events)
         for event in batch:
             texts.receive(event)
             if event.kind == "tool_call" and isinstance(event.data, ToolCall):

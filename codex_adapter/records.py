@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, Union, get_args
 
 import msgspec
 
-from codex_adapter.errors import AdapterError, BackendError
+from codex_adapter.errors import AdapterError, BackendError, BackendKind
 from codex_adapter.events import Completion, Dropped, DroppedReason, Event, EventKind, Facet
 from codex_adapter.hints import Hint
 
@@ -43,11 +43,12 @@ _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
 
 
 class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the
-    next step (W2)."""
+    """Why a run came to no completion: the error's name on the wire, its canonical message, for the kind `backend` the
+    failure in one word, a known cause, and the next step (W2)."""
 
     kind: str
     message: str
+    failure: BackendKind | None = None
     hint: Hint | None = None
     advice: str | None = None
 
@@ -135,7 +136,7 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
             body = b'%b,"advice":%b}' % (body[:-1], _encoder.encode(outcome.advice))
         return b'{"outcome":"completed","ok":%b,%b' % (ok, body)
     if isinstance(outcome, BackendError):
-        error = ErrorBody(outcome.kind, str(outcome), outcome.hint, outcome.advice)
+        error = ErrorBody(outcome.kind, str(outcome), outcome.failure, outcome.hint, outcome.advice)
     else:
         error = ErrorBody(outcome.kind, str(outcome))
     return _encoder.encode(_Failed(error=error))
@@ -155,9 +156,9 @@ def decode_record(line: bytes) -> Record:
     """What a line of a stream holds, with its newline or without (W1, W2).
 
     Reads what later releases may write as far as it can be known here: fields that nobody knows are left out, and so is
-    `data` of an unknown schema and a `hint` that is not in the list. Raises ValueError, in whose text is nothing of the
-    line, for what is no record: no JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of another type
-    or one that is missing (X1).
+    `data` of an unknown schema and a `hint` or a `failure` that is not in the list. Raises ValueError, in whose text is
+    nothing of the line, for what is no record: no JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of
+    another type or one that is missing (X1).
     """
     try:
         return _decode(line)
@@ -183,12 +184,12 @@ def _decode(line: bytes) -> Record:
         return Event(place.seq, event.agent_kind, event.kind, event.channel, event.text, event.message, data)
     if place.type != "completion":
         raise ValueError("not a record: type must be event or completion")
-    # One a run, and small: read as any JSON first, so that a hint which nobody knows here costs no more than itself.
+    # One a run, and small: read as any JSON first, so that a word which nobody knows here costs no more than itself.
     fields: dict[str, Any] = msgspec.json.decode(line)
     if place.outcome == "completed":
-        return CompletedRecord(place.seq, msgspec.convert(_without_strange_hint(fields), Completion))
+        return CompletedRecord(place.seq, msgspec.convert(_without_strange_words(fields), Completion))
     if place.outcome == "failed":
-        error = _without_strange_hint(fields.get("error"))
+        error = _without_strange_words(fields.get("error"))
         return FailedRecord(seq=place.seq, error=msgspec.convert(error, ErrorBody))
     raise ValueError("not a record: outcome must be completed or failed")
 
@@ -206,9 +207,11 @@ def _facet(data: msgspec.Raw) -> Facet | None:
     return facet
 
 
-def _without_strange_hint(fields: Any) -> Any:
-    if isinstance(fields, dict) and fields.get("hint") not in get_args(Hint):
-        fields.pop("hint", None)
+def _without_strange_words(fields: Any) -> Any:
+    """Remove a hint and a failure of a later release, which are not in the lists of this one."""
+    for name, words in (("hint", Hint), ("failure", BackendKind)):
+        if isinstance(fields, dict) and fields.get(name) not in get_args(words):
+            fields.pop(name, None)
     return fields
 
 

@@ -46,8 +46,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     `binary` is a path or a name on PATH of the agent CLI; None looks for one (S6). `model`, `default_timeout` (seconds)
     and `default_working_dir` serve requests that have none. `env` is merged below the request's (S5). `mask` names
-    further variables of the run's environment whose values are secrets (X5); `mask_env` are variables that the run does
-    not have, but a process that it starts: they are masked as the run's own are.
+    further variables of the run's environment whose values are secrets (X5).
 
     Limits, in seconds: `idle_timeout` without progress (K2); `tool_timeout` for one open tool call (K2);
     `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
@@ -64,7 +63,6 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     default_working_dir: str | None = None
     env: Mapping[str, str] = _EMPTY
     mask: tuple[str, ...] = ()
-    mask_env: Mapping[str, str] = _EMPTY
     idle_timeout: float | None = None
     tool_timeout: float | None = None
     stop_timeout: float = 5.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
@@ -12,25 +12,37 @@ from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.errors import DEFAULT_AGENT, InvalidRequestError
 from codex_adapter.events import Completion, ExitStatus
 from codex_adapter.request import RunConfig, RunRequest
-from codex_adapter.runtime.backend import AgentBackend
+from codex_adapter.runtime.backend import NO_VARIABLES, AgentBackend
 from codex_adapter.runtime.event_loop import require_trio
 from codex_adapter.runtime.handle import RunHandle, carried
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import Run
 
-__all__ = ["collect", "open_replay", "open_run"]
+__all__ = ["check_request", "collect", "open_replay", "open_run"]
 
 
 def open_run(
-    request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None
+    request: RunRequest,
+    *,
+    agent: str = DEFAULT_AGENT,
+    config: RunConfig | None = None,
+    mask_env: Mapping[str, str] = NO_VARIABLES,
 ) -> AbstractAsyncContextManager[RunHandle]:
     """Start a run of an agent, as an async context manager that gives its handle.
+
+    `mask_env` are variables of processes that the run starts, which the run does not have: they are masked as its own
+    are (X5).
 
     Entering checks the request and starts the agent; it raises `InvalidRequestError`, `UnsupportedCapabilityError` or
     `BackendError`, and then nothing was left running. Leaving normally waits for the run's end, its events unread;
     leaving by an exception or a cancelled scope ends the run first (K5). No process of it is left afterwards (K4).
     """
-    return AgentBackend(agent_of(agent), config).open_run(request)
+    return AgentBackend(agent_of(agent), config).open_run(request, mask_env=mask_env)
+
+
+async def check_request(request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> None:
+    """Check a request, without starting anything. Raise what entering `open_run` raises where it shows before (Q)."""
+    await AgentBackend(agent_of(agent), config).check(request)
 
 
 @asynccontextmanager

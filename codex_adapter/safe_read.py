@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have put there: nothing that blocks or never ends is waited for (U8, U9, Z7)."""
+"""Read files that another program may have put in place: never block on them, never read without end (U8, U9, Z7)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["NotRegularError", "TooLargeError", "read_regular"]
 
 
 class NotRegularError(Exception):
-    """No regular file is there, or one that is too large."""
+    """Report that the path is not a regular file, or one that is too large."""
 
 
 class TooLargeError(NotRegularError):
-    """It is a regular file, of more bytes than are read."""
+    """Report that a regular file has more bytes than the limit."""
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """A file of at most so many bytes. Blocks; raises `NotRegularError`, and OSError."""
+    """Return the content of a file of at most `most` bytes. Blocks; raises `NotRegularError` and OSError."""
     if not stat.S_ISREG(path.stat().st_mode):  # a device is not even opened
         raise NotRegularError
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""The errors of a turn, as exceptions and as they are on the wire (U6)."""
+"""Define the errors of a turn, as an exception and as data on the wire (U6)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ErrorCode: TypeAlias = Literal["resolve_failed", "harness_session_not_found", "m
 
 
 class AgentSpacesError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What went wrong; `details` may be others tomorrow (U6)."""
+    """An error on the wire; later versions may have other `details` (U6)."""
 
     message: str
     code: ErrorCode | None = None
@@ -20,8 +20,11 @@ class AgentSpacesError(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class TurnError(Exception):
-    """A turn cannot be; the text is one sentence of ours, and so is all in `details` (U6)."""
+    """Report that a turn cannot be run.
+
+    The message is one sentence of ours, and so is every text in `details` (U6).
+    """
 
     def __init__(self, message: str, code: ErrorCode | None = None, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
-        self.told = AgentSpacesError(message=message, code=code, details=details)
+        self.error = AgentSpacesError(message=message, code=code, details=details)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from codex_adapter.errors import (
     AdapterError,
     BackendError,
+    BackendKind,
     InvalidAgentKindError,
     InvalidRequestError,
     RunCancelled,
@@ -153,9 +154,20 @@ def test_what_a_completion_does_not_have_is_left_out_but_for_both_sides_of_its_s
     ids=lambda value: type(value).__name__,
 )
 def test_a_run_without_a_completion_tells_its_error(error: AdapterError, kind: str, message: str) -> None:
-    error_body = f'{{"kind":"{kind}","message":"{message}"}}'
+    failure = f',"failure":"{error.failure}"' if isinstance(error, BackendError) else ""
+    error_body = f'{{"kind":"{kind}","message":"{message}"{failure}}}'
     record = f'{{"type":"completion","seq":4,"outcome":"failed","ok":false,"error":{error_body}}}\n'
     assert encode_completion(4, error).decode() == record
+
+
+@pytest.mark.rule("W2", "F4")
+@pytest.mark.parametrize("failure", get_args(BackendKind))
+def test_the_failure_of_a_backend_error_is_in_its_record_and_read_again(failure: BackendKind) -> None:
+    line = encode_completion(0, BackendError(failure))
+    assert json.loads(line)["error"]["failure"] == failure
+    record = decode_record(line)
+    assert isinstance(record, FailedRecord)
+    assert record.error.failure == failure
 
 
 @pytest.mark.rule("W2", "F9")
@@ -178,8 +190,8 @@ def test_the_hint_and_its_advice_are_the_last_fields_of_the_completion_or_of_the
     )
     assert encode_completion(3, RunTimedOut("timeout", "codex stream idle timeout: 30s", hint="no_network")) == (
         b'{"type":"completion","seq":3,"outcome":"failed","ok":false,'
-        b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","hint":"no_network","advice":"%b"}}\n'
-        % ADVICE["no_network"].encode()
+        b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","failure":"timeout",'
+        b'"hint":"no_network","advice":"%b"}}\n' % ADVICE["no_network"].encode()
     )
 
 
@@ -206,6 +218,7 @@ NAMES = st.none() | TEXTS
 COUNTS = st.integers(0, 2**63)
 USAGES = st.none() | st.dictionaries(TEXTS, st.integers(-(2**70), 2**70), max_size=3)
 HINTS = st.none() | st.sampled_from(get_args(Hint))
+FAILURES = st.none() | st.sampled_from(get_args(BackendKind))
 FACETS: st.SearchStrategy[Facet] = st.one_of(
     st.from_type(TextPart),
     st.from_type(ToolCall),
@@ -231,7 +244,7 @@ COMPLETIONS = st.builds(
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     EVENTS,
     st.builds(CompletedRecord, COUNTS, COMPLETIONS),
-    st.builds(FailedRecord, seq=COUNTS, error=st.builds(ErrorBody, TEXTS, TEXTS, HINTS)),
+    st.builds(FailedRecord, seq=COUNTS, error=st.builds(ErrorBody, TEXTS, TEXTS, FAILURES, HINTS)),
 )
 GOLDENS = sorted((Path(__file__).parents[1] / "fixtures").rglob("*.events.jsonl"))
 
@@ -257,7 +270,7 @@ def test_the_records_of_all_recordings_are_read_and_written_again_to_the_byte() 
 def test_a_record_is_written_like_the_outcome_that_it_carries() -> None:
     completion, error = Completion(ExitStatus(code=1), hint="no_network"), BackendError("other", "m", hint="forbidden")
     assert encode_record(CompletedRecord(4, completion)) == encode_completion(4, completion)
-    body = ErrorBody("backend", "m", "forbidden", ADVICE["forbidden"])
+    body = ErrorBody("backend", "m", "other", "forbidden", ADVICE["forbidden"])
     assert encode_record(FailedRecord(seq=4, error=body)) == encode_completion(4, error)
 
 
@@ -275,7 +288,7 @@ def test_what_a_later_release_may_write_is_read_as_far_as_it_is_known() -> None:
     assert decode_record(json.dumps({**event, "data": of_tomorrow}).encode()) == Event(1, "codex", "status")
     assert decode_record(json.dumps({**event, "data": None}).encode()) == Event(1, "codex", "status")
     failed = {"type": "completion", "seq": 1, "outcome": "failed"}
-    error = {"kind": "backend", "message": "m", "hint": "tomorrows"}
+    error = {"kind": "backend", "message": "m", "failure": "tomorrows", "hint": "tomorrows"}
     assert decode_record(json.dumps({**failed, "error": error}).encode()) == FailedRecord(
         seq=1, error=ErrorBody("backend", "m")
     )

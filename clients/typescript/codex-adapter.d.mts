@@ -1,5 +1,5 @@
-// Compiled from codex-adapter.mts, SHA-256 914b25a50554b2450a50971f74cdbf38987aa5664552cd83846cf55a8d2f9e01. Do not edit.
-/** The run that is to end, and whether its agent is asked first. */
+// Compiled from codex-adapter.mts, SHA-256 eb8fc85efa31a94e1b1bb4cddbaaa8d214bfadc949cff0107cb616d4aeb6d185. Do not edit.
+/** The run to cancel; with `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
     kill?: boolean;
@@ -28,10 +28,11 @@ export type Dropped = {
 export type DroppedReason = {
     reason: "oversize";
 };
-/** Why a run came to no completion: the error's name on the wire, its canonical message, a known cause, and the next step. */
+/** Why a run came to no completion: the error's name on the wire, its canonical message, for the kind `backend` the failure in one word, a known cause, and the next step. */
 export type ErrorBody = {
     kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
     message: string;
+    failure?: "cancelled" | "closed" | "invalid_request" | "io" | "other" | "session" | "spawn" | "timeout" | "wait";
     hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     advice?: string;
 };
@@ -51,12 +52,12 @@ export type EventRecord = {
     message?: string;
     data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped;
 };
-/** Which events of a run are asked for. */
+/** The run whose events are read, and the number of the first one. */
 export type EventsParams = {
     runId: string;
     fromSeq?: number;
 };
-/** Records of a run as its journal has them, `completion` once they reach it. */
+/** Records of a run from its journal, and its completion once they reach it. */
 export type EventsResult = {
     runId: string;
     events: Array<EventRecord>;
@@ -84,7 +85,7 @@ export type HintNotice = {
     hint: string;
     advice: string;
 };
-/** What there is. */
+/** What the daemon can do. */
 export type InitializeResult = {
     protocolVersion: string;
     serverInfo: ServerInfo;
@@ -93,7 +94,7 @@ export type InitializeResult = {
     containment: string | null;
     journal: boolean;
 };
-/** How much there can be: live agents, bytes of an incoming line, requests of a batch, bytes of an event's text. */
+/** The most live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text. `queue` is whether further runs wait. */
 export type Limits = {
     maxRuns: number;
     queue: boolean;
@@ -129,7 +130,7 @@ export type PlanItem = {
     text: string;
     completed: boolean;
 };
-/** Why a request was not carried out. */
+/** Why a request was not executed. */
 export type RpcError = {
     code: number;
     message: string;
@@ -170,7 +171,7 @@ export type RunRequest = {
     };
     labels?: Record<string, string>;
 };
-/** Who answers. */
+/** The name and the version of the daemon. */
 export type ServerInfo = {
     name: string;
     version: string;
@@ -184,11 +185,11 @@ export type SessionHandle = {
     schema: "agent_api.session.handle.v1";
     session: Session;
 };
-/** What becomes of the live runs. */
+/** Whether the live runs are finished or cancelled. */
 export type ShutdownParams = {
     mode?: "cancel" | "drain";
 };
-/** The run that is asked for. */
+/** The run to start. */
 export type StartParams = {
     runId?: string | null;
     agentKind: string;
@@ -209,7 +210,7 @@ export type TokenUsage = {
     schema: "codex_adapter.usage.v1";
     usage: Record<string, number>;
 };
-/** One tool call as it stands; `status` is the item's own. */
+/** One tool call as it stands; `kind` is one of `TOOL_KINDS`, `status` the item's own. */
 export type Tool = {
     backend_item_id: string | null;
     thread_id: string | null;
@@ -259,6 +260,8 @@ export type UnknownLine = {
 };
 /** Why the agent failed, where its own words show it. */
 export type Hint = NonNullable<ErrorBody["hint"]>;
+/** Why a run came to no completion, in one word. */
+export type Failure = NonNullable<ErrorBody["failure"]>;
 /** A record of a journal: `time` is when it was written, in UTC. */
 export type JournalRecord = EventRecord & {
     time?: string;
@@ -307,9 +310,11 @@ export declare class UnsupportedCapabilityError extends AdapterError {
 /** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export declare class BackendError extends AdapterError {
     name: string;
+    readonly failure: Failure;
     readonly hint: Hint | undefined;
     readonly advice: string | undefined;
     constructor(message: string, more?: {
+        failure?: Failure;
         hint?: Hint;
         advice?: string;
         cause?: unknown;

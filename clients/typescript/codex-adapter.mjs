@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 914b25a50554b2450a50971f74cdbf38987aa5664552cd83846cf55a8d2f9e01. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 eb8fc85efa31a94e1b1bb4cddbaaa8d214bfadc949cff0107cb616d4aeb6d185. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
@@ -35,10 +35,12 @@ export class UnsupportedCapabilityError extends AdapterError {
 /** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
 export class BackendError extends AdapterError {
     name = "BackendError";
+    failure;
     hint;
     advice;
     constructor(message, more = {}) {
         super("backend", message, "cause" in more ? { cause: more.cause } : undefined);
+        this.failure = more.failure ?? "other";
         this.hint = more.hint;
         this.advice = more.advice;
     }
@@ -85,6 +87,7 @@ export async function openDaemon(options = {}) {
     }
     return daemon;
 }
+const CANCELLED = { failure: "cancelled" };
 const start = Symbol("start");
 const ready = Symbol("ready");
 const happened = Symbol("happened");
@@ -144,7 +147,7 @@ export class Run {
     cancel({ kill = false, reason } = {}) {
         if (this.#outcome)
             return;
-        this.#cancelled ??= new RunCancelled("cancelled", reason === undefined ? {} : { cause: reason });
+        this.#cancelled ??= new RunCancelled("cancelled", { ...CANCELLED, ...(reason !== undefined && { cause: reason }) });
         this.#clock ??= setTimeout(this.#giveUp, PATIENCE);
         this.#call("run/cancel", { runId: this.runId, kill });
         this.#leave(false);
@@ -313,7 +316,7 @@ export class Daemon {
         const idle = signal?.aborted || lost || taken;
         const made = new Run(runId, signal, idle ? () => { } : tell, () => this.#child.kill("SIGKILL"), release);
         if (idle) {
-            made[completed](lost || taken || new RunCancelled("cancelled"));
+            made[completed](lost || taken || new RunCancelled("cancelled", CANCELLED));
             return made;
         }
         this.#runs.set(runId, made);
@@ -381,7 +384,7 @@ export class Daemon {
             const record = params.completion;
             const ran = this.#runs.get(params.runId);
             this.#runs.delete(params.runId);
-            ran?.[completed](record.outcome === "completed" ? record : failure(record.error));
+            ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error));
         }
         if (method !== undefined || id === undefined)
             return;
@@ -405,20 +408,18 @@ export class Daemon {
     }
 }
 /** The error of a run that came to no completion. */
-function failure({ kind, message, hint, advice }, more = {}) {
+function errorOf({ kind, message, ...more }) {
     if (kind === "unsupported_capability")
         return new UnsupportedCapabilityError(kind, message);
     if (kind !== "backend")
         return new InvalidRequestError(kind, message);
-    const word = more.failure ?? /^codex backend error: (\w+)/.exec(message)?.[1];
-    const about = { ...(hint && { hint }), ...(advice && { advice }) };
-    if (message === "cancelled")
-        return new RunCancelled(message, about);
-    if (word === "spawn")
-        return new SpawnError(message, about);
-    if (word === "timeout" || message.startsWith("codex stream idle timeout: "))
-        return new RunTimedOut(message, about);
-    return new BackendError(message, about);
+    if (more.failure === "cancelled")
+        return new RunCancelled(message, more);
+    if (more.failure === "spawn")
+        return new SpawnError(message, more);
+    if (more.failure === "timeout")
+        return new RunTimedOut(message, more);
+    return new BackendError(message, more);
 }
 /** The error of a request that was refused. */
 function refusal({ code, message, data }) {
@@ -428,5 +429,5 @@ function refusal({ code, message, data }) {
     if (code !== -32010 || !kind)
         return new DaemonError(message);
     const known = ["invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind"].includes(kind);
-    return failure({ kind: (known ? kind : "backend"), message, ...more }, more);
+    return errorOf({ kind: (known ? kind : "backend"), message, ...more });
 }

@@ -6,12 +6,19 @@ import argparse
 import os
 
 from codex_adapter import SpawnError
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.places import codex_places
 from codex_adapter.cli.agent_options import read_config
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.workspace import is_replaceable, outside_environment
 
-__all__ = ["agent_homes", "require_outside"]
+__all__ = ["agent_homes", "agent_places", "require_outside"]
+
+
+def agent_places(options: argparse.Namespace) -> tuple[AgentPlaces, ...]:
+    """Return the places of all agents, with the bubblewrap of the CLI that options name (H13, H14, H15)."""
+    return (codex_places(options.codex),)
 
 
 def agent_homes(options: argparse.Namespace) -> list[str]:

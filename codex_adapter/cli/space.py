@@ -16,7 +16,7 @@ from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, said
 from codex_adapter.cli.turn.options import add_space_options, asp_home, check_texts, space_reference
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.protocols.turns import (
     AgentSpacesError,
     DescribeRequest,
     DescribeResponse,
@@ -27,7 +27,7 @@ from codex_adapter.protocols.turns.messages import (
 from codex_adapter.records import encode_lines
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["COMMAND"]
 
@@ -91,7 +91,7 @@ async def _described(client: AgentSpacesClient, request: DescribeRequest) -> Res
     try:
         return await client.describe(request)
     except TurnError as error:
-        return ResolveResponse(ok=False, error=error.told)
+        return ResolveResponse(ok=False, error=error.error)
 
 
 def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:

@@ -103,7 +103,6 @@ def check_run_config(config: RunConfig) -> None:
     _check_optional_seconds("config.default_timeout", config.default_timeout)
     check_environment("config.env", config.env)
     _check_mask(config.mask)
-    check_environment("config.mask_env", config.mask_env)
     _check_optional_seconds("config.idle_timeout", config.idle_timeout)
     limit = config.tool_timeout
     if limit is not None and (not is_seconds(limit) or limit == 0):

@@ -1,4 +1,4 @@
-"""One run in the daemon: from its place in the queue to its `run/completed` (J4, J8, J9)."""
+"""Host one run in the daemon, from its place in the queue to its `run/completed` (J4, J8, J9)."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from codex_adapter.daemon.journal import JournalFile, cannot_be_kept
 from codex_adapter.daemon.messages import LiveRun, RunCompleted, RunEvent, WaitsFor
 from codex_adapter.daemon.run_record import run_record
 from codex_adapter.daemon.run_slots import Slot
-from codex_adapter.daemon.send_queue import Outbox
+from codex_adapter.daemon.transport import SendQueue
 from codex_adapter.records import encode_completion, encode_events, in_pieces, text_size
 
 __all__ = ["HostedRun"]
 
 _PIECE: Final = 256 * 1024
-"""Characters of text that one run may say before the next one's turn; its long texts come four at a time then."""
+"""Characters of text that one run may send before the next one's turn: four texts of the longest size."""
 _log = logging.getLogger("codex_adapter")
 
 
 class HostedRun:
-    """A run of the daemon; `carry` is its task, everything else may be called at any time.
+    """A run of the daemon. `run` is its task; all other methods may be called at any time, and do not wait.
 
-    `settled` is set once it is accepted or refused: then `refusal` is why (J8), and `is_known` whether the journal has
-    a run of this id already.
+    `settled` is set once the run is accepted or refused: then `refusal` is the error that refused it (J8), and
+    `is_known` whether the journal had a run of this id before.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class HostedRun:
         agent_kind: str,
         *,
         slot: Slot,
-        outbox: Outbox,
+        send_queue: SendQueue,
         journal: JournalFile | None,
         credit: int | None,
     ) -> None:
@@ -57,22 +57,22 @@ class HostedRun:
         self.is_known = False
         self._agent_kind = agent_kind
         self._slot = slot
-        self._outbox = outbox
+        self._send_queue = send_queue
         self._journal = journal
         self._first_line = b"" if journal is None else run_record(run_id, agent_kind, RunRequest(prompt=""))
-        """What the journal begins with (J19); nothing once it is written."""
+        """The first line of the journal (J19); empty once it is written."""
         self._credit = credit
         self._credited = trio.Event()
         self._announced = trio.Event()
         self._born = trio.current_time()
         self._opening = trio.CancelScope()
         self._run: RunHandle | None = None
-        self._waits_for: WaitsFor = "slot"
+        self._waits_for: WaitsFor = "start" if slot.granted.is_set() else "slot"
         self._ending = self._detached = self._idle = False
         self._sent = self._next_seq = 0
 
     def listed(self) -> LiveRun:
-        """What `run/list` says of it."""
+        """Return the run as an item of `run/list`."""
         return LiveRun(
             run_id=self.run_id,
             agent_kind=self._agent_kind,
@@ -83,11 +83,11 @@ class HostedRun:
         )
 
     def announce(self) -> None:
-        """The supervisor knows that it is accepted: from now on it may hear of it (J4)."""
+        """Allow messages about the run: the supervisor has the answer that accepts it (J4)."""
         self._announced.set()
 
     def cancel(self) -> None:
-        """End it (K3)."""
+        """Cancel the run (K3)."""
         self._ending = True
         self._wake()
         if self._journal is not None:
@@ -98,33 +98,35 @@ class HostedRun:
             self._run.cancel()
 
     def kill(self) -> None:
-        """End it without asking its agent first (K4)."""
+        """Cancel the run without asking its agent first (K4)."""
         self.cancel()
         if self._run is not None:
             self._run.kill()
 
     def grant(self, events: int | None) -> None:
-        """Allow so many further events, or with None any number (J9)."""
+        """Allow so many further events, or any number if None (J9)."""
         self._credit = None if events is None or self._credit is None else self._credit + events
         self._wake()
 
     def detach(self) -> None:
-        """Send no more events of it; a journal goes on to take them (J3, J12)."""
+        """Send no more events of the run; a journal continues to get them (J3, J12)."""
         self._detached = True
         self.grant(None)
         if self._run is not None and self._journal is None:
             self._run.events.leave()
 
-    async def carry(self, gateway: Gateway, request: RunRequest) -> None:
-        """Wait for its turn, run it, and tell how it ended, unless it is refused. It raises nothing."""
+    async def run(self, gateway: Gateway, request: RunRequest) -> None:
+        """Wait for the slot, run the agent and send the completion, unless the run is refused. Raise nothing."""
         try:
-            outcome = await self._run_through(gateway, request)
+            outcome = await self._run_agent(gateway, request)
         except AdapterError as error:
             outcome = error
         except Exception as error:  # noqa: BLE001 - a defect of ours must not end the other runs
             # Only the type: the message of a foreign error can quote what it choked on (X3).
             _log.error("internal error: %s", type(error).__name__)
             outcome = BackendError("other")
+        if isinstance(outcome, BackendError):
+            outcome.agent_kind = self._agent_kind
         if isinstance(outcome, RunCancelled):
             self.settled.set()
         _log.info("run %s: %s after %.1f s", self.run_id, _ending(outcome), trio.current_time() - self._born)
@@ -146,12 +148,12 @@ class HostedRun:
         self._credited.set()
         self._credited = trio.Event()
 
-    async def _run_through(self, gateway: Gateway, request: RunRequest) -> Completion | AdapterError:
+    async def _run_agent(self, gateway: Gateway, request: RunRequest) -> Completion | AdapterError:
         with self._opening:
             if self._journal is not None:
                 await self._create(self._journal)
             if not self._slot.granted.is_set():
-                self._ask(request, await gateway.check(self._agent_kind, request), None)
+                self._note_setup(request, await gateway.check(self._agent_kind, request), None)
                 self.settled.set()
                 await self._slot.granted.wait()
             self._waits_for = "start"
@@ -160,15 +162,15 @@ class HostedRun:
                 self.settled.set()
                 await self._announced.wait()
                 _log.info("run %s: its agent is started, held at the level %s", self.run_id, run.containment)
-                self._ask(request, run.setup, run.containment)
+                self._note_setup(request, run.setup, run.containment)
                 if self._journal is not None:
                     await self._append(self._journal, b"")
                 await self._forward(run)
                 return await run.wait_completed()
         return RunCancelled("cancelled")
 
-    def _ask(self, request: RunRequest, setup: RunSetup | None, containment: str | None) -> None:
-        """Note what the run was asked for, for the first line of its journal (J19)."""
+    def _note_setup(self, request: RunRequest, setup: RunSetup | None, containment: str | None) -> None:
+        """Make the first line of the journal (J19)."""
         if self._journal is not None:
             self._first_line = run_record(
                 self.run_id,
@@ -180,7 +182,7 @@ class HostedRun:
             )
 
     async def _forward(self, run: RunHandle) -> None:
-        """Send the events, until they end or nobody is left for them."""
+        """Send the events until they end; leave them if neither the supervisor nor a journal takes them."""
         self._waits_for = "agent"
         run.events.offer_to(self._send_now)
         self._wait(run)
@@ -192,24 +194,26 @@ class HostedRun:
             self._wait(run)
 
     def _wait(self, run: RunHandle) -> None:
-        """Expect the next events, or leave them where nobody is left for them."""
-        if self._journal is None and (self._detached or not self._outbox.open):
+        """Wait for the next events, or leave them if neither the supervisor nor a journal takes them."""
+        if self._journal is None and (self._detached or not self._send_queue.open):
             run.events.leave()
         self._idle = True
 
     def _send_now(self, events: Sequence[Event]) -> bool:
-        """Send these events at once where nothing is in the way: that saves the turn of a task, and its time."""
-        # What is received instead must be sent before anything that comes after it.
+        """Send these events at once if nothing waits before them, and return whether they are sent.
+
+        This saves the switch to this run's task. Once a batch goes to the task, all later ones do until it is idle.
+        """
         self._idle = self._idle and self._may_send_now(events)
         if self._idle:
             self._spend(len(events))
-            self._outbox.send_now([RunEvent.of(self.run_id, event) for event in events])
+            self._send_queue.send_now([RunEvent.of(self.run_id, event) for event in events])
             self._next_seq = events[-1].seq + 1
         return self._idle
 
     def _may_send_now(self, events: Sequence[Event]) -> bool:
         return (
-            self._outbox.idle
+            self._send_queue.idle
             and self._journal is None
             and not self._detached
             and (self._credit is None or self._credit >= len(events))
@@ -222,7 +226,7 @@ class HostedRun:
             self._credit -= events
 
     async def _send(self, events: Sequence[Event]) -> None:
-        """Keep and send these events as credit allows, unless the run is being cancelled: then they end (K3)."""
+        """Write these events to the journal and send them as credit allows; drop them once it is cancelled (K3)."""
         while events and not self._ending:
             if self._credit == 0:
                 self._waits_for = "credit"
@@ -235,19 +239,20 @@ class HostedRun:
             if not self._detached:
                 self._waits_for = "supervisor"
                 self._spend(len(part))
-                await self._outbox.send([RunEvent.of(self.run_id, event) for event in part])
+                await self._send_queue.send([RunEvent.of(self.run_id, event) for event in part])
 
     async def _complete(self, outcome: Completion | AdapterError) -> None:
         record = encode_completion(self._next_seq, outcome)
         if self._journal is not None:
             try:
-                # Closed before it waits for the supervisor: so many may end at once that they could not all be open.
+                # Closed before it waits for the supervisor: more runs may end at once than files can be open.
                 await self._append(self._journal, record, last=True)
             except BackendError as error:
+                error.agent_kind = self._agent_kind
                 record = encode_completion(self._next_seq, error)
                 await self._journal.close()
         self._waits_for = "supervisor"
-        await self._outbox.send([RunCompleted.of(self.run_id, self._next_seq, record)])
+        await self._send_queue.send([RunCompleted.of(self.run_id, self._next_seq, record)])
 
     async def _create(self, journal: JournalFile) -> None:
         try:
@@ -267,7 +272,7 @@ class HostedRun:
 
 
 def _ending(outcome: Completion | AdapterError) -> str:
-    """Return how a run ended in words for the log, none of them the agent's."""
+    """Return how a run ended, for the log, without any text of the agent."""
     if isinstance(outcome, Completion):
         return "ok" if outcome.ok else f"not ok ({outcome.hint or outcome.turn or outcome.status})"
     failure = outcome.hint or outcome.failure if isinstance(outcome, BackendError) else outcome.kind

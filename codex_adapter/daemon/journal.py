@@ -1,8 +1,8 @@
-"""The journal: a file for each run, of every record with the time at which it was written (J12, J14).
+"""Keep a journal: a file for each run, with every record and the time at which it was written (J12, J14).
 
-Whoever writes to a file holds its lock, from before its first byte on, and nobody else ever writes to it. So one that
-has something in it and that nobody has locked is of a run that is over: a torn line at its end will never be finished.
-Of an empty one only the daemon whose run it is knows whether the run lives.
+Only one process ever writes to a file, and holds its lock from before the first byte on. So a file that is not empty
+and not locked belongs to a run that is over, and a torn line at its end will never be completed. Whether the run of an
+empty file is live, only the daemon of the run knows.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from codex_adapter.durable import is_locked, open_locked, sync_directory, write_
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
 _WRITERS: Final = 16
-"""How many files are brought to storage at once: a file system writes down many together for the price of one."""
+"""How many files are synced at once: a file system syncs many files together in the time of one."""
 _PATIENCE: Final = 30.0
-"""Seconds for one call: with less, a storage that is only slow would end runs."""
+"""Seconds for one call of the file system: with less, slow storage would end runs."""
 _LAST_PATIENCE: Final = 2.0
 """The same when the run is being ended."""
 _DAY: Final = 86_400.0
@@ -42,17 +42,17 @@ _T = TypeVar("_T")
 
 
 def cannot_be_kept() -> BackendError:
-    """The error of a run whose records cannot be written (J12)."""
-    advice = "The journal cannot be written to; look at its disk, and at the limit of open files."
+    """Return the error of a run whose records cannot be written (J12)."""
+    advice = "The journal cannot be written. Check its disk and the limit of open files."
     return BackendError("io", advice=advice)
 
 
 class JournalFile:
     """The journal of one live run, whose path is in `live` from its creation until it is closed.
 
-    The file is not opened before there is something to be added: thousands of runs may wait for their turn. Each call
-    works in a thread, and raises OSError where that gets no answer from the file system; then the file is given up, and
-    the thread itself cleans up after it.
+    The file is opened with the first record, since thousands of runs may wait in the queue. Each call works in a
+    thread, and raises OSError if the file system does not answer; then nothing more is written, and the thread removes
+    or closes the file once it gets an answer.
     """
 
     def __init__(
@@ -65,48 +65,48 @@ class JournalFile:
         self._limiter = limiter
         self._fd: int | None = None
         self._size = 0
-        self._given_up = self._exists = False
+        self._abandoned = self._exists = False
         self._patience = _PATIENCE
         self._waiting = trio.CancelScope()
 
     async def create(self) -> None:
-        """Make the file. Raises FileExistsError when the run has one."""
+        """Make the file. Raise FileExistsError if the run has one already."""
         await self._work(self._create, clean_up=self._remove)
 
     async def append(self, records: bytes, *, last: bool = False) -> None:
         """Write these lines, each with the time, and return once they are on stable storage; close after the `last`.
 
-        Never torn by a cancellation; what could not be written whole is taken back.
+        A cancellation does not interrupt the writing. If it fails, none of these lines is in the file.
         """
         await self._work(self._append, records, last)
 
     async def withdraw(self) -> None:
-        """Remove the file: the run was refused."""
+        """Remove the file of a run that was refused."""
         with suppress(OSError):
             await self._work(self._remove)
         self._live.discard(self._path)
 
     async def close(self) -> None:
-        """Add nothing more. May be called again."""
+        """Close the file. This may be called again."""
         if self._fd is not None:
             with suppress(OSError):  # what has been appended is safe in any case
                 await self._work(self._close)
         self._live.discard(self._path)
 
     def hurry(self) -> None:
-        """Wait for the file system only for a moment more: the run is being ended."""
+        """Wait only two more seconds for the file system: the run is being cancelled."""
         self._patience = _LAST_PATIENCE
         self._waiting.deadline = min(self._waiting.deadline, trio.current_time() + _LAST_PATIENCE)
 
     async def _work(self, work: Callable[..., None], *args: Any, clean_up: Callable[[], None] | None = None) -> None:
-        if self._given_up:
+        if self._abandoned:
             raise _no_answer()
         thread = _Thread(clean_up or self._close)
         self._waiting = trio.CancelScope(shield=True, deadline=trio.current_time() + self._patience)
         with self._waiting:
             await _in_a_thread(self._limiter, thread.work, work, *args)
             return
-        self._given_up = thread.give_up()
+        self._abandoned = thread.abandon()
         raise _no_answer()
 
     def _create(self) -> None:
@@ -140,7 +140,7 @@ class JournalFile:
             write_all(self._fd, data)
             os.fdatasync(self._fd)
             if not os.fstat(self._fd).st_nlink:
-                raise FileNotFoundError(errno.ENOENT, "the file was removed, and what is in it will be gone with us")
+                raise FileNotFoundError(errno.ENOENT, "the file was removed")
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
@@ -151,8 +151,8 @@ class JournalFile:
 class Journal:
     """The journals in a directory, which several daemons may share.
 
-    With `prompts` each has the prompt of its run (J19). With `keep_days`, `remove_old` removes those that were last
-    written to so many days ago (J20). Raises OSError when the directory cannot be made or written to.
+    With `prompts`, each has the prompt of its run (J19). With `keep_days`, `remove_old` removes those that were last
+    written that many days ago (J20). Raise OSError if the directory cannot be made or written.
     """
 
     def __init__(self, directory: Path, *, prompts: bool = False, keep_days: int | None = None) -> None:
@@ -162,7 +162,7 @@ class Journal:
         missing = [it for it in (self._directory, *self._directory.parents) if not it.exists()]
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for made in missing:
-            # A file that is on stable storage is lost all the same when the way to it is not.
+            # A file on stable storage is lost if a directory on its path is not there as well.
             sync_directory(made.parent)
         if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
@@ -171,18 +171,18 @@ class Journal:
         self._reading = trio.CapacityLimiter(_WRITERS)
 
     def file(self, run_id: str) -> JournalFile:
-        """The journal of a new run, not made yet."""
+        """Return the journal of a new run; its file is not made yet."""
         return JournalFile(self._path(run_id), self._live, self._limiter, keeps_prompt=self._prompts)
 
     async def remove_old(self) -> None:
-        """Remove the journals of old runs that are over, at once and then every hour; for ever (J20).
+        """Remove the journals of old runs that are over, now and then every hour, until cancelled (J20).
 
-        One thread does it, which a cancellation abandons: where the file system does not answer, it alone waits.
+        One thread does it, so that nothing else waits for a file system that does not answer.
         """
         while self._keep_days is not None:
             oldest = time.time() - self._keep_days * _DAY
             removed = 0
-            with suppress(OSError, RuntimeError):  # no thread can be started: it will do in an hour
+            with suppress(OSError, RuntimeError):  # no thread can be started: try again in an hour
                 work = partial(remove_older, self._directory, oldest, self._live)
                 removed = await trio.to_thread.run_sync(work, limiter=trio.CapacityLimiter(1), abandon_on_cancel=True)
             if removed:
@@ -190,7 +190,7 @@ class Journal:
             await trio.sleep(_BETWEEN_REMOVALS)
 
     async def read(self, run_id: str, from_seq: int) -> Page:
-        """The records of a run from `from_seq` on, as many as make a page. Raises OSError when it has no journal."""
+        """Return the records of a run from `from_seq` on, one page of them. Raise OSError if it has no journal."""
         with trio.move_on_after(_PATIENCE):
             return await _in_a_thread(self._reading, self._read, self._path(run_id), from_seq)
         raise _no_answer()
@@ -208,17 +208,17 @@ class Journal:
 
 
 class _Thread:
-    """A call that may be given up while it waits; its thread then closes what nobody else may touch meanwhile."""
+    """A call in a thread that may be abandoned; the thread then cleans up, since only it may touch the file."""
 
     def __init__(self, clean_up: Callable[[], None]) -> None:
         self._clean_up = clean_up
         self._lock = threading.Lock()
-        self._begun = self._ended = self._given_up = False
+        self._begun = self._ended = self._abandoned = False
 
     def work(self, work: Callable[..., None], *args: Any) -> None:
-        """Make the call, unless it was given up before it began."""
+        """Make the call, unless it was abandoned before it began."""
         with self._lock:
-            if self._given_up:
+            if self._abandoned:
                 return
             self._begun = True
         try:
@@ -226,14 +226,14 @@ class _Thread:
         finally:
             with self._lock:
                 self._ended = True
-                given_up = self._given_up
-            if given_up:
+                abandoned = self._abandoned
+            if abandoned:
                 self._clean_up()
 
-    def give_up(self) -> bool:
-        """Have the thread clean up; False when it has ended already."""
+    def abandon(self) -> bool:
+        """Abandon the call and let the thread clean up. Return False if the call has ended already."""
         with self._lock:
-            self._given_up = True
+            self._abandoned = True
             return self._begun and not self._ended
 
 
@@ -249,5 +249,5 @@ async def _in_a_thread(limiter: trio.CapacityLimiter, work: Callable[..., _T], *
     try:
         return await trio.to_thread.run_sync(work, *args, limiter=limiter, abandon_on_cancel=True)
     except RuntimeError:
-        # No thread can be had; it can be done here as well.
+        # No thread can be started: do it in this one.
         return work(*args)

@@ -1,6 +1,6 @@
-"""A journal's file as it is read: a page of records from any one on, found without reading what is before it (J13).
+"""Read a page of records from a journal, from any record on, without reading those before it (J13).
 
-What is no record, because the disk has lost it, hides none of the others.
+A line that is not a record, because the disk has damaged it, is skipped.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ _PIECE: Final = 8 * 1024
 _LARGEST_PIECE: Final = 1024 * 1024
 _USUAL_LINE: Final = 64 * 1024
 _LONGEST_LINE: Final = 64 * 1024 * 1024
-"""No record is as long; a longer line is what a disk has left of one."""
+"""A longer line is not a record but damage."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A part of a journal: records, the completion if they reach it, where to go on, and whether there is more."""
+    """A part of a journal: records, the completion if they reach it, the number of the next record.
+
+    `more` is whether the journal has further records now, `live` whether the run may still write some.
+    """
 
     records: list[Raw]
     completion: Raw | None
@@ -36,7 +39,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a record stands."""
+    """The number and the type of a record."""
 
     seq: Annotated[int, Meta(ge=0)]
     type: Literal["event", "completion"]
@@ -46,9 +49,9 @@ _place = msgspec.json.Decoder(_Place)
 
 
 def read_page(file: BufferedRandom, from_seq: int, *, live: bool) -> Page:
-    """The records from `from_seq` on, as many as make a page, all of them on stable storage. Raises OSError."""
+    """Return the records from `from_seq` on, one page of them, all on stable storage. Raise OSError."""
     size = size_of(file)
-    # What is told from here on must outlast a crash as well.
+    # A record that was returned must survive a crash.
     os.fdatasync(file.fileno())
     lines = _Lines(file, size)
     start = bisect_left(range(size), from_seq, key=lines.seq_after)
@@ -56,7 +59,7 @@ def read_page(file: BufferedRandom, from_seq: int, *, live: bool) -> Page:
 
 
 def cut_torn_line(file: BufferedRandom) -> None:
-    """Remove what stands after the last whole line. Several may do so at once: they all find the same end."""
+    """Remove everything after the last whole line. Several processes may do so at once: all find the same end."""
     end = size = size_of(file)
     while end:
         start = max(end - 65_536, 0)
@@ -70,7 +73,7 @@ def cut_torn_line(file: BufferedRandom) -> None:
 
 
 def size_of(file: BufferedRandom) -> int:
-    """How many bytes a file has now."""
+    """Return the present size of a file in bytes."""
     return os.fstat(file.fileno()).st_size
 
 
@@ -91,7 +94,7 @@ def _page(lines: Iterable[bytes], from_seq: int, *, live: bool) -> Page:
 
 
 class _Lines:
-    """The lines of a file's first `size` bytes, in bounded memory and each byte of a long one read once."""
+    """The lines of a file's first `size` bytes, read in bounded memory, each byte of a long line once."""
 
     def __init__(self, file: BufferedRandom, size: int) -> None:
         self._file = file
@@ -106,7 +109,7 @@ class _Lines:
         return sys.maxsize
 
     def whole_from(self, offset: int) -> Iterator[bytes]:
-        """Give the whole lines that begin at `offset` or after it; an empty one in place of one that is no record."""
+        """Yield the whole lines that begin at `offset` or after it, and an empty line in place of each damaged one."""
         at = self._next_beginning(offset - 1) if offset else 0
         while at < self._size:
             self._file.seek(at)
@@ -120,7 +123,7 @@ class _Lines:
             at = end
 
     def _next_beginning(self, offset: int) -> int:
-        """Return where the line ends that the byte at `offset` is of, beyond the file where it has no end."""
+        """Return the end of the line that has the byte at `offset`; beyond the file if the line has no end."""
         at, piece = offset, _PIECE
         while at < self._size:
             start, end = self._skipped
@@ -143,7 +146,7 @@ class _Lines:
 
 
 def _placed(line: bytes) -> _Place | None:
-    """Where the record of a line stands; None when the line was damaged."""
+    """Return the number and the type of the record in a line; None if the line is damaged."""
     try:
         line.decode()
         return _place.decode(line)

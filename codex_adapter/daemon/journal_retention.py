@@ -18,11 +18,11 @@ __all__ = ["remove_older"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\.jsonl")
 _LONGEST: Final = 1024 * 1024
-"""Bytes of a first line: what asks for a run has fewer."""
+"""Bytes of a first line; a request has fewer."""
 
 
 class _FirstLine(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
-    """What the first line of a journal has, as far as it tells one from other files."""
+    """The members of a first line by which a journal is recognised."""
 
     time: str
     run_id: str
@@ -31,17 +31,16 @@ class _FirstLine(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
 def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
     """Remove the journals that were last written to before `oldest`, in seconds since 1970. Return how many they were.
 
-    A journal stays that is in `live`, or whose writer lives; so does an empty one, whose run may wait in another
-    daemon, and a file that does not begin as a journal. A file that cannot be removed stays. Raise OSError where the
-    directory cannot be read. (J20)
+    Keep a journal that is in `live` or whose writer is alive, an empty one, whose run may wait in another daemon, and a
+    file that does not begin as a journal or cannot be removed. Raise OSError if the directory cannot be read. (J20)
     """
     removed = 0
     with os.scandir(directory) as entries:
         for entry in entries:
             with suppress(OSError):
                 if _NAME.fullmatch(entry.name) and directory / entry.name not in live:
-                    facts = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(facts.st_mode) and facts.st_size and facts.st_mtime < oldest:
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) and status.st_size and status.st_mtime < oldest:
                         removed += _remove(entry.path)
     return removed
 

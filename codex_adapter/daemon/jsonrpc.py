@@ -1,10 +1,10 @@
-"""JSON-RPC 2.0 as such: lines to calls, answers to lines (J1, J5, J6, J7). It knows no method, and does no I/O."""
+"""Read lines of JSON-RPC 2.0 into calls, and make their answers (J1, J5, J6, J7). No method is known here; no I/O."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -24,6 +24,7 @@ __all__ = [
     "Error",
     "Fault",
     "Message",
+    "Pending",
     "read_message",
     "too_long",
 ]
@@ -41,14 +42,14 @@ MOST_IN_A_BATCH: Final = 100
 _SURROGATE: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|[dD][89a-fA-F][\da-fA-F]{2})"
 )
-"""An escape of a surrogate pair, which is in the second group, or of half of one."""
+"""The escape of a surrogate pair, which is in the second group, or of half of one."""
 _REPLACEMENT: Final = rb"\ufffd"
 _NULL: Final = Raw(b"null")
 _ABSENT: Final = Raw(b"")
 
 
 class Error(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a request was not carried out (J5)."""
+    """Why a request was not executed (J5)."""
 
     code: int
     message: str
@@ -56,7 +57,7 @@ class Error(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Fault(Exception):
-    """A request that cannot be carried out; the message is in words of ours only (J5, X3)."""
+    """A request that cannot be executed; the message has none of the request's own text (J5, X3)."""
 
     def __init__(self, code: int, message: str, data: Mapping[str, str | bool] | None = None) -> None:
         super().__init__(code, message)
@@ -68,7 +69,7 @@ class Fault(Exception):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer to one request: its id letter for letter, and a result or an error (J6)."""
+    """The answer to one request: its id as it was written, and a result or an error (J6)."""
 
     jsonrpc: str = msgspec.field(default_factory=lambda: "2.0")  # a plain default would be left out
     id: Raw
@@ -77,7 +78,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One request, or with no `id` one notification; `fault` when it is none that can be carried out."""
+    """One request, or one notification if `id` is None; `fault` if it cannot be executed."""
 
     id: Raw | None
     method: str = ""
@@ -85,14 +86,20 @@ class Call(msgspec.Struct, frozen=True):
     fault: Fault | None = None
 
     def answer(self, result: Any) -> Answer:
-        """The answer to this request, or notification, which then must not be sent."""
+        """Return the answer to this request. That to a notification must not be sent."""
         if isinstance(result, Fault):
             return Answer(id=self.id or _NULL, error=result.error)
         return Answer(id=self.id or _NULL, result=result)
 
 
+class Pending(NamedTuple):
+    """The rest of a call that takes long: further calls are executed while `finish` waits for the result."""
+
+    finish: Callable[[], Awaitable[object]]
+
+
 class Message(msgspec.Struct, frozen=True):
-    """What one line holds: one call, or with `batch` some of them."""
+    """The calls of one line: one call, or some of them if it is a `batch`."""
 
     calls: Sequence[Call]
     batch: bool = False
@@ -108,7 +115,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
-# A list would be made of all that is in the line before anybody could count it.
+# As a list, a line would be decoded whole before its members could be counted.
 _batch = msgspec.json.Decoder(
     msgspec.defstruct(
         "_Batch",
@@ -121,7 +128,7 @@ _version = msgspec.json.Decoder(str)
 
 
 def read_message(line: bytes | bytearray) -> Message:
-    """The calls of one line. What is wrong with one of them stands in its place, as a call that nobody can make."""
+    """Return the calls of one line; in place of what is not a request, a call with the fault."""
     try:
         line.decode()
         if line.lstrip()[:1] != b"[":
@@ -131,29 +138,31 @@ def read_message(line: bytes | bytearray) -> Message:
         members = []
     except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         if (id_ := _id_of_halved(line)) is not None:
-            return Message([_wrong(PARSE_ERROR, "a string has half of a surrogate pair; cut texts by characters", id_)])
-        return Message([_wrong(PARSE_ERROR, "this line is no JSON in UTF-8, or too deeply nested")])
+            return Message(
+                [_wrong(PARSE_ERROR, "a string has half of a surrogate pair; cut texts between characters", id_)]
+            )
+        return Message([_wrong(PARSE_ERROR, "this line is not JSON in UTF-8, or is nested too deeply")])
     if not members:
         return Message([_wrong(INVALID_REQUEST, f"a batch must have 1 to {MOST_IN_A_BATCH} requests")])
     return Message([_read_call(member) for member in members], batch=True)
 
 
 def too_long(limit: int) -> Message:
-    """What stands in place of a line over the limit (J7)."""
+    """Return the message in place of a line over the limit (J7)."""
     return Message([_wrong(INVALID_REQUEST, f"a line must have at most {limit} bytes")])
 
 
 def _read_call(text: bytes | bytearray | Raw) -> Call:
-    """The call in a JSON text. Raises DecodeError when it is none at all."""
+    """Return the call in a JSON text. Raise DecodeError if the text is not JSON."""
     try:
         envelope = _envelope.decode(text)
     except msgspec.ValidationError:
         msgspec.json.decode(text, type=Raw)
         return _wrong(INVALID_REQUEST, "a request must be an object")
-    given = bytes(envelope.id)
-    if given[:1] in (b"{", b"[", b"t", b"f"):
+    written = bytes(envelope.id)
+    if written[:1] in (b"{", b"[", b"t", b"f"):
         return _wrong(INVALID_REQUEST, "id must be a string, a number or null")
-    id_ = envelope.id.copy() if given else None  # the line need not be kept for it
+    id_ = envelope.id.copy() if written else None  # a copy, which does not keep the line in memory
     if _text(envelope.jsonrpc) != "2.0":
         return _wrong(INVALID_REQUEST, 'jsonrpc must be "2.0"', id_)
     method = _text(envelope.method)
@@ -165,9 +174,9 @@ def _read_call(text: bytes | bytearray | Raw) -> Call:
 
 
 def _id_of_halved(line: bytes | bytearray) -> Raw | None:
-    """The id of a request that would be one but for half of a surrogate pair, as who cuts a text in UTF-16 writes (J5).
+    """Return the id of a request whose one fault is half of a surrogate pair, from a text that was cut in UTF-16.
 
-    Who asked so is told, rather than left to wait.
+    So its sender gets an answer and does not wait for ever. (J5)
     """
     whole = _SURROGATE.sub(lambda found: found[0] if found[2] else found[1] + _REPLACEMENT, line)
     try:
@@ -186,5 +195,5 @@ def _text(value: Raw) -> str | None:
 
 
 def _wrong(code: int, message: str, id_: Raw | None = None) -> Call:
-    # What is no request is answered too: nobody can tell that it was meant as a notification.
+    # Answered even without an id, since it may not have been meant as a notification.
     return Call(id_ or _NULL, fault=Fault(code, message))

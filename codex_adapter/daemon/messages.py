@@ -1,6 +1,6 @@
-"""The messages of the protocol as types: what each method takes and gives, and what the supervisor is told (J3, J4).
+"""Define the messages of the protocol: the params and result of each method, and the notifications (J3, J4).
 
-The JSON Schema is made of them. Pure: what decides whether a run can be is not here.
+The JSON Schema is made of these types. They check shapes only; whether a run can start is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ Grant = Annotated[int, Meta(ge=1, le=_MOST, description="a whole number, 1 or mo
 Text = Annotated[str, Meta(description="a string")]
 Object = Annotated[dict[str, Any], Meta(description="an object")]
 WaitsFor = Literal["slot", "start", "agent", "supervisor", "credit", "end"]
-"""What a live run waits for: a place among those that live, its agent's start, something from its agent, the reader of
-our stdout, `run/credit`, the end of its processes (J3)."""
+"""What a live run waits for: a slot, the start of its agent, output of its agent, the reader of our stdout,
+`run/credit`, or the end of its processes (J3)."""
 
 
 class _Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -60,18 +60,18 @@ class _Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Nothing(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """No parameters, or a result with nothing to say."""
+    """No params, or an empty result."""
 
 
 class InitializeParams(_Params, frozen=True, kw_only=True):
-    """Who the supervisor is and what it speaks; the only parameters that may hold what nobody knows."""
+    """The supervisor and its version of the protocol; the only params that may have unknown members."""
 
-    protocol_version: Annotated[Literal["1.0"], Meta(description='"1.0", the version that is spoken here')]
+    protocol_version: Annotated[Literal["1.0"], Meta(description='"1.0", the version of this daemon')]
     client_info: Object = {}
 
 
 class StartParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The run that is asked for."""
+    """The run to start."""
 
     run_id: NewRunId = None
     agent_kind: Text
@@ -85,13 +85,13 @@ class StartParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RunParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The run that is meant."""
+    """The run to act on."""
 
     run_id: Text
 
 
 class CancelParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The run that is to end, and whether its agent is asked first."""
+    """The run to cancel; with `kill`, its agent is not asked first."""
 
     run_id: Text
     kill: Annotated[bool, Meta(description="true or false")] = False
@@ -105,31 +105,34 @@ class CreditParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class EventsParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which events of a run are asked for."""
+    """The run whose events are read, and the number of the first one."""
 
     run_id: RunId
     from_seq: Count = 0
 
 
 class ShutdownParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What becomes of the live runs."""
+    """Whether the live runs are finished or cancelled."""
 
     mode: Annotated[Literal["drain", "cancel"], Meta(description='"drain" or "cancel"')] = "drain"
 
 
 class _Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a method gives."""
+    """The result of a method."""
 
 
 class ServerInfo(_Result, frozen=True, kw_only=True):
-    """Who answers."""
+    """The name and the version of the daemon."""
 
     name: str
     version: str
 
 
 class Limits(_Result, frozen=True, kw_only=True):
-    """How much there can be: live agents, bytes of an incoming line, requests of a batch, bytes of an event's text."""
+    """The most live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text.
+
+    `queue` is whether further runs wait.
+    """
 
     max_runs: int
     queue: bool
@@ -139,7 +142,7 @@ class Limits(_Result, frozen=True, kw_only=True):
 
 
 class InitializeResult(_Result, frozen=True, kw_only=True):
-    """What there is."""
+    """What the daemon can do."""
 
     protocol_version: str = PROTOCOL_VERSION
     server_info: ServerInfo
@@ -156,7 +159,7 @@ class StartResult(_Result, frozen=True, kw_only=True):
 
 
 class Affected(_Result, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether there was a live run to do it to: said only when there was none."""
+    """Whether such a run is live; the member is left out if it is."""
 
     known: bool = True
 
@@ -179,7 +182,7 @@ class ListResult(_Result, frozen=True, kw_only=True):
 
 
 class EventsResult(_Result, frozen=True, kw_only=True, omit_defaults=True):
-    """Records of a run as its journal has them, `completion` once they reach it (J13)."""
+    """Records of a run from its journal, and its completion once they reach it (J13)."""
 
     run_id: str
     events: Sequence[Raw]
@@ -203,7 +206,7 @@ class RunEvent(msgspec.Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="
 
     @classmethod
     def of(cls, run_id: str, event: Event) -> RunEvent:
-        """The notification of an event."""
+        """Return the notification of an event."""
         return cls("run/event", _EventParams(run_id, event.seq, event))
 
 
@@ -214,19 +217,19 @@ class _CompletedParams(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RunCompleted(msgspec.Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
-    """The last that is heard of a run: its completion record (J4)."""
+    """The completion record of a run, after which nothing of it is sent (J4)."""
 
     method: Literal["run/completed"]
     params: _CompletedParams
 
     @classmethod
     def of(cls, run_id: str, seq: int, record: bytes) -> RunCompleted:
-        """The notification of a completion record, a line."""
+        """Return the notification of a completion record, which is a line."""
         return cls("run/completed", _CompletedParams(run_id, seq, Raw(record.rstrip(b"\n"))))
 
 
 class Method(NamedTuple):
-    """What a method takes and what it gives; None for a notification, to which nothing is answered."""
+    """The params and the result of a method; the result is None for a notification, which has no answer."""
 
     params: type[msgspec.Struct]
     result: type[msgspec.Struct] | None

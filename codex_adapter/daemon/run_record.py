@@ -1,4 +1,4 @@
-"""Make the first line of a journal: what a run was asked for, bounded and masked (J19)."""
+"""Make the first line of a journal: the request of a run, bounded and masked (J19)."""
 
 from __future__ import annotations
 

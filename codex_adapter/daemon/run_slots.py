@@ -1,4 +1,4 @@
-"""Who may have an agent alive: so many at once, the others first come, first served (J8)."""
+"""Limit how many agents live at once; the others wait, first come, first served (J8)."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import trio
 __all__ = ["Slot", "Slots"]
 
 _MOST_WAITING: Final = 10_000
-"""More than anybody waits for; whoever sends more has lost count, and each holds a request."""
+"""Each that waits holds a request in memory; a supervisor that sends more has a defect."""
 
 
 class Slot:
-    """A place for one agent, or a place in the queue until `granted` is set."""
+    """A place for one agent, once `granted` is set; before, a place in the queue."""
 
     def __init__(self, slots: Slots) -> None:
         self.granted = trio.Event()
         self._slots = slots
 
     def release(self) -> None:
-        """Give it to the next one. Called once, also by whoever was never granted it."""
+        """Pass the slot to the next one. Call this once, even if the slot was never granted."""
         self._slots.release(self)
 
 
 class Slots:
-    """Places for `count` agents; without `queue` nobody waits for one."""
+    """Slots for `count` agents, with or without a queue."""
 
     def __init__(self, count: int, *, queue: bool) -> None:
         self._free = count
@@ -34,7 +34,7 @@ class Slots:
         self._waiting: deque[Slot] = deque()
 
     def claim(self) -> Slot | None:
-        """A place, granted at once or in its turn; None when there is none, not even in the queue."""
+        """Return a slot, granted at once or later in its turn; None if the queue has no place either."""
         slot = Slot(self)
         if self._free:
             self._free -= 1

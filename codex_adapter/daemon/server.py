@@ -1,4 +1,4 @@
-"""What the methods do: the live runs, and how the daemon comes to its end (J2, J3, J8, J10, J11)."""
+"""Execute the methods of the protocol on the live runs, and bring the daemon to its end (J2, J3, J8, J10, J11)."""
 
 from __future__ import annotations
 
@@ -22,23 +22,20 @@ from codex_adapter.daemon.jsonrpc import (
     RUN_REFUSED,
     Call,
     Fault,
+    Pending,
 )
-from codex_adapter.daemon.params import read_params
-from codex_adapter.daemon.run_requests import read_request, refused
+from codex_adapter.daemon.params import read_params, read_request, refusal_of
 from codex_adapter.daemon.run_slots import Slots
-from codex_adapter.daemon.send_queue import Outbox
-from codex_adapter.daemon.services import Ending, Service, ServiceCalls
-from codex_adapter.daemon.transport import Wires
+from codex_adapter.daemon.services import Service, ServiceCalls
+from codex_adapter.daemon.transport import SendQueue, Transport
 
 __all__ = ["Daemon", "Settings"]
 
-_Handler = Callable[[Any, Callable[[], None]], Awaitable[Any]]
-
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a daemon is, and how it deals with its supervisor (C9).
+    """The configuration of a daemon (C9).
 
-    `containment` finds out at which level runs are held; `notify` is told how the daemon stands, as J16 says it.
+    `containment` returns the level at which runs are held here; `notify` is called with each state of the daemon (J16).
     `services` are further methods by their names.
     """
 
@@ -48,27 +45,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal | None
     drain_on_eof: bool
     notify: Callable[[str], None]
-    services: Mapping[str, Service | Ending] = {}
+    services: Mapping[str, Service] = {}
 
 
 class Daemon:
     """The runs of one supervisor, as tasks in `nursery`.
 
-    `leaving` is cancelled once no more requests are to be read.
+    `reading` is the scope in which requests are read; it is cancelled when the daemon is to read no more of them.
     """
 
-    def __init__(self, gateway: Gateway, settings: Settings, wires: Wires, nursery: trio.Nursery) -> None:
-        self.leaving = trio.CancelScope()
-        self.outbox = Outbox(wires, nursery, self.supervisor_gone)
+    def __init__(self, gateway: Gateway, settings: Settings, transport: Transport, nursery: trio.Nursery) -> None:
+        self.reading = trio.CancelScope()
+        self.send_queue = SendQueue(transport, nursery, self.supervisor_gone)
         self._gateway = gateway
         self._settings = settings
         self._nursery = nursery
         self._slots = Slots(settings.limits.max_runs, queue=settings.limits.queue)
         self._runs: dict[str, HostedRun] = {}
-        self._run_ended = trio.lowlevel.ParkingLot()
-        self._calls = ServiceCalls(self._slots, self.outbox, self._run_ended.unpark_all)
+        self._ended = trio.lowlevel.ParkingLot()
+        self._calls = ServiceCalls(self._slots, self.send_queue, self._ended.unpark_all)
         self._initialized = self._stopping = False
-        self._handlers: dict[str, _Handler] = {
+        self._handlers: dict[str, Callable[[Any], Awaitable[object]]] = {
             "initialize": self._initialize,
             "run/start": self._start,
             "run/cancel": self._cancel,
@@ -79,36 +76,33 @@ class Daemon:
             "exit": self._exit,
         }
         if settings.journal is not None:
-            self._handlers["run/events"] = partial(_events, settings.journal)
+            self._handlers["run/events"] = partial(_read_events, settings.journal)
 
-    async def carry_out(self, call: Call, taken_up: Callable[[], None]) -> Any:
-        """The result of a call; `taken_up` is called when the next one may be, and the result takes longer.
-
-        Raises `Fault`.
-        """
+    async def execute(self, call: Call) -> object:
+        """Return the result of a call, or a `Pending` if further calls are executed before it. Raise `Fault`."""
         if call.fault is not None:
             raise call.fault
         first = "exit" if call.id is None else "initialize"
         if not self._initialized and call.method not in (first, "exit"):
             raise Fault(NOT_INITIALIZED, "the first request must be initialize")
         if (service := self._settings.services.get(call.method)) is not None:
-            return await self._serve(service, read_params(call.params, service.params), taken_up)
+            return await self._serve(service, read_params(call.params, service.params))
         if call.method not in self._handlers:
-            missing = "journal; start the daemon with --journal DIR" if call.method in wire.METHODS else "such method"
-            names = ", ".join([*self._handlers, *self._settings.services])
-            raise Fault(METHOD_NOT_FOUND, f"there is no {missing}; there are {names}")
-        params = read_params(call.params, wire.METHODS[call.method].params)
-        return await self._handlers[call.method](params, taken_up)
+            methods = ", ".join([*self._handlers, *self._settings.services])
+            no_journal = "the daemon has no journal; start it with --journal DIR"
+            problem = no_journal if call.method in wire.METHODS else "the method does not exist"
+            raise Fault(METHOD_NOT_FOUND, f"{problem}; the methods are {methods}")
+        return await self._handlers[call.method](read_params(call.params, wire.METHODS[call.method].params))
 
     def announce(self, run_id: str) -> None:
-        """The supervisor has been told that this run is accepted (J4)."""
+        """Allow messages of this run: the answer that accepts it is sent (J4)."""
         self._runs[run_id].announce()
 
     def supervisor_gone(self) -> None:
-        """Nobody will ask any more, or nobody reads (J10)."""
+        """Cancel or finish the runs: the supervisor has closed its end of a pipe (J10)."""
         if self._settings.drain_on_eof:
             self._stop()
-            self.leaving.cancel()
+            self.reading.cancel()
             for run in self._runs.values():
                 run.grant(None)
         else:
@@ -117,7 +111,7 @@ class Daemon:
     def cancel(self) -> None:
         """End all runs, and then the daemon (J11)."""
         self._cancel_runs()
-        self.leaving.cancel()
+        self.reading.cancel()
 
     def kill(self) -> None:
         """As `cancel`, but no agent is asked first (K4)."""
@@ -125,9 +119,9 @@ class Daemon:
         for run in self._runs.values():
             run.kill()
 
-    async def _initialize(self, params: wire.InitializeParams, _: Callable[[], None]) -> wire.InitializeResult:
+    async def _initialize(self, _: wire.InitializeParams) -> wire.InitializeResult:
         if self._initialized:
-            raise Fault(INVALID_REQUEST, "initialize was there already")
+            raise Fault(INVALID_REQUEST, "the daemon is initialized already")
         self._initialized = True
         return wire.InitializeResult(
             server_info=self._settings.server,
@@ -137,48 +131,50 @@ class Daemon:
             journal=self._settings.journal is not None,
         )
 
-    async def _serve(self, service: Service | Ending, params: msgspec.Struct, taken_up: Callable[[], None]) -> object:
-        if isinstance(service, Ending):
-            return wire.Affected(known=self._calls.end(service.named(params)))
+    async def _serve(self, service: Service, params: msgspec.Struct) -> object:
+        if service.slot is None:
+            return await service.perform(params, self._calls)
+        # While answers cannot be written, no further requests are read (J10).
+        await self.send_queue.offer([])
         self._refuse_when_stopping()
-        return await self._calls.carry_out(service, params, taken_up)
+        return self._calls.begin(service, params)
 
-    async def _start(self, params: wire.StartParams, taken_up: Callable[[], None]) -> wire.StartResult:
+    async def _start(self, params: wire.StartParams) -> Pending:
         self._refuse_when_stopping()
         run_id = params.run_id or uuid.uuid4().hex
         if run_id in self._runs:
-            raise Fault(INVALID_PARAMS, "runId is that of a live run; give another one, or none")
+            raise Fault(INVALID_PARAMS, "runId is the id of a live run; pass another one, or none")
         try:
             request = read_request(params.request)
         except AdapterError as error:
-            raise refused(error) from None
+            raise refusal_of(error) from None
         slot = self._slots.claim()
         if slot is None:
-            raise Fault(RUN_REFUSED, "as many runs are live as may be", {"kind": "too_many_runs"})
-        journal = None if self._settings.journal is None else self._settings.journal.file(run_id)
-        run = HostedRun(run_id, params.agent_kind, slot=slot, outbox=self.outbox, journal=journal, credit=params.credit)
+            raise Fault(RUN_REFUSED, "the limit of live runs is reached", {"kind": "too_many_runs"})
+        run = HostedRun(
+            run_id,
+            params.agent_kind,
+            slot=slot,
+            send_queue=self.send_queue,
+            journal=None if self._settings.journal is None else self._settings.journal.file(run_id),
+            credit=params.credit,
+        )
         self._runs[run_id] = run
-        self._nursery.start_soon(self._carry, run, request)
-        taken_up()
-        await run.settled.wait()
-        if run.is_known:
-            raise Fault(INVALID_PARAMS, "runId is that of a run in the journal; give another one, or none")
-        if run.refusal is not None:
-            raise refused(run.refusal)
-        return wire.StartResult(run_id=run_id)
+        self._nursery.start_soon(self._host, run, request)
+        return Pending(partial(_accept, run))
 
-    async def _carry(self, run: HostedRun, request: RunRequest) -> None:
-        await run.carry(self._gateway, request)
+    async def _host(self, run: HostedRun, request: RunRequest) -> None:
+        await run.run(self._gateway, request)
         del self._runs[run.run_id]
-        self._run_ended.unpark_all()
+        self._ended.unpark_all()
 
-    async def _cancel(self, params: wire.CancelParams, _: Callable[[], None]) -> wire.Affected:
+    async def _cancel(self, params: wire.CancelParams) -> wire.Affected:
         return self._affect(params.run_id, HostedRun.kill if params.kill else HostedRun.cancel)
 
-    async def _detach(self, params: wire.RunParams, _: Callable[[], None]) -> wire.Affected:
+    async def _detach(self, params: wire.RunParams) -> wire.Affected:
         return self._affect(params.run_id, HostedRun.detach)
 
-    async def _grant(self, params: wire.CreditParams, _: Callable[[], None]) -> wire.Affected:
+    async def _grant(self, params: wire.CreditParams) -> wire.Affected:
         return self._affect(params.run_id, lambda run: run.grant(params.events))
 
     def _affect(self, run_id: str, change: Callable[[HostedRun], None]) -> wire.Affected:
@@ -187,19 +183,21 @@ class Daemon:
             change(run)
         return wire.Affected(known=run is not None)
 
-    async def _list(self, _params: wire.Nothing, _: Callable[[], None]) -> wire.ListResult:
+    async def _list(self, _: wire.Nothing) -> wire.ListResult:
         return wire.ListResult(runs=[run.listed() for run in self._runs.values()])
 
-    async def _shut_down(self, params: wire.ShutdownParams, taken_up: Callable[[], None]) -> wire.Nothing:
+    async def _shut_down(self, params: wire.ShutdownParams) -> Pending:
         if params.mode == "cancel":
             self._cancel_runs()
         self._stop()
-        taken_up()
-        while self._runs or self._calls.live:
-            await self._run_ended.park()
+        return Pending(self._drain)
+
+    async def _drain(self) -> wire.Nothing:
+        while self._runs or self._calls:
+            await self._ended.park()
         return wire.Nothing()
 
-    async def _exit(self, _params: wire.Nothing, _: Callable[[], None]) -> wire.Nothing:
+    async def _exit(self, _: wire.Nothing) -> wire.Nothing:
         self.cancel()
         return wire.Nothing()
 
@@ -219,11 +217,21 @@ class Daemon:
             self._settings.notify("STOPPING=1")
 
 
-async def _events(journal: Journal, params: wire.EventsParams, _: Callable[[], None]) -> wire.EventsResult:
+async def _accept(run: HostedRun) -> wire.StartResult:
+    """Wait until a run is accepted. Raise `Fault` if it is refused (J8)."""
+    await run.settled.wait()
+    if run.is_known:
+        raise Fault(INVALID_PARAMS, "runId is the id of a run in the journal; pass another one, or none")
+    if run.refusal is not None:
+        raise refusal_of(run.refusal)
+    return wire.StartResult(run_id=run.run_id)
+
+
+async def _read_events(journal: Journal, params: wire.EventsParams) -> wire.EventsResult:
     try:
         page = await journal.read(params.run_id, params.from_seq)
     except FileNotFoundError:
-        raise Fault(INVALID_PARAMS, "runId is that of no run in the journal") from None
+        raise Fault(INVALID_PARAMS, "the journal has no run with this runId") from None
     except OSError:
         raise Fault(INVALID_PARAMS, "the journal of this run cannot be read") from None
     return wire.EventsResult(

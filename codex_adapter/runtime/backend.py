@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cache
+from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
 import trio
@@ -14,9 +15,10 @@ from msgspec.structs import replace
 
 from codex_adapter.agent import Agent
 from codex_adapter.core.checks import is_seconds
+from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
-from codex_adapter.core.request_checks import check_type, effective_idle_timeout, effective_timeout
+from codex_adapter.core.request_checks import check_environment, check_type, effective_idle_timeout, effective_timeout
 from codex_adapter.errors import BackendError, RunTimedOut, SpawnError
 from codex_adapter.file_systems import advice_on, unanswered
 from codex_adapter.request import RunConfig, RunRequest
@@ -27,7 +29,9 @@ from codex_adapter.runtime.handle import RunHandle, RunSetup, carried
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.run import Run
 
-__all__ = ["AgentBackend", "Backend"]
+__all__ = ["NO_VARIABLES", "AgentBackend", "Backend"]
+
+NO_VARIABLES: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Result = TypeVar("_Result")
 
@@ -87,14 +91,17 @@ class AgentBackend:
         return self._agent.capabilities
 
     @asynccontextmanager
-    async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
+    async def open_run(
+        self, request: RunRequest, *, mask_env: Mapping[str, str] = NO_VARIABLES
+    ) -> AsyncIterator[RunHandle]:
         """Start a run, as an async context manager that gives its handle; as `codex_adapter.open_run`."""
         require_trio()
         check_type(request)
+        check_environment("mask_env", mask_env)
         limit = effective_timeout(request, self._config)
         async with AsyncExitStack() as held:
             with trio.move_on_after(math.inf if limit is None or not is_seconds(limit) else limit) as opening:
-                run = await self._of_this_agent(self._start(request, held))
+                run = await self._of_this_agent(self._start(request, held, mask_env))
             if opening.cancelled_caught:
                 role = unanswered()
                 told = role is not None and limit is not None and limit >= _TELLING
@@ -129,7 +136,7 @@ class AgentBackend:
             error.agent_kind = self._agent.kind
             raise
 
-    async def _start(self, request: RunRequest, held: AsyncExitStack) -> Run:
+    async def _start(self, request: RunRequest, held: AsyncExitStack, mask_env: Mapping[str, str]) -> Run:
         """Return the run of a request, its agent started. What only the start needs is not kept."""
         config = self._config
         begun = trio.current_time()
@@ -140,7 +147,8 @@ class AgentBackend:
             # Only now: the configuration has been checked.
             self._containment = Containment.of(config)
         source = await spawn(launch, mark=mark, stop_timeout=config.stop_timeout, containment=self._containment)
-        pipeline = Pipeline(launch.decoder, secrets=launch.secrets, max_line_bytes=config.max_line_bytes)
+        secrets = (*launch.secrets, *secret_values(mask_env, directory=launch.cwd).values)
+        pipeline = Pipeline(launch.decoder, secrets=secrets, max_line_bytes=config.max_line_bytes)
         timeout = launch.timeout
         if timeout is not None:
             timeout = max(timeout - (trio.current_time() - begun), 0.0)

@@ -1,6 +1,6 @@
-"""Spaces: what a turn's agent is to know and to have, composed of directories that people write (Z).
+"""Compose the environment of a turn's agent from spaces: directories of instructions, skills, hooks and servers (Z).
 
-Everything here blocks on files; who serves others meanwhile calls it in a thread.
+Every function blocks on files. Call it in a thread where other work must go on.
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 from codex_adapter.spaces.environment import Environment, Hook, HookEvent, Permissions, Resolved, Server, Skill
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.preparation import Spec, TargetSpec, prepare, resolve
+from codex_adapter.spaces.reach import Reach
 
 __all__ = [
     "Environment",
     "Hook",
     "HookEvent",
     "Permissions",
+    "Reach",
     "Resolved",
     "Server",
     "Skill",

@@ -1,4 +1,4 @@
-"""Remember what agents could have changed, and refuse it once it is not as it was accepted (Z11)."""
+"""Record what agents could have changed, and refuse it when it differs from what was accepted (Z11)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from codex_adapter.spaces.content import is_utf8
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import read_json, read_standing
+from codex_adapter.spaces.reading import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.strict_decode import shown
 
@@ -28,9 +28,8 @@ _LINKED: Final = f"it has hard links, by which an agent could change it, and it 
 class Source(NamedTuple):
     """A file or a directory that gives power to an agent, as it was read.
 
-    `path` is the one by which it was looked up, links and all. `linked` is whether there are hard links to what was
-    read, which may lie where an agent may write. `reference` and `way` lead to a space; a file has none
-    and is called by its `name`.
+    `path` is the path by which it was looked up, with its links. `linked` is whether what was read has hard links,
+    which may be in a directory that an agent may write to. A space has a `reference` and a `way`; a file has a `name`.
     """
 
     path: Path
@@ -48,25 +47,25 @@ class _Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Acceptance:
-    """The record of one `aspHome`: where its turns let agents write, and which content was accepted there."""
+    """The record of one `aspHome`: where its turns let agents write, and which content was accepted there (Z11)."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._path = state.root / "accepted.json"
 
     def check(self, sources: Sequence[Source]) -> None:
-        """Refuse what an agent could have changed and nobody accepted; writes nothing. Raises `SpaceError` (Z11)."""
+        """Refuse what an agent could have changed and no caller accepted. Writes nothing; raises `SpaceError` (Z11)."""
         self._next(self._read(), sources, Reach(()), accept=False)
 
     def settle(self, sources: Sequence[Source], reach: Reach, *, accept: bool) -> None:
-        """Do the same before a turn whose agent has this reach, and note what it comes to. Raises `SpaceError` (Z11).
+        """Check the same before a turn whose agent has this reach, and record the result. Raises `SpaceError` (Z11).
 
-        The content of `sources` has been read before: an agent of another turn starts after its reach was noted.
+        The content of `sources` has been read before: an agent of another turn starts after its reach was recorded.
         """
         known = self._read()
         if self._next(known, sources, reach, accept=accept) == known:
             return
-        with self._state.for_ourselves():
+        with self._state.exclusive():
             new = self._next(self._read(), sources, reach, accept=accept)
             self._state.write_whole(self._path, msgspec.json.encode(new) + b"\n")
 
@@ -92,19 +91,19 @@ class Acceptance:
 
     @staticmethod
     def _unseen(source: Source, before: Reach) -> str | None:
-        """Say why content that was never noted is refused, None where no agent could have changed it."""
+        """Return why content without a record is refused, None if no agent could have changed it."""
         if before.covers(source.path):
             return _NEW
         return _LINKED if source.linked and before.roots else None
 
     def _read(self) -> _Accepted:
         name = "aspHome: state/accepted.json"
-        content = read_standing(self._path, _LARGEST, name)
+        content = read_optional(self._path, _LARGEST, name)
         return _Accepted(schema=1) if content is None else read_json(content, _Accepted, name)
 
 
 def _refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
-    """Name all of it: they are accepted together."""
+    """Return one error that names all sources: they are accepted together."""
     (first, problem), *others = refused
     if others:
         names = ", ".join(shown(source.reference or source.name) for source, _ in others)

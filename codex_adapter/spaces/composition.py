@@ -1,23 +1,24 @@
-"""Spaces in their order put over each other: later ones win (Z6)."""
+"""Compose spaces into one environment: later spaces win (Z6)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
+from codex_adapter.spaces.dependencies import Space
 from codex_adapter.spaces.environment import Environment, Hook, Resolved, Server, Skill
-from codex_adapter.spaces.manifests import HarnessSettings, HookLine, ServerLine, Settings
-from codex_adapter.spaces.resolution import Space
 from codex_adapter.spaces.shell_lines import SPACE, with_directory
+from codex_adapter.spaces.space_files import HookLine, ServerLine, Settings
+from codex_adapter.spaces.targets import HarnessSettings
 
-__all__ = ["composed"]
+__all__ = ["compose"]
 
 _T = TypeVar("_T", Skill, Hook, Server)
 _NOTHING: Final = HarnessSettings()
 
 
-def composed(spaces: Sequence[Space], harness: HarnessSettings | None) -> Environment:
-    """What spaces come to; `harness` is what the target says of it, which wins over all of them (Z6)."""
+def compose(spaces: Sequence[Space], harness: HarnessSettings | None) -> Environment:
+    """Return the environment of spaces in this order; `harness` are the target's settings, which win over all (Z6)."""
     settings: list[Settings | HarnessSettings] = [space.loaded.files.manifest.settings for space in spaces]
     env = {name: value for space in spaces for name, value in space.loaded.files.manifest.settings.env.items()}
     settings.append(harness or _NOTHING)
@@ -34,7 +35,7 @@ def composed(spaces: Sequence[Space], harness: HarnessSettings | None) -> Enviro
 
 
 def _last(found: Iterable[_T]) -> tuple[_T, ...]:
-    """The last one of each name, in the order of these."""
+    """Return the last item of each name, in the order of these."""
     by_name: dict[str, _T] = {}
     for it in found:
         by_name.pop(it.name, None)

@@ -1,4 +1,4 @@
-"""The content of a space: walked without a link, bounded, and known by its digest (Z7)."""
+"""Read the content of a space: without following links, within bounds, with its digest (Z7)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ MOST_NAMES: Final = 10_000
 _DEEPEST: Final = 64
 _LEFT_OUT: Final = frozenset({".git", "__pycache__"})
 _KEPT: Final = re.compile(r"(space\.toml|hooks/hooks\.toml)|AGENTS\.md|mcp/mcp\.json|skills/[^/]+/SKILL\.md")
-"""What is read for its meaning; the group has what is TOML."""
+"""The files whose content is kept; the group matches those in TOML."""
 _CHUNK: Final = 1 << 17
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 NewFile: TypeAlias = Callable[[str, bool], AbstractContextManager[Callable[[bytes], None]]]
-"""Makes the copy of a file of this path, which can be executed or not; gives what its content is written with."""
+"""Makes the copy of a file at this path, executable or not; its context gives the function that writes to it."""
 
 
 class Content(NamedTuple):
-    """What a space holds: the digest of all, and the files by their paths that are read for their meaning.
+    """The content of a space: the digest of all files, and by path those that the package reads.
 
-    `linked` is whether a file has hard links, which may lie anywhere.
+    `linked` is whether a file has hard links, which may be anywhere.
     """
 
     digest: str
@@ -44,9 +44,9 @@ class Content(NamedTuple):
 
 
 def read_content(directory: Path, new_file: NewFile | None = None) -> Content:
-    """The content of a space, which is copied as it is read where `new_file` is given (Z7).
+    """Read the content of a space, and copy it at the same time with `new_file` (Z7).
 
-    Links lead to the directory, none is followed in it. Raises `SpaceError`.
+    Links on the way to the directory are followed; inside it a link is an error. Raises `SpaceError`.
     """
     try:
         root = os.open(directory, _DIRECTORY)
@@ -68,7 +68,7 @@ def _no_copy(_path: str, _executable: bool) -> Iterator[Callable[[bytes], None]]
 
 
 class _Walk:
-    """One way through a directory, from descriptor to descriptor."""
+    """One walk through a directory, from descriptor to descriptor."""
 
     def __init__(self, new_file: NewFile) -> None:
         self.kept: Final[dict[str, bytes]] = {}
@@ -153,7 +153,7 @@ class _Walk:
 
 
 def _most_kept(path: str) -> int:
-    """Bytes of a file that is read for its meaning, 0 for others."""
+    """Return the limit of a file whose content is kept, in bytes; 0 for other files."""
     kept = _KEPT.fullmatch(path)
     return 0 if kept is None else LARGEST_TOML if kept[1] else LARGEST_TEXT
 
@@ -163,7 +163,7 @@ def _moment(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether this is UTF-8 for the file system."""
+    """Return whether a name is UTF-8 for the file system."""
     try:
         os.fsencode(name).decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What spaces come to together (Z6)."""
+"""Define the environment of a turn: instructions, skills, hooks, servers and settings of its spaces (Z6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Permissions: TypeAlias = Literal["read-only", "workspace-write", "full"]
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """One space as it was found: by which reference, in which directory it is now, and what its content is (Z5, Z7)."""
+    """One space as it was found: its reference, its directory now, and the digest of its content (Z5, Z7)."""
 
     id: str
     version: str | None
@@ -24,7 +24,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory with a `SKILL.md`; `space` is the id of where it is from (Z2)."""
+    """A directory with a `SKILL.md`; `space` is the id of its space (Z2)."""
 
     name: str
     description: str
@@ -33,7 +33,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
-    """A shell's line for an event; `timeout` in seconds, `matcher` on the names of tools (Z2)."""
+    """A shell command for an event; `timeout` in seconds, `matcher` is an expression on tool names (Z2)."""
 
     name: str
     event: HookEvent
@@ -44,7 +44,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """An MCP server: a program by `command`, or one that runs already by `url` (Z2)."""
+    """An MCP server: a program with `command`, or a running server with `url` (Z2)."""
 
     name: str
     command: str | None
@@ -61,7 +61,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn is given: what each name came to, in the order of the spaces that it is from (Z6)."""
+    """The environment of a turn. Each name occurs once; the items are in the order of their spaces (Z6)."""
 
     spaces: tuple[Resolved, ...]
     instructions: str

@@ -1,4 +1,4 @@
-"""The front matter of a SKILL.md: enough of it to know a skill by (Z2)."""
+"""Read the front matter of a SKILL.md (Z2)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["read_front_matter"]
 
 _FENCE: Final = "---"
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-"""What readers of YAML take for the end of a line, or refuse, but not all of them alike."""
+"""Characters that readers of YAML treat differently: as the end of a line, or as an error."""
 _NULL: Final = "tag:yaml.org,2002:null"
 _LONGEST: Final = 64 * 1024
-"""Characters; skills have a few hundred, and reading takes a second for so many."""
+"""Characters. Skills have a few hundred; reading this many takes a second."""
 
 
 def read_front_matter(text: str, name: str) -> dict[str, str]:
-    """Texts by keys, each on one line, empty for what is no text (Z2).
+    """Return the texts of the front matter by keys, each on one line, empty for another type (Z2).
 
-    `name` is how errors call the file. Raises `SpaceError`.
+    Errors call the file `name`. Raises `SpaceError`.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     if lines[0] != _FENCE or _FENCE not in lines[1:]:
@@ -45,7 +45,7 @@ def read_front_matter(text: str, name: str) -> dict[str, str]:
 
 def _table(head: list[str], name: str) -> yaml.MappingNode:
     try:
-        # Not the one in C, which a deep nesting makes crash.
+        # Not the loader in C, which crashes on deep nesting.
         node = yaml.compose("\n".join(head), Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -1,8 +1,7 @@
-"""From a spec to an environment: looked up where things are, or kept for a turn (Z5, Z7, Z8, Z9)."""
+"""Resolve a spec to an environment, or prepare it for a turn: with copies and locked versions (Z5, Z7, Z8, Z9)."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,24 +10,23 @@ from typing import Final, TypeAlias
 import msgspec
 
 from codex_adapter.spaces.acceptance import Acceptance, Source
-from codex_adapter.spaces.composition import composed
+from codex_adapter.spaces.composition import compose
 from codex_adapter.spaces.content import is_utf8, read_content
+from codex_adapter.spaces.dependencies import Loaded, Space, order_spaces
 from codex_adapter.spaces.environment import Environment
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.locks import Lock, Locked, spec_name
-from codex_adapter.spaces.manifests import HarnessSettings, Target, read_space, read_targets
+from codex_adapter.spaces.finder import Finder, Found
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
-from codex_adapter.spaces.registry import Finder, Found
-from codex_adapter.spaces.resolution import Loaded, Space, ordered
+from codex_adapter.spaces.reading import has_hard_links, real_path
+from codex_adapter.spaces.space_files import read_space
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.store import Store
-from codex_adapter.strict_decode import shown
+from codex_adapter.spaces.targets import TARGETS_FILE, HarnessSettings, find_target
+from codex_adapter.spaces.version_locks import Lock, Locked, spec_name
 
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 
 _MOST_TRIES: Final = 100
-_TARGETS: Final = "asp-targets.toml"
 
 
 class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +39,6 @@ class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
 Spec: TypeAlias = Sequence[str] | TargetSpec
 """References, or a target that has them."""
 
-
 Writable: TypeAlias = Callable[[Environment], Sequence[str]]
 """Returns the directories in which the agent of an environment may write."""
 
@@ -49,12 +46,12 @@ Writable: TypeAlias = Callable[[Environment], Sequence[str]]
 def resolve(
     asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None, *, accept: bool = False
 ) -> Environment:
-    """What a spec comes to now, its directories being those where the spaces are; writes nothing (Z5, Z6, Z9, Z11).
+    """Return the environment of a spec now, with the directories of the spaces themselves; write nothing.
 
-    `harness` is the one whose settings of the target count; `accept` is whether to take what agents may have changed.
-    Raises `SpaceError`. Blocks on files.
+    `harness` selects the target's settings. With `accept`, content that agents may have changed is used. Raises
+    `SpaceError`. Blocks on files (Z5, Z6, Z9, Z11).
     """
-    return _Sought(asp_home, spec).looked_up(harness, accept=accept)
+    return _Preparation(asp_home, spec).resolve(harness, accept=accept)
 
 
 def prepare(
@@ -65,21 +62,21 @@ def prepare(
     writable: Writable = lambda _: (),
     accept: bool = False,
 ) -> Environment:
-    """What a spec comes to for a turn: copies of spaces that nobody changes, and the same versions for good (Z7, Z8).
+    """Return the environment of a spec for a turn: with copies of the spaces, in versions that stay the same (Z7, Z8).
 
-    `harness` is the one whose settings of the target count; `accept` is whether to take what agents may have changed,
-    from now on (Z11). Raises `SpaceError`. Blocks on files, and on other processes that are writing below `asp_home`.
+    `harness` selects the target's settings. With `accept`, content that agents may have changed is accepted from now on
+    (Z11). Raises `SpaceError`. Blocks on files, and on other processes that write below `asp_home`.
     """
-    return _Sought(asp_home, spec).kept(harness, writable, accept=accept)
+    return _Preparation(asp_home, spec).prepare(harness, writable, accept=accept)
 
 
-class _Sought:
+class _Preparation:
     """A spec under an `aspHome`."""
 
     def __init__(self, asp_home: str | os.PathLike[str], spec: Spec) -> None:
         self._named_home = Path(os.fspath(asp_home))
         self._asp_home = _absolute(os.fspath(asp_home), "aspHome")
-        if not is_utf8(os.fspath(self._asp_home)):  # it stands in what is written for harnesses
+        if not is_utf8(os.fspath(self._asp_home)):  # harnesses write it to files in UTF-8
             raise SpaceError("the path of aspHome is not UTF-8; rename what is not")
         state = State(self._asp_home)
         state.refuse_links()
@@ -91,9 +88,9 @@ class _Sought:
         self._harnesses: dict[str, HarnessSettings] = {}
         if isinstance(spec, TargetSpec):
             self._base = _absolute(spec.directory, "the target's directory")
-            target, digest = _target(self._base, spec.name)
-            file = Path(spec.directory, _TARGETS)
-            self._files.append(Source(file, digest, has_hard_links(file), _TARGETS))
+            target, digest = find_target(self._base, spec.name)
+            file = Path(spec.directory, TARGETS_FILE)
+            self._files.append(Source(file, digest, has_hard_links(file), TARGETS_FILE))
             self._harnesses = target.harness
             self._references: Sequence[str] = target.compose
             name = spec_name(target.compose, (spec.name, self._base))
@@ -102,13 +99,13 @@ class _Sought:
             name = spec_name(spec, None)
         self._lock = Lock(state, name)
 
-    def looked_up(self, harness: str | None, *, accept: bool) -> Environment:
+    def resolve(self, harness: str | None, *, accept: bool) -> Environment:
         finder, spaces = self._ordered(self._lock.read())
         if not accept:
             self._acceptance.check(self._sources(finder, spaces))
         return self._composed(spaces, harness)
 
-    def kept(self, harness: str | None, writable: Writable, *, accept: bool) -> Environment:
+    def prepare(self, harness: str | None, writable: Writable, *, accept: bool) -> Environment:
         for _ in range(_MOST_TRIES):
             known = self._lock.read()
             finder, spaces = self._ordered(known)
@@ -125,7 +122,7 @@ class _Sought:
         return [*self._files, *finder.files, *found]
 
     def _refuse_writable_state(self, reach: Reach) -> None:
-        """Raise `SpaceError` where an agent could change copies and records, which nothing could find out (Z11)."""
+        """Raise `SpaceError` if an agent could change copies and records: such changes cannot be detected (Z11)."""
         if reach.covers(self._named_home / "state"):
             raise SpaceError(
                 "aspHome lies where the agent may write, so it could change what later turns run; "
@@ -134,11 +131,11 @@ class _Sought:
 
     def _ordered(self, known: Mapping[str, Locked]) -> tuple[Finder, list[Space]]:
         finder = Finder(self._asp_home, self._base, known)
-        return finder, ordered(self._references, self._base, finder.find, self._loaded)
+        return finder, order_spaces(self._references, self._base, finder.find, self._loaded)
 
     def _loaded(self, found: Found) -> Loaded:
         source = found.directory
-        if found.digest is not None and not os.path.lexists(source):  # the registry has it no more
+        if found.digest is not None and not os.path.lexists(source):  # no longer in the registry
             source = self._store.directory(found.digest)
             content = self._store.content(found.digest)
             if content is None:
@@ -157,7 +154,7 @@ class _Sought:
         return space._replace(loaded=space.loaded._replace(directory=directory))
 
     def _composed(self, spaces: Sequence[Space], harness: str | None) -> Environment:
-        return composed(spaces, None if harness is None else self._harnesses.get(harness))
+        return compose(spaces, None if harness is None else self._harnesses.get(harness))
 
 
 def _absolute(path: str, what: str) -> Path:
@@ -168,14 +165,3 @@ def _absolute(path: str, what: str) -> Path:
     if not path.startswith("/") or "\0" in path:
         raise SpaceError(f"{what} is not an absolute path")
     return real_path(path, what)
-
-
-def _target(directory: Path, name: str) -> tuple[Target, str]:
-    """A target, and the digest of the file that has it."""
-    content = read_standing(directory / _TARGETS, LARGEST_TOML, _TARGETS)
-    if content is None:
-        raise SpaceError(f"the target's directory has no {_TARGETS}")
-    target = read_targets(content).get(name)
-    if target is None:
-        raise SpaceError(f"{_TARGETS} has no target '{shown(name)}'; add it, or take another")
-    return target, hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""Decide what an agent could change that may write in some directories, whatever path leads there (Z11)."""
+"""Decide which files an agent could change that may write to some directories, by whatever path (Z11)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from codex_adapter.spaces.reading import real_path
 __all__ = ["Reach"]
 
 _MOST_LINKS: Final = 40
-"""As many as the system follows."""
+"""The limit of the system."""
 _MOUNTS: Final = Path("/proc/self/mountinfo")
 _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 _Inode: TypeAlias = tuple[int, int]
 
 
 class _Mount(NamedTuple):
-    """A mount point, and which directory of which file system is mounted there."""
+    """A mount point, and the directory of the file system that is mounted there."""
 
     point: Path
     device: str
@@ -29,9 +29,9 @@ class _Mount(NamedTuple):
 
 
 class Reach:
-    """All that an agent can change, directly or by a link or a directory in its place.
+    """The files that an agent can change: directly, or by putting a link or a directory in their place.
 
-    `roots` are the directories in which it may write; there are no links in their paths. `inodes` are theirs.
+    `roots` are the directories that it may write to, without links in their paths; `inodes` are theirs.
     """
 
     def __init__(self, roots: Iterable[Path], inodes: Iterable[_Inode] = ()) -> None:
@@ -42,15 +42,15 @@ class Reach:
 
     @classmethod
     def into(cls, directories: Iterable[str | Path]) -> Self:
-        """Look the directories up. Raises `SpaceError`."""
+        """Return the reach of an agent that may write to these directories. Raises `SpaceError`."""
         roots = tuple(dict.fromkeys(real_path(directory, "a directory of the agent") for directory in directories))
         return cls(roots, filter(None, map(_inode, roots)))
 
     def covers(self, path: str | Path) -> bool:
-        """Whether what is found by this path, or anything in it, could be changed. Raises `SpaceError`.
+        """Return whether the file at this path, or anything in it, could be changed. Raises `SpaceError`.
 
-        Each name on the way counts, before links are followed: a name in a directory that an agent may write to can
-        lead elsewhere tomorrow.
+        Each name on the way counts, before links are followed: the agent can make a name in its directories lead
+        elsewhere.
         """
         if not self.roots:
             return False
@@ -69,11 +69,11 @@ class Reach:
     def _is_inside(self, path: Path) -> bool:
         if any(name.is_relative_to(root) for name in self._names(path) for root in self._places):
             return True
-        # A file system that does not mind the case knows a directory by more names.
+        # A file system that ignores case knows a directory by more names.
         return bool(self._inodes) and any(_inode(directory) in self._inodes for directory in (path, *path.parents))
 
     def _names(self, path: Path) -> Iterator[Path]:
-        """The path, and where it is in its file system, as which a second mount of a directory is the same."""
+        """Yield the path, and its place in its file system, which is the same for each mount of a directory."""
         yield path
         for mount in reversed(self._mounts):
             if path.is_relative_to(mount.point):
@@ -82,7 +82,7 @@ class Reach:
 
 
 def _names_on_the_way(path: Path) -> Iterator[Path]:
-    """Each name that the system looks up for an absolute path, in a directory whose own path has no links."""
+    """Yield each name that the system looks up for an absolute path, below a directory without links in its path."""
     here, waiting, links = Path("/"), list(reversed(path.parts[1:])), 0
     yield here
     while waiting:
@@ -115,7 +115,7 @@ def _inode(path: Path) -> _Inode | None:
 
 
 def _mounts() -> Iterator[_Mount]:
-    """The mounts, each behind those that it covers; none where the system does not tell them."""
+    """Yield the mounts, each after those that it covers; none if the system does not list them."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
@@ -127,5 +127,5 @@ def _mounts() -> Iterator[_Mount]:
 
 
 def _plain(field: str) -> str:
-    """A path of the list, in which spaces and the like are octal."""
+    """Return a path of the list, which has spaces and the like in octal."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), field)

@@ -1,4 +1,4 @@
-"""Reading the files that people write: bounded, strict, and with errors that name the key and never a value (Z1)."""
+"""Read files that people write: bounded and strict, with errors that name the key and never the value (Z1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "LARGEST_TOML",
     "has_hard_links",
     "read_json",
-    "read_standing",
+    "read_optional",
     "read_text",
     "read_toml",
     "real_path",
@@ -31,12 +31,12 @@ LARGEST_TEXT: Final = 1024 * 1024
 LARGEST_TOML: Final = 64 * 1024
 """Bytes of a file in TOML."""
 _MOST_DOTS: Final = 500
-"""On a line: a key of many parts takes the square of their number in time."""
+"""The limit of a line: the time for a key is quadratic in the number of its parts."""
 _T = TypeVar("_T")
 
 
 def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
-    """A TOML file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    """Decode a TOML file as a type. Errors call it `name`. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
     if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
         raise SpaceError(f"{name}: a line has more than {_MOST_DOTS} dots; break it into several")
@@ -51,7 +51,7 @@ def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
 
 
 def read_json(content: bytes, type_: type[_T], name: str) -> _T:
-    """A JSON file as a type; `name` is how errors call it. Raises `SpaceError` (Z1)."""
+    """Decode a JSON file as a type. Errors call it `name`. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
     try:
         value = msgspec.json.decode(text, type=type_)
@@ -64,15 +64,15 @@ def read_json(content: bytes, type_: type[_T], name: str) -> _T:
 
 
 def read_text(content: bytes, name: str) -> str:
-    """UTF-8, perhaps behind a byte order mark; `name` is how errors call it. Raises `SpaceError`."""
+    """Decode UTF-8 with or without a byte order mark. Errors call the file `name`. Raises `SpaceError`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SpaceError(f"{name} is not UTF-8; save it so") from None
 
 
-def read_standing(path: Path, limit: int, name: str) -> bytes | None:
-    """A file that stands by itself, None where there is none; `name` is how errors call it. Raises `SpaceError`."""
+def read_optional(path: Path, limit: int, name: str) -> bytes | None:
+    """Read a file outside of a space, None if it does not exist. Errors call it `name`. Raises `SpaceError`."""
     try:
         return read_regular(path, limit)
     except TooLargeError:
@@ -86,7 +86,7 @@ def read_standing(path: Path, limit: int, name: str) -> bytes | None:
 
 
 def has_hard_links(path: Path) -> bool:
-    """Whether the file that is found by this path, if any, has another name."""
+    """Return whether the file at this path, if it exists, has hard links."""
     try:
         return path.stat().st_nlink > 1
     except (OSError, ValueError):
@@ -94,10 +94,10 @@ def has_hard_links(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str], name: str) -> Path:
-    """Where a path leads by links; `name` is how errors call it. Raises `SpaceError`."""
+    """Return where a path leads by links. Errors call it `name`. Raises `SpaceError`."""
     try:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            Path(path).stat()  # more links than the system follows `realpath` follows, or takes for nothing
+            Path(path).stat()  # the system refuses too many links; `realpath` would follow them
         return Path(os.path.realpath(path))
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None

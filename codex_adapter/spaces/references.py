@@ -1,4 +1,4 @@
-"""References to spaces, as people write them (Z3)."""
+"""Parse references to spaces (Z3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.versions import require_selector
 
-__all__ = ["ID", "OfProject", "OfRegistry", "Reference", "ThePath", "parse_reference"]
+__all__ = ["ID", "PathReference", "ProjectReference", "Reference", "RegistryReference", "parse_reference"]
 
 ID: Final = r"[a-z][a-z0-9-]{0,63}"
 _LONGEST: Final = 4096
@@ -17,30 +17,30 @@ _PREFIX: Final = "space:"
 _NAMED: Final = re.compile(rf"(?P<project>project:)?(?P<id>{ID})(?P<selected>@(?P<selector>.*))?", re.ASCII)
 
 
-class OfRegistry(NamedTuple):
+class RegistryReference(NamedTuple):
     """`space:ID` and `space:ID@SELECTOR`: a space of the registry."""
 
     id: str
     selector: str | None
 
 
-class ThePath(NamedTuple):
-    """`space:path:DIR`: a directory, absolute or relative to what says so."""
+class PathReference(NamedTuple):
+    """`space:path:DIR`: a directory, absolute or relative to the directory of what refers to it."""
 
     path: str
 
 
-class OfProject(NamedTuple):
+class ProjectReference(NamedTuple):
     """`space:project:ID`: a space below the directory of the target."""
 
     id: str
 
 
-Reference: TypeAlias = OfRegistry | ThePath | OfProject
+Reference: TypeAlias = RegistryReference | PathReference | ProjectReference
 
 
 def parse_reference(text: str) -> Reference:
-    """What a reference means; nothing is looked up (Z3). Raises `SpaceError`."""
+    """Parse a reference; look nothing up. Raises `SpaceError` (Z3)."""
     if len(text) > _LONGEST or _IMPOSSIBLE.search(text):
         raise SpaceError("a reference is one line of at most 4096 characters")
     if not text.startswith(_PREFIX):
@@ -50,14 +50,14 @@ def parse_reference(text: str) -> Reference:
         path = body.removeprefix("path:")
         if not path:
             raise SpaceError("behind 'space:path:' stands a directory")
-        return ThePath(path)
+        return PathReference(path)
     named = _NAMED.fullmatch(body)
     if named is None:
         raise SpaceError("a reference is space:ID, space:ID@SELECTOR, space:path:DIR or space:project:ID")
     if named["project"]:
         if named["selected"]:
             raise SpaceError("a space of the project has no versions; leave out '@' and what follows it")
-        return OfProject(named["id"])
+        return ProjectReference(named["id"])
     if named["selected"]:
         require_selector(named["selector"])
-    return OfRegistry(named["id"], named["selector"])
+    return RegistryReference(named["id"], named["selector"])

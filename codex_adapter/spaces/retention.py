@@ -1,4 +1,4 @@
-"""How long copies of spaces are kept, and that nothing else stays in the store (Z10)."""
+"""Remove copies of spaces that are no longer used, and what killed turns left in the store (Z10)."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.durable import remove_tree
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.locks import named_digests
-from codex_adapter.spaces.removal import remove
 from codex_adapter.spaces.state import TEMPORARY, State
+from codex_adapter.spaces.version_locks import locked_digests
 
 __all__ = ["KEPT_FOR", "MOST_REMOVED", "aside", "mark_used", "remove_unused"]
 
 _DAY: Final = 24 * 60 * 60.0
 KEPT_FOR: Final = 30 * _DAY
-"""Seconds since a turn has begun with it."""
+"""Seconds since the last turn that began with the copy."""
 MOST_REMOVED: Final = 4
-"""At a time: more than one, so that there are fewer and fewer, and few, so that no turn waits long."""
+"""The limit of one call: more than one, so that their number falls, and few, so that no turn waits long."""
 _COPY: Final = re.compile(r"[0-9a-f]{64}")
 _ASIDE: Final = re.compile(r"\.(new|old)(-[0-9a-f]+)?")
 
 
 def aside(store: Path, kind: str) -> Path:
-    """A name in the store that nothing has yet, for what is not a copy yet (`new`) or no longer (`old`)."""
+    """Return an unused name in the store, for what is not a copy yet (`new`) or no longer (`old`)."""
     return store / f".{kind}-{secrets.token_hex(8)}"
 
 
 def mark_used(copy: Path) -> bool:
-    """Mark a copy as used by a turn that begins; whether one who is removing copies may have chosen it before (Z10).
+    """Mark a copy as used by a turn that begins. Return whether another process may be removing it already (Z10).
 
-    One that cannot be marked, as in a file system that is read only, can be removed by nobody.
+    A copy that cannot be marked, as in a read-only file system, cannot be removed either.
     """
     try:
         unused = time.time() - copy.lstat().st_mtime
@@ -46,27 +46,27 @@ def mark_used(copy: Path) -> bool:
 
 
 def remove_unused(state: State) -> None:
-    """Remove some of what nobody needs any more; what cannot be removed stays (Z10).
+    """Remove some files that no turn needs any more; skip what cannot be removed (Z10).
 
-    Only for who is the only writer.
+    The caller must be the only writer.
     """
     removed = 0
     for path in _unneeded(state):
         with suppress(OSError):
-            remove(path.rename(aside(state.store, "old")) if _COPY.fullmatch(path.name) else path)
+            remove_tree(path.rename(aside(state.store, "old")) if _COPY.fullmatch(path.name) else path)
             removed += 1
         if removed == MOST_REMOVED:
             return
 
 
 def _unneeded(state: State) -> Iterator[Path]:
-    """What killed ones left, and copies; none of these where it cannot be known whether a lock names it."""
+    """Yield what killed turns left, and unused copies; no copies while it is unknown whether a lock names them."""
     yield from _entries(state.root, TEMPORARY)
     yield from _entries(state.locks, TEMPORARY)
     yield from _entries(state.store, _ASIDE)
     unused = list(filter(_is_unused, _entries(state.store, _COPY)))
     try:
-        named = named_digests(state) if unused else frozenset()
+        named = locked_digests(state) if unused else frozenset()
     except SpaceError:
         return
     yield from (copy for copy in unused if copy.name not in named)

@@ -1,4 +1,4 @@
-"""A directory put into a shell's line, quoted as its place in the line demands (Z2)."""
+"""Replace `${SPACE}` in a shell command by a directory, quoted as its place demands (Z2)."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Final
 __all__ = ["SPACE", "with_directory"]
 
 SPACE: Final = "${SPACE}"
-"""What stands for the directory of a space."""
+"""The placeholder for the directory of a space."""
 _PLAIN, _SINGLE, _DOUBLE, _BACKTICKS, _BRACES = "(", "'", '"', "`", "{"
 _PIECE: Final = re.compile(r"\\.|\$\{SPACE\}|\$\(|\$\{|.", re.DOTALL)
 _SINGLE_PIECE: Final = re.compile(r"\$\{SPACE\}|.", re.DOTALL)
 _COMMENT: Final = re.compile(r"(?<![^\s;&|()])#")
 _COMMAND: Final = (_PLAIN, _BACKTICKS)
-"""Where words stand as in a line by itself."""
+"""The contexts in which words are read as on a line by itself."""
 
 
 def with_directory(line: str, directory: str) -> str:
-    """The line with the directory in the place of each `${SPACE}`, as one word whatever characters it has (Z2)."""
+    """Return the line with the directory for each `${SPACE}`, as one word whatever characters it has (Z2)."""
     pieces: list[str] = []
     within = [_PLAIN]
     position = 0
     while position < len(line):
         here = within[-1]
         if here in _COMMAND and _COMMENT.match(line, position):
-            return "".join([*pieces, line[position:]])  # its end is the line's, which a directory could have within
+            return "".join([*pieces, line[position:]])  # it ends with the line, and a directory may contain a newline
         matched = (_SINGLE_PIECE if here == _SINGLE else _PIECE).match(line, position)
         piece = matched[0] if matched else line[position:]
         position += len(piece)
@@ -36,7 +36,7 @@ def with_directory(line: str, directory: str) -> str:
 
 
 def _follow(piece: str, within: list[str]) -> None:
-    """Which quotes, parentheses and braces are open behind a piece."""
+    """Update which quotes, parentheses and braces are open after a piece."""
     here = within[-1]
     if here == _SINGLE:
         if piece == _SINGLE:
@@ -59,7 +59,7 @@ def _follow(piece: str, within: list[str]) -> None:
 
 
 def _in_double_quotes(within: list[str]) -> bool:
-    """Also in the braces of a variable that is in them."""
+    """Return whether the place is in double quotes, or in a variable's braces within them."""
     return next((it for it in reversed(within) if it != _BRACES), _PLAIN) == _DOUBLE
 
 
@@ -70,5 +70,5 @@ def _quoted(directory: str, within: list[str]) -> str:
         quoted = re.sub(r'([\\"$`}])' if within[-1] == _BRACES else r'([\\"$`])', r"\\\1", directory)
     else:
         quoted = shlex.quote(directory)
-    # What is in backticks is read twice, at first for these alone.
+    # The shell reads the content of backticks twice, first for these characters only.
     return re.sub(r"([\\$`])", r"\\\1", quoted) if _BACKTICKS in within else quoted

@@ -1,4 +1,4 @@
-"""The directory of state below `aspHome`: for one writer at a time, and whole whenever somebody looks (Z9)."""
+"""Write the state below `aspHome`: one writer at a time, and readers see whole files (Z9)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import TEMPORARY_SUFFIX, open_locked, write_whole
+from codex_adapter.durable import TEMPORARY_SUFFIX, make_private, open_locked, write_whole
 from codex_adapter.spaces.errors import SpaceError
 
-__all__ = ["TEMPORARY", "State", "make_private", "unwritable"]
+__all__ = ["TEMPORARY", "State", "unwritable"]
 
 _PATIENCE: Final = 120.0
-"""Seconds to wait for other writers, which copy no more than a few spaces."""
+"""Seconds to wait for other writers, each of which copies a few spaces at most."""
 _PAUSE: Final = 0.02
 TEMPORARY: Final = re.compile(f".+{re.escape(TEMPORARY_SUFFIX)}")
 """The names of files that a killed writer has not finished."""
 
 
 class State:
-    """The paths in it; nothing is made before something is written."""
+    """The paths of the state of one `aspHome`; directories are made by the first write."""
 
     def __init__(self, asp_home: Path) -> None:
         self.root: Final = asp_home / "state"
@@ -32,13 +32,13 @@ class State:
         self.locks: Final = self.root / "locks"
 
     def refuse_links(self) -> None:
-        """Raises `SpaceError` where one of its directories is a link, which may lead anywhere (Z9)."""
+        """Raise `SpaceError` if one of its directories is a link, which may lead anywhere (Z9)."""
         if any(directory.is_symlink() for directory in (self.root, self.store, self.locks)):
             raise SpaceError("aspHome: state/, or a directory in it, is a link; put a directory there")
 
     @contextmanager
-    def for_ourselves(self, *, patience: float = _PATIENCE) -> Iterator[None]:
-        """Be the only writer; waits up to so many seconds. Raises `SpaceError`."""
+    def exclusive(self, *, patience: float = _PATIENCE) -> Iterator[None]:
+        """Lock the state for one writer; wait up to `patience` seconds. Raises `SpaceError`."""
         self.refuse_links()
         try:
             self.root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -46,14 +46,14 @@ class State:
                 make_private(directory)
         except OSError as error:
             raise unwritable(error) from None
-        fd = _taken(self.root / "lock", time.monotonic() + patience)
+        fd = _lock(self.root / "lock", time.monotonic() + patience)
         try:
             yield
         finally:
             os.close(fd)
 
     def write_whole(self, path: Path, data: bytes) -> None:
-        """Write a file in here, for its owner alone, whole or not at all, also after a loss of power.
+        """Write a file of the state, for its owner alone, whole or not at all, also after a loss of power.
 
         Raise `SpaceError`. (Z9)
         """
@@ -63,27 +63,16 @@ class State:
             raise unwritable(error) from None
 
 
-def make_private(directory: Path) -> None:
-    """Have a directory, one that is made being for its owner alone, whatever the umask is. Raises OSError."""
-    try:
-        directory.mkdir(mode=0o700)
-    except FileExistsError:
-        if not directory.is_dir():
-            raise
-    else:
-        directory.chmod(0o700)
-
-
 def unwritable(error: OSError) -> SpaceError:
-    """For what the system does not let us write."""
+    """Return the error for a failed write."""
     return SpaceError(f"aspHome: state/ cannot be written to ({os.strerror(error.errno or 0)})")
 
 
-def _taken(path: Path, deadline: float) -> int:
-    """The descriptor by which the lock is ours, until it is closed."""
+def _lock(path: Path, deadline: float) -> int:
+    """Return the descriptor that has the lock until it is closed."""
     while True:
         try:
-            fd = _locked(path)
+            fd = _try_lock(path)
         except OSError as error:
             raise unwritable(error) from None
         if fd is not None:
@@ -93,8 +82,8 @@ def _taken(path: Path, deadline: float) -> int:
         time.sleep(_PAUSE)
 
 
-def _locked(path: Path) -> int | None:
-    """The descriptor of the lock; None where another process has it, or has just put another file in its place."""
+def _try_lock(path: Path) -> int | None:
+    """Return the descriptor of the lock, None if another process has it or has just replaced its file."""
     try:
         fd = open_locked(path)
     except BlockingIOError:

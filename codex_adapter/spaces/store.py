@@ -1,4 +1,4 @@
-"""Copies of spaces by their digests, each whole or not there (Z7)."""
+"""Keep copies of spaces by their digests, each complete or absent (Z7)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import write_all
+from codex_adapter.durable import make_private, remove_tree, write_all
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.removal import remove
 from codex_adapter.spaces.retention import aside, mark_used, remove_unused
-from codex_adapter.spaces.state import State, make_private, unwritable
+from codex_adapter.spaces.state import State, unwritable
 
 __all__ = ["Store"]
 
@@ -21,17 +20,17 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 
 
 class Store:
-    """What a turn is given lies here, so that nobody changes it under a turn's feet (Z7)."""
+    """The copies of one `aspHome`: a turn uses a copy, which does not change while the turn runs (Z7)."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def directory(self, digest: str) -> Path:
-        """Where the copy of this content is, or would be."""
+        """Return the directory for the copy of this content, whether it exists or not."""
         return self._state.store / digest
 
     def content(self, digest: str) -> Content | None:
-        """What the copy holds, looked at again; None where there is none, or one that somebody changed (Z7)."""
+        """Read the copy again; return None if it does not exist or was changed (Z7)."""
         try:
             content = read_content(self.directory(digest))
         except SpaceError:
@@ -39,13 +38,13 @@ class Store:
         return content if content.digest == digest else None
 
     def keep(self, source: Path, digest: str) -> Path:
-        """Have a copy of a directory with this content, and its place (Z7).
+        """Make a copy of a directory with this content, unless it exists, and return the copy's directory (Z7).
 
-        Raises `SpaceError`, also where the directory has other content by now.
+        Raises `SpaceError`, also if the directory has other content by now.
         """
         may_go = mark_used(self.directory(digest))
         if may_go or self.content(digest) is None:
-            with self._state.for_ourselves():
+            with self._state.exclusive():
                 copied = self.content(digest) or self._copied(source)
             if copied.digest != digest:
                 raise SpaceError("it changes while it is read; try again")
@@ -54,16 +53,16 @@ class Store:
     def _copied(self, source: Path) -> Content:
         remove_unused(self._state)
         new = aside(self._state.store, "new")
-        with _in_our_words():
+        with _as_space_error():
             make_private(new)
         try:
             content = read_content(source, _new_files(new))
             if self.content(content.digest) is None:
-                with _in_our_words():
+                with _as_space_error():
                     self._put(new, self.directory(content.digest))
         finally:
             with suppress(OSError):
-                remove(new)
+                remove_tree(new)
         return content
 
     def _put(self, new: Path, place: Path) -> None:
@@ -73,23 +72,23 @@ class Store:
         old = place.rename(aside(self._state.store, "old"))
         new.rename(place)
         with suppress(OSError):
-            remove(old)
+            remove_tree(old)
 
 
 def _new_files(root: Path) -> NewFile:
     @contextmanager
     def new_file(path: str, executable: bool) -> Iterator[Callable[[bytes], None]]:
-        with _in_our_words():
+        with _as_space_error():
             _make_parents(root, (root / path).parent)
             fd = os.open(root / path, _NEW_FILE, 0o600)
 
         def write(chunk: bytes) -> None:
-            with _in_our_words():
+            with _as_space_error():
                 write_all(fd, chunk)
 
         try:
             yield write
-            with _in_our_words():
+            with _as_space_error():
                 os.fchmod(fd, 0o500 if executable else 0o400)
         finally:
             os.close(fd)
@@ -107,7 +106,7 @@ def _make_parents(root: Path, directory: Path) -> None:
 
 
 @contextmanager
-def _in_our_words() -> Iterator[None]:
+def _as_space_error() -> Iterator[None]:
     try:
         yield
     except OSError as error:

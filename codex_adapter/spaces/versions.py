@@ -1,4 +1,4 @@
-"""Versions of spaces, and selectors that choose among them (Z3)."""
+"""Choose a version of a space by a selector (Z3)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from semantic_version import NpmSpec, Version
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.strict_decode import shown
 
-__all__ = ["DEV", "TAG", "chosen", "is_version", "require_selector"]
+__all__ = ["DEV", "TAG", "choose_version", "is_version", "require_selector"]
 
 DEV: Final = "dev"
-"""The selector, and the directory, of what has no version yet."""
+"""The selector, and the directory, of a space under development, which has no version."""
 TAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}", re.ASCII)
 _NUMBER: Final = r"(0|[1-9][0-9]{0,15})"
 _VERSION: Final = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?", re.ASCII)
@@ -23,21 +23,21 @@ _LONGEST: Final = 128
 
 
 def is_version(text: str) -> bool:
-    """Whether this is a semantic version, without build metadata, which has no order (Z1)."""
+    """Return whether this is a semantic version without build metadata, which has no order (Z1)."""
     return _version(text) is not None
 
 
 def require_selector(selector: str) -> None:
-    """Raises `SpaceError` for what is no selector of any kind (Z3)."""
+    """Raise `SpaceError` for a text that is not a selector of any kind (Z3)."""
     if selector == DEV or is_version(selector) or _range(selector) or TAG.fullmatch(selector):
         return
     raise SpaceError("what follows '@' is no selector; give dev, a version, a range like ^1.2, or a tag")
 
 
-def chosen(selector: str | None, available: Collection[str], tags: Callable[[], Mapping[str, str]]) -> str:
-    """Which of the available versions it is, or `DEV`; only a tag makes `tags` called (Z3).
+def choose_version(selector: str | None, available: Collection[str], tags: Callable[[], Mapping[str, str]]) -> str:
+    """Return the version that a selector chooses, or `DEV`. `tags` is called for a tag only (Z3).
 
-    Raises `SpaceError` where nothing answers to the selector.
+    Raises `SpaceError` if the selector matches nothing.
     """
     if selector == DEV:
         return DEV
@@ -75,7 +75,7 @@ def _range(selector: str) -> NpmSpec | None:
         return None
     try:
         return NpmSpec(selector)
-    except (ValueError, AttributeError):  # the second for ' - ' beside something else than two versions
+    except (ValueError, AttributeError):  # AttributeError is for ' - ' without two versions
         return None
 
 

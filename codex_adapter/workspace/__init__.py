@@ -1,7 +1,8 @@
-"""The files and commands of one directory for an agent that is not trusted: nothing reaches out of it."""
+"""Give an untrusted agent the files and commands of one directory, and nothing outside it."""
 
 from __future__ import annotations
 
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace.capture import Captured
 from codex_adapter.workspace.commands import CommandResult, run_command
@@ -14,9 +15,10 @@ from codex_adapter.workspace.names import components
 from codex_adapter.workspace.outside import empty_directory, is_replaceable, outside_environment, seal_imports
 from codex_adapter.workspace.programs import Program, open_program
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
-from codex_adapter.workspace.steering import SteeringWatch
+from codex_adapter.workspace.steering import SteeringWatch, steering_names
 
 __all__ = [
+    "AgentPlaces",
     "Captured",
     "Code",
     "CommandResult",
@@ -38,4 +40,5 @@ __all__ = [
     "outside_environment",
     "run_command",
     "seal_imports",
+    "steering_names",
 ]

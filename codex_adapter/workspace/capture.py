@@ -1,4 +1,4 @@
-"""What a command printed, within a bound: its beginning and its end, and how much between them was left out (H11)."""
+"""Capture the output of a command within a bound: its beginning and its end (H11)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 __all__ = ["KEEP", "Capture", "Captured"]
 
 KEEP: Final = 131_072
-"""Bytes of one output that are kept by default."""
+"""The bytes of each output that are kept by default."""
 
 _LONGEST_CHARACTER: Final = 4
 
@@ -17,7 +17,7 @@ _LONGEST_CHARACTER: Final = 4
 class Captured(msgspec.Struct, frozen=True, gc=False):
     """An output: all of it in `head`, or its two ends with `left_out` bytes missing between them (H11).
 
-    Where something is missing, neither end is cut within a character.
+    If bytes are missing, neither end is cut within a character.
     """
 
     head: bytes
@@ -25,7 +25,7 @@ class Captured(msgspec.Struct, frozen=True, gc=False):
     tail: bytes = b""
 
     def text(self) -> str:
-        """The output as UTF-8, U+FFFD for what is none; a line in its middle tells how many bytes were left out."""
+        """Return the output as text, U+FFFD for invalid UTF-8; a line in the middle counts the bytes left out."""
         head = self.head.decode(errors="replace")
         if not self.left_out:
             return head
@@ -33,7 +33,7 @@ class Captured(msgspec.Struct, frozen=True, gc=False):
 
 
 class Capture:
-    """Takes an output in pieces of any size and holds no more than twice `keep` bytes of it (H11)."""
+    """Capture an output in pieces of any size, with at most twice `keep` bytes in memory (H11)."""
 
     def __init__(self, keep: int = KEEP) -> None:
         self._keep_tail = keep // 2
@@ -43,19 +43,19 @@ class Capture:
         self._total = 0
 
     def add(self, data: bytes) -> None:
-        """The next piece."""
+        """Add the next piece."""
         self._total += len(data)
         missing = self._keep_head - len(self._head)
         if missing > 0:
             self._head += data[:missing]
             data = data[missing:]
-        # What is surely no part of the end is let go of in large pieces: each costs a copy of the rest.
+        # Bytes before the end are dropped in large pieces, since each drop copies the rest.
         self._tail += data[max(0, len(data) - self._keep_tail) :]
         if len(self._tail) > 2 * self._keep_tail:
             del self._tail[: len(self._tail) - self._keep_tail]
 
     def captured(self) -> Captured:
-        """All that was taken so far."""
+        """Return the output so far."""
         tail = self._tail[max(0, len(self._tail) - self._keep_tail) :]
         if len(self._head) + len(tail) == self._total:
             return Captured(bytes(self._head + tail))
@@ -65,7 +65,7 @@ class Capture:
 
 
 def _last_boundary(data: bytearray) -> int:
-    """Where the character begins that `data` ends within; its length where it ends with a character."""
+    """Return where the last, incomplete character begins; the length of `data` if there is none."""
     for back in range(1, min(_LONGEST_CHARACTER, len(data) + 1)):
         byte = data[-back]
         if not _continues(byte):
@@ -75,7 +75,7 @@ def _last_boundary(data: bytearray) -> int:
 
 
 def _first_boundary(data: bytearray) -> int:
-    """Where the first character begins; at most as far as a character reaches that was begun before."""
+    """Return where the first complete character begins."""
     boundary = 0
     while boundary < min(_LONGEST_CHARACTER - 1, len(data)) and _continues(data[boundary]):
         boundary += 1

@@ -1,4 +1,4 @@
-"""Running one shell command in a workspace, held so that nothing it starts outlives it (H8 to H10)."""
+"""Run one shell command in a workspace, contained so that no process of it outlives it (H8 to H10)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNALLED: Final = 128
 
 
 class CommandResult(msgspec.Struct, frozen=True):
-    """How a command ended and what it printed (H8, H9).
+    """The exit status and the output of a command (H8, H9).
 
     `exit_code` is its exit status, 128 + n when signal n killed it, 124 when it was `timed_out`. `duration_ms` is wall
     clock, in milliseconds.
@@ -60,7 +60,7 @@ async def run_command(
     """Run `dash -c command` in the directory `cwd` of the workspace, for at most `timeout` seconds (H8 to H12).
 
     It has the variables `env`, and a few that every command has. `sandbox` keeps it off the rest of the machine (H13);
-    without one it can do whatever this user can, and `network` says nothing. `keep` bytes of each output are kept.
+    without one it can do whatever this user can, and `network` has no effect. `keep` bytes of each output are kept.
     `containment` remembers from one command to the next how well this machine can hold them.
 
     When this returns, raises or is cancelled, no process that the command started is left. Raises `WorkspaceError`.
@@ -93,7 +93,7 @@ async def run_command(
 
 
 async def _run(call: ShellCall, cwd: str, outputs: Outputs, containment: Containment) -> ExitStatus:
-    """Start the shell and wait for its end; whatever happens then, nothing of it is left (H8)."""
+    """Start the shell and wait for its end; no process of it is left, whatever happens (H8)."""
     try:
         contained = await containment.start(call.argv, env=call.env, cwd=cwd, pipes=outputs.given, mark=new_mark())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Directories of a workspace as places for a process to start in: entered by descriptor, whoever renames them (H10)."""
+"""Start processes in directories of a workspace, by descriptor, even while they are renamed (H10)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Place", "entered", "root_name"]
 
 
 class Place(NamedTuple):
-    """A directory: `path` leads to it and no other while it is entered, `name` is what it is called."""
+    """A directory: `path` leads to it and no other while it is entered; `name` is its path for people."""
 
     path: str
     name: str
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 @contextmanager
 def entered(workspace: Workspace, cwd: str) -> Iterator[Place]:
-    """The directory `cwd` of the workspace, held open in the body (H10). Raises `WorkspaceError`."""
+    """Open the directory `cwd` of the workspace for the body (H10). Raises `WorkspaceError`."""
     try:
         descriptor = _open(workspace, cwd)
     except WorkspaceError as error:
@@ -36,7 +36,7 @@ def entered(workspace: Workspace, cwd: str) -> Iterator[Place]:
 
 
 def root_name(workspace: Workspace) -> str:
-    """The path that names the root now, without links in it. Raises `WorkspaceError` when nothing does any more."""
+    """Return the present path of the root, without links. Raises `WorkspaceError` if it has none any more."""
     descriptor = _open(workspace, "")
     try:
         name = _place(descriptor, workspace.root).name
@@ -63,6 +63,6 @@ def _place(descriptor: int, path: str) -> Place:
     try:
         return Place(by_descriptor, os.readlink(by_descriptor))  # noqa: PTH115 - a string, whatever it holds
     except OSError:
-        # Without /proc there is only the name, which somebody may just have given to another directory.
+        # Without /proc only the name is available, which another directory may have by now.
         name = os.path.realpath(path)
         return Place(name, name)

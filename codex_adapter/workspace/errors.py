@@ -1,4 +1,4 @@
-"""What a workspace refuses or cannot do, in words for an agent."""
+"""Define the errors of a workspace, in words for an agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Code = Literal[
     "gone",
     "io",
 ]
-"""Why: the path itself is at fault, then what was met there, then the machine."""
+"""The cause: first faults of the path, then of what was found there, then of the machine."""
 
 SYSTEM: Final[frozenset[Code]] = frozenset({"no_space", "read_only", "exhausted", "gone", "io"})
 _FAILURES: Final[dict[int, tuple[Code, str]]] = {
@@ -70,11 +70,11 @@ class WorkspaceError(Exception):
 
     @property
     def system(self) -> bool:
-        """Whether the machine failed, and whatever comes next will fail likewise (H6)."""
+        """Whether the machine failed, so that the next operation will fail too (H6)."""
         return self.code in SYSTEM
 
     @classmethod
     def of(cls, error: OSError) -> WorkspaceError:
-        """The system's error in our words; what is not known counts as a failure of the machine (H6)."""
+        """Return the error for an error of the system; an unknown one counts as a failure of the machine (H6)."""
         code, text = _FAILURES.get(error.errno or 0, ("io", "The workspace could not be read or written"))
         return cls(code, text)

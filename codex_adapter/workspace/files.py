@@ -1,20 +1,21 @@
-"""Files of a workspace: read, write, edit, delete."""
+"""Read, write, edit and delete files of a workspace."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.workspace import placing
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.listing import Listing, listing
 from codex_adapter.workspace.names import components, file_components
-from codex_adapter.workspace.steering import is_below, own_programs, refuse_steering
+from codex_adapter.workspace.steering import is_below, own_programs, refuse_steering, steering_names
 from codex_adapter.workspace.tree import Place, Tree
 
 __all__ = ["Workspace"]
@@ -27,26 +28,30 @@ class Workspace:
     """The files below one directory, for an agent that is not trusted (H1).
 
     Paths are relative to the root (H2); sizes are in bytes. Every failure of ours is a WorkspaceError (H6). Calls
-    block; use one workspace from one thread at a time. To be closed after use, or used as a context manager.
+    block; use a workspace from one thread at a time, and close it, or use it as a context manager.
 
-    `root`: an existing directory, opened once. `hard_links`: read files with several names too. `mounts`: go to other
-    file systems that are mounted below the root too (H3). `hidden`: absolute paths of files and directories that nobody
-    may read or change, as a sandbox hides them (H14).
+    `root`: an existing directory, opened once. `agents`: those whose settings are not changed (H15). `hard_links`: read
+    files with several names too. `mounts`: enter other file systems that are mounted below the root too (H3). `hidden`:
+    absolute paths of files and directories that are neither read nor changed, as a sandbox hides them (H14).
     """
 
     root: Final[str]
     """The absolute path by which the root was opened; the descriptor counts, not this."""
+    steering: Final[frozenset[str]]
+    """The names that are not changed, since other programs obey them (H15)."""
 
     def __init__(
         self,
         root: str | os.PathLike[str],
         *,
+        agents: Sequence[AgentPlaces],
         hard_links: bool = False,
         mounts: bool = False,
         hidden: Collection[str] = (),
     ) -> None:
         self.root = str(Path(root).absolute())
         real = os.path.realpath(self.root)
+        self.steering = steering_names(agents)
         self._hidden = _below(real, map(os.path.realpath, hidden))
         self._programs = _below(real, own_programs(real))
         self._hard_links = hard_links
@@ -59,16 +64,16 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Gives the root back; whatever is asked afterwards fails with `gone`."""
+        """Close the root; later calls fail with `gone`."""
         self._tree.close()
 
     def read(self, path: str, *, limit: int) -> bytes:
-        """The content of a file of at most `limit` bytes, behind links that stay inside (H1, H3, H7)."""
+        """Return the content of a file of at most `limit` bytes; links inside the root are followed (H1, H3, H7)."""
         with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, status):
             return _content(descriptor, status.st_size, limit)
 
     def digest(self, path: str, *, limit: int) -> bytes | None:
-        """The SHA-256 of a file's content, None where there is no file; tells after a kill what was done (H4, H7)."""
+        """Return the SHA-256 of a file's content, None without a file; after a kill it shows what was done (H4, H7)."""
         try:
             with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, _):
                 return _digest(descriptor, limit)
@@ -78,7 +83,7 @@ class Workspace:
             raise
 
     def has(self, path: str) -> bool:
-        """Whether there is anything of that name, be it a link that leads nowhere (H1)."""
+        """Return whether the name exists, even as a dangling link (H1)."""
         try:
             with self._tree.place(file_components(path), follow=False) as place:
                 return place.status is not None
@@ -88,13 +93,13 @@ class Workspace:
             raise
 
     def write(self, path: str, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
-        """Makes a file, with the directories to it, and gives its size (H4, H5, H7).
+        """Write a file, create its directories, and return its size (H4, H5, H7).
 
-        `pieces` are taken one by one; what they raise passes through, and nothing is left behind. Without `overwrite`
-        it is `exists` where there is something, `too_large` for more than `limit` bytes.
+        `pieces` are read one by one; their exceptions pass through, and leave nothing behind. The error is `exists` if
+        the name exists and `overwrite` is false, and `too_large` for more than `limit` bytes.
         """
         names = file_components(path)
-        refuse_steering(names)
+        refuse_steering(names, self.steering)
         with self._tree.place(names, make=True) as place:
             self._check_change(place)
             if place.status is not None:
@@ -104,9 +109,9 @@ class Workspace:
             return placing.put(self._tree, place, pieces, overwrite=overwrite, limit=limit)
 
     def replace(self, path: str, change: Callable[[bytes], bytes], *, limit: int) -> None:
-        """Puts what `change` makes of a file's content in its place (H3, H4, H5); what it raises passes through.
+        """Replace a file's content with what `change` returns for it (H3, H4, H5); exceptions of `change` pass through.
 
-        `limit` holds for both contents (H7). What somebody else writes to the file meanwhile is lost.
+        `limit` applies to both contents (H7). Concurrent writes to the file are lost.
         """
         with self._tree.place(file_components(path)) as place:
             self._check_change(place)
@@ -115,7 +120,7 @@ class Workspace:
             placing.put(self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit)
 
     def delete(self, path: str) -> None:
-        """Removes a name that is no directory's: of a link the link itself, of several hard links this one (H3)."""
+        """Remove a name other than a directory's: of a link the link itself, of several hard links this one (H3)."""
         with self._tree.place(file_components(path), follow=False) as place:
             self._check_change(place)
             if place.status is None:
@@ -130,7 +135,7 @@ class Workspace:
                 raise WorkspaceError.of(error) from None
 
     def sweep(self, path: str) -> None:
-        """Removes the temporary files that killed writers of this path left; nobody may be writing it now (H4)."""
+        """Remove the temporary files of killed writers of this path; no process may be writing it now (H4)."""
         try:
             with self._tree.place(file_components(path)) as place:
                 placing.sweep(place)
@@ -139,24 +144,24 @@ class Workspace:
                 raise
 
     def entries(self, *, limit: int, without: Collection[str] = ()) -> Listing:
-        """The files that can be read, sorted by path, of at most `limit` names that are looked at (H7).
+        """Return the readable files, sorted by path, among at most `limit` names (H7).
 
-        Directories of the names `without` are passed over, wherever they are, and count as one name each.
+        Directories with a name in `without` are skipped, wherever they are, and count as one name each.
         """
         return listing(self._tree, limit=limit, hard_links=self._hard_links, without=without)
 
     @contextmanager
     def directory(self, path: str = "") -> Iterator[int]:
-        """A descriptor of a directory, for use in the body: for `dir_fd`, `fchdir` and /proc/self/fd (H1).
+        """Open a directory and yield its descriptor for `dir_fd`, `fchdir` and /proc/self/fd (H1).
 
-        Where the system can, it is one that needs no permission to read and cannot be read from.
+        If the system supports it, the descriptor needs no permission to read and cannot be read from.
         """
         with self._tree.directory(components(path)) as descriptor:
             yield descriptor
 
     def _check_change(self, place: Place) -> None:
         """Raise WorkspaceError for what steers programs outside of the sandbox, those of ours included (H15)."""
-        refuse_steering(os.fsdecode(name) for name in place.path)
+        refuse_steering(map(os.fsdecode, place.path), self.steering)
         if _is_in(place, self._programs):
             told = "Path leads to the program that does this, which its operations must not change"
             raise WorkspaceError("denied", f"{told}: install it outside of the workspace")
@@ -168,11 +173,11 @@ class Workspace:
 
     @contextmanager
     def _opened(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
-        """A descriptor to read a regular file by (H3), with what it said of itself."""
+        """Open a regular file for reading (H3), and yield its descriptor and status."""
         if place.status is None:
             raise self._tree.missing("File")
         self._check_hidden(place)
-        _check_regular(place.status)  # A device is not even opened.
+        _check_regular(place.status)  # Devices are never opened.
         try:
             descriptor = os.open(place.name, READ, dir_fd=place.parent)
         except FileNotFoundError:
@@ -212,7 +217,7 @@ def _check_regular(status: os.stat_result) -> None:
 
 
 def _content(descriptor: int, size: int, limit: int) -> bytes:
-    """One read takes all of a file that keeps still, and is not copied; what has grown meanwhile is read on."""
+    """Return the content of a file: one read without a copy, and more if it grows meanwhile."""
     content = os.read(descriptor, size + 1)
     while len(content) <= limit and (more := os.read(descriptor, min(CHUNK, limit + 1 - len(content)))):
         content += more

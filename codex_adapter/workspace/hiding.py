@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import escape, glob
 from typing import Final
+
+from codex_adapter.agent_places import AgentPlaces
 
 __all__ = ["default_hidden"]
 
 _HOME: Final = (
-    # this program and agent CLIs
-    *(".asp", ".codex", ".claude", ".claude.json", ".gemini", ".cursor", ".aider.conf.yml", ".continue", ".pi"),
+    # this program, and agent CLIs that it does not run
+    *(".asp", ".claude", ".claude.json", ".gemini", ".cursor", ".aider.conf.yml", ".continue", ".pi"),
     *(".config/github-copilot", ".config/goose", ".config/opencode", ".local/share/opencode", ".config/amp", ".qwen"),
     # login by key or password
     *(
@@ -83,7 +85,7 @@ _HOME: Final = (
         ".cache/huggingface/stored_tokens",
     ),
     *(".huggingface", ".kaggle", ".config/kaggle", ".config/wandb", ".config/openai", ".config/anthropic"),
-    # what a person typed
+    # what a person has typed
     *(".*_history", ".*history", ".lesshst", ".viminfo", ".local/share/fish/fish_history", ".local/state/*/*history*"),
     *(".config/*/*history*", ".ipython/profile_*/history.sqlite*", ".config/fish/fish_variables"),
     # key stores, browsers, mail and messages
@@ -108,7 +110,7 @@ _HOME: Final = (
     ".env",
 )
 """Below HOME; `*` stands for any text within a name. Names below `.config`, `.local/share`, `.local/state` and `.cache`
-are looked for in the directories of the XDG variables as well."""
+are also searched in the directories of the XDG variables."""
 
 _XDG: Final = {
     ".config": "XDG_CONFIG_HOME",
@@ -118,7 +120,7 @@ _XDG: Final = {
 }
 
 _NAMING: Final = (
-    *("CODEX_HOME", "CODEX_SQLITE_HOME", "ASP_HOME", "CLAUDE_CONFIG_DIR"),
+    *("ASP_HOME", "CLAUDE_CONFIG_DIR"),
     *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "BOTO_CONFIG"),
     *("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "AZURE_CONFIG_DIR", "OCI_CLI_CONFIG_FILE", "KUBECONFIG"),
     *("DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "TF_CLI_CONFIG_FILE", "PULUMI_HOME", "DATABRICKS_CONFIG_FILE"),
@@ -139,46 +141,49 @@ _NAMING_AROUND: Final = {
     "CURL_HOME": (".curlrc",),
     "BUNDLE_USER_HOME": ("config",),
 }
-"""Variables that name a directory with such places, among others that commands need."""
+"""Variables that name a directory with such places among others, which commands need."""
 
 _SCHEMES: Final = ("file:", "FILE:", "unix:path=")
 
 
-def default_hidden(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the well-known places below `HOME` and those that variables name, as absolute paths (H14).
+def default_hidden(environ: Mapping[str, str], agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
+    """Return the well-known places below `HOME`, those that variables name, and those of `agents` (H14).
 
-    Not all of them need to exist, but those of patterns do.
+    The paths are absolute. Those of patterns exist; the others may not.
     """
-    return tuple(dict.fromkeys(os.path.abspath(path) for path in (*_below_home(environ), *_named(environ))))  # noqa: PTH100
+    names = (*_HOME, *(name for agent in agents for name in agent.logins))
+    variables = (*_NAMING, *(variable for agent in agents for variable in agent.variables))
+    found = (*_below_home(environ, names), *_named(environ, variables))
+    return tuple(dict.fromkeys(os.path.abspath(path) for path in found))  # noqa: PTH100
 
 
-def _below_home(environ: Mapping[str, str]) -> Iterator[str]:
+def _below_home(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
     home = environ.get("HOME")
     if home:
-        for name in _HOME:
+        for name in names:
             yield from _matching(home, name)
     for place, variable in _XDG.items():
         base = environ.get(variable)
         if base and base.startswith("/"):
-            for name in _HOME:
+            for name in names:
                 if name.startswith(f"{place}/"):
                     yield from _matching(base, name.removeprefix(f"{place}/"))
 
 
 def _matching(base: str, name: str) -> list[str]:
-    # Paths are strings, whatever they hold.
+    # Paths are strings, which may have any character.
     return glob(f"{escape(base)}/{name}") if "*" in name else [f"{base}/{name}"]  # noqa: PTH207
 
 
-def _named(environ: Mapping[str, str]) -> Iterator[str]:
-    for variable in _NAMING:
+def _named(environ: Mapping[str, str], variables: Iterable[str]) -> Iterator[str]:
+    for variable in variables:
         value = environ.get(variable, "")
         for part in value.split(":") if variable == "KUBECONFIG" else (value,):
             place = part
             for scheme in _SCHEMES:
                 place = place.removeprefix(scheme)
             place = place.partition(",")[0]
-            # What has another scheme is not a file.
+            # A value with another scheme is not a file.
             if place.startswith("/") or (place and ":" not in place):
                 yield place
     for variable, names in _NAMING_AROUND.items():

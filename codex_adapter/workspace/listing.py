@@ -1,4 +1,4 @@
-"""What files there are, within bounds."""
+"""List the files of a workspace, within bounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READABLE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Entry(NamedTuple):
-    """A regular file: its path from the root, and its size in bytes."""
+    """A regular file: its path relative to the root, and its size in bytes."""
 
     path: str
     size: int
@@ -29,14 +29,14 @@ class Listing(NamedTuple):
 
     files: tuple[Entry, ...]
     skipped: int
-    """How many names that are no links were passed over: directories that cannot be read, are too deep or on another
-    mount, files with several hard links, special files, names that are not UTF-8."""
+    """The number of skipped names other than links: directories that are unreadable, too deep or on another mount,
+    files with several hard links, special files, names that are not UTF-8."""
     complete: bool
     """Whether all names were looked at."""
 
 
 def listing(tree: Tree, *, limit: int, hard_links: bool, without: Collection[str] = ()) -> Listing:
-    """What is below the root; `limit` names are looked at, and links and directories `without` not at all (H1, H3, H7).
+    """Return the files below the root among `limit` names, without links and directories in `without` (H1, H3, H7).
 
     Raises WorkspaceError for the root alone.
     """
@@ -54,7 +54,7 @@ class _Search:
         self._without = without
 
     def below(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
-        """Depth first; a directory sorts as its name with the slash that its files' paths have there."""
+        """Yield names depth first; a directory sorts as its name with a slash, as the paths of its files do."""
         for name in self._names(parent, is_root=not path):
             self.left -= 1
             if self.left < 0:
@@ -88,7 +88,7 @@ class _Search:
             os.close(descriptor)
 
     def _names(self, parent: int, *, is_root: bool) -> list[bytes]:
-        """At most one more than may be looked at, so that a huge directory needs no memory."""
+        """Return at most one name more than the limit, so that a huge directory needs no memory."""
         try:
             directory = os.open(b".", READABLE, dir_fd=parent)
         except OSError as error:

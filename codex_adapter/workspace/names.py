@@ -1,4 +1,4 @@
-"""Paths as an agent writes them, and the names of our temporary files."""
+"""Check the paths that an agent writes, and name temporary files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["DEEPEST", "components", "file_components", "is_temporary", "temporar
 LONGEST_NAME: Final = 255
 LONGEST_PATH: Final = 4095
 DEEPEST: Final = 128
-"""Directories below each other; each of them is an open descriptor while it is walked."""
+"""The limit of nested directories; each is an open descriptor during a walk."""
 TEMPORARY: Final = re.compile(rb"\.codex-adapter-[0-9a-f]{16}-[0-9a-f]{16}")
 
 
 def components(path: str) -> tuple[str, ...]:
-    """The names that a path consists of: two paths with the same names mean the same, whatever lies there (H2).
+    """Return the names in a path; two paths with the same names mean the same, whatever exists there (H2).
 
-    Nothing is looked up. Raises WorkspaceError: `bad_name`.
+    The file system is not asked. Raises WorkspaceError: `bad_name`.
     """
     try:
         encoded = path.encode()
@@ -47,7 +47,7 @@ def components(path: str) -> tuple[str, ...]:
 
 
 def file_components(path: str) -> tuple[str, ...]:
-    """The names of a path that can be a file's (H2). Raises WorkspaceError: `bad_name`."""
+    """Return the names of a path that can be a file's (H2). Raises WorkspaceError: `bad_name`."""
     names = components(path)
     if not names or path.endswith(("/", "/.")):
         raise WorkspaceError("bad_name", "Path must end with the name of a file")
@@ -55,15 +55,15 @@ def file_components(path: str) -> tuple[str, ...]:
 
 
 def temporary_prefix(name: bytes) -> bytes:
-    """How the temporary files for a file of this name begin (H4)."""
+    """Return the prefix of temporary files for a file of this name (H4)."""
     return b".codex-adapter-%s-" % hashlib.sha256(name).hexdigest()[:16].encode()
 
 
 def temporary_name(name: bytes) -> bytes:
-    """A new name for a temporary file (H4)."""
+    """Return a new name for a temporary file (H4)."""
     return temporary_prefix(name) + secrets.token_hex(8).encode()
 
 
 def is_temporary(name: bytes) -> bool:
-    """Whether a temporary file could have this name (H4)."""
+    """Return whether a temporary file could have this name (H4)."""
     return TEMPORARY.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""The three descriptors of a command: nothing to read, and two outputs that are captured (H8, H11)."""
+"""Provide the three descriptors of a command: an empty input and two captured outputs (H8, H11)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _READ_SIZE: Final = 65_536
 
 
 class Outputs:
-    """What one command has as descriptors 0, 1 and 2, and our side of it; a context manager. Raises OSError.
+    """The descriptors 0, 1 and 2 of one command, and our ends; a context manager. Raises OSError.
 
-    Descriptor 0 is /dev/null, or, `announced`, the end of a pipe into which the shell says that it has started.
+    Descriptor 0 is /dev/null, or, if `announced`, the end of a pipe to which the shell writes that it has started.
     """
 
     def __init__(self, keep: int, *, announced: bool) -> None:
@@ -36,7 +36,7 @@ class Outputs:
                 stdin = self._announcement.write_end
             self._captures = ((stdout, Capture(keep)), (stderr, Capture(keep)))
             self.given: Final = (stdin, stdout.write_end, stderr.write_end)
-            """The command's own ends; open until `drain`."""
+            """The command's ends; open until `drain`."""
             self._given = given.pop_all()
             self._ours = ours.pop_all()
 
@@ -50,17 +50,17 @@ class Outputs:
         self._ours.close()
 
     async def drain(self) -> None:
-        """Let go of the command's own ends, and take what it prints until nobody holds them any more."""
+        """Close the command's ends here, and capture its output until no process holds them."""
         self._given.close()
         async with trio.open_nursery() as nursery:
             for pipe, capture in self._captures:
                 nursery.start_soon(_drain, pipe, capture)
 
     def take_rest(self) -> tuple[Captured, Captured]:
-        """All of both outputs, once nothing of the command is left: what it had printed and nobody has read as well."""
+        """Return both outputs once no process of the command is left, with output that was not read yet."""
         self._given.close()
         for pipe, capture in self._captures:
-            # More than it can hold was written by somebody else, who got hold of it and may go on for ever.
+            # More than its capacity comes from another process that has the pipe, and may never end.
             left = fcntl.fcntl(pipe.read_end, fcntl.F_GETPIPE_SZ)
             while left > 0 and (data := pipe.reader.receive_now(min(left, _READ_SIZE))):
                 capture.add(data)
@@ -69,12 +69,12 @@ class Outputs:
         return stdout.captured(), stderr.captured()
 
     def shell_has_started(self) -> bool:
-        """Whether an announced shell has said so; asked once, when nothing of the command is left."""
+        """Return whether an announced shell has started; call it once, after no process of the command is left."""
         return self._announcement is None or bool(self._announcement.reader.receive_now(1))
 
 
 class _Pipe:
-    """A pipe, each end closed with the stack of the side that it belongs to."""
+    """Return a pipe; each end is closed with the stack of its side."""
 
     def __init__(self, ours: ExitStack, given: ExitStack) -> None:
         self.read_end, self.write_end = os.pipe()

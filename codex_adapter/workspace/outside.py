@@ -1,4 +1,4 @@
-"""Keep what lies in a workspace from steering programs that run outside of the sandbox (H15)."""
+"""Keep the content of a workspace from steering programs that run outside the sandbox (H15)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from codex_adapter.workspace.steering import is_below, own_programs
 __all__ = ["empty_directory", "is_inside", "is_replaceable", "outside_environment", "seal_imports"]
 
 _SEARCHED: Final = ("PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD")
-"""Variables by which programs, libraries and modules are found."""
+"""Variables with search paths for programs, libraries and modules."""
 
 
 def is_inside(path: str, workspace: str) -> bool:
@@ -27,19 +27,19 @@ def is_inside(path: str, workspace: str) -> bool:
 
 
 def is_replaceable(program: str, workspace: str) -> bool:
-    """Return whether commands in the workspace could replace a program: all there but this one's own (H15)."""
+    """Return whether commands in the workspace could replace a program; this program's own files are kept (H15)."""
     real, root = os.path.realpath(program), os.path.realpath(workspace)
     return is_inside(program, workspace) and not any(is_below(real, own) for own in own_programs(root))
 
 
 def seal_imports(workspace: str) -> None:
-    """Import no module of the workspace into this process from here on, but for those of its own Python (H15)."""
+    """Import no module of the workspace into this process any more, except those of its own Python (H15)."""
     sys.path[:] = [entry for entry in sys.path if not is_replaceable(entry or ".", workspace)]
 
 
 @contextmanager
 def empty_directory(workspace: str) -> Iterator[str]:
-    """Make a directory outside of the workspace, whose name says whose it is (N5); it is removed on leaving.
+    """Create a directory outside the workspace, marked as ours (N5); it is removed on leaving.
 
     Raises `WorkspaceError`.
     """

@@ -1,4 +1,4 @@
-"""A program with pipes to talk to it, held as a command is: nothing that it starts outlives it (H8, H12)."""
+"""Run a program with pipes to it, contained like a command: no process of it outlives it (H8, H12)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def open_program(
 
 
 def _call(argv: Sequence[str], env: Mapping[str, str], directory: str) -> ShellCall:
-    """By a shell, which looks the program up, and keeps its variables from whatever holds it."""
+    """Return the call of a shell, which looks up the program and hides its variables from what contains it."""
     name = os.path.realpath(directory)
     return shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
 
@@ -80,7 +80,7 @@ async def _start(call: ShellCall, cwd: str, containment: Containment, ours: Exit
 
 
 def _pipe(given: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, trio.lowlevel.FdStream]:
-    """The program's end of a new pipe, and ours, which is to be written to or read."""
+    """Return the program's end of a new pipe, and ours as a stream."""
     read_end, write_end = os.pipe()
     end, our_end = (read_end, write_end) if written else (write_end, read_end)
     given.callback(os.close, end)

@@ -1,4 +1,4 @@
-"""A sandbox for commands: bubblewrap, where to find one that works, and what it is told (H13, H14)."""
+"""Find a bubblewrap that works, and start commands in it as a sandbox (H13, H14)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from codex_adapter.agents.codex.binary import find_binary
-from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.errors import SpawnError
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.runtime.exhaustion import is_shortage, shortage_told
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.outside import is_replaceable, outside_environment
-from codex_adapter.workspace.steering import is_below, pins
+from codex_adapter.workspace.steering import is_below, pins, steering_names
 
 __all__ = ["Sandbox", "find_sandbox"]
 
@@ -31,26 +29,28 @@ _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108
 
 
 class Sandbox(msgspec.Struct, frozen=True):
-    """A bubblewrap that works on this machine, and what it is to hide (H13).
+    """A bubblewrap that works on this machine, and what it hides (H13).
 
-    `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `hidden` are absolute
-    paths of files and directories that a command finds empty; the workspace is never hidden with them (H14).
+    `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `steering` are the
+    names in the workspace that a command cannot change (H15). `hidden` are absolute paths of files and directories that
+    a command finds empty; the workspace is never hidden with them (H14).
     """
 
     path: str
+    steering: frozenset[str]
     strict: bool = True
     hidden: tuple[str, ...] = ()
 
     @property
     def level(self) -> str:
-        """What holds, in words for a person."""
+        """A description of the protection, for a person."""
         return "bubblewrap" if self.strict else "bubblewrap, commands can make namespaces of their own"
 
     def argv(self, root: str, directory: str, *, network: bool) -> list[str]:
-        """The arguments to start with, before those of the program that is to run in `directory` (H13, H14).
+        """Return the arguments that precede those of the program to run in `directory` (H13, H14).
 
         `root` is the workspace: absolute, without links in it. Raises `WorkspaceError` for a workspace that cannot be
-        told apart from the rest of the machine.
+        separated from the rest of the machine.
         """
         if root == "/":
             raise WorkspaceError("denied", "The root of the file system cannot be sandboxed: use another workspace")
@@ -61,35 +61,35 @@ class Sandbox(msgspec.Struct, frozen=True):
         argv = [self.path, *(_NO_NAMESPACES if self.strict else ()), *_NAMESPACES]
         argv += [] if network else ["--unshare-net"]
         argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        # Root may write to what is in /proc of the whole machine, without any capability.
+        # Root may write to the machine's /proc, without any capability.
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         argv += [word for path in emptied for word in ("--tmpfs", path)]
         argv += [word for path in outside for word in _cover(path)]
-        # What is needed of a place that was just covered comes after it, and the workspace after all that is around it.
+        # Exceptions follow the place that covers them, and the workspace follows everything around it.
         argv += _name_service() if network else ()
-        argv += ["--bind", root, root, *pins(root)]
+        argv += ["--bind", root, root, *pins(root, self.steering)]
         argv += [word for path in inside for word in _cover(path)]
         return [*argv, "--chdir", directory, "--"]
 
 
 def find_sandbox(
-    codex_binary: str | None = None, environ: Mapping[str, str] | None = None, *, workspace: str | None = None
+    environ: Mapping[str, str] | None = None, *, agents: Sequence[AgentPlaces], workspace: str | None = None
 ) -> Sandbox | None:
-    """A sandbox that was tried out and works here, None when there is none (H13).
+    """Return a sandbox that was tried out and works here, None when there is none (H13).
 
-    bubblewrap is looked for on PATH, then among what came with the Codex CLI: `codex_binary`, or the one that a run
-    would take. What lies in `workspace` is not taken, since commands could replace it (H15). `environ` is by default
-    the process's own environment. Blocks for some milliseconds. Raises
-    `WorkspaceError` where the system has too little left to try one out: that says nothing of what works here (H13).
+    bubblewrap is looked for on PATH, then among what came with `agents`, whose logins are hidden and whose settings are
+    kept (H14, H15). What lies in `workspace` is not used, since commands could replace it (H15). `environ` is by
+    default the process's own environment. Blocks for some milliseconds. Raises `WorkspaceError` where the system has
+    too little left to try one out: that says nothing of what works here (H13).
     """
     environ = os.environ if environ is None else environ
-    hidden = default_hidden(environ)
+    hidden, steering = default_hidden(environ, agents), steering_names(agents)
     if workspace is None:
-        programs = _programs(codex_binary, environ)
+        programs = _programs(agents, environ)
     else:
-        found_outside = _programs(codex_binary, outside_environment(environ, workspace))
+        found_outside = _programs(agents, outside_environment(environ, workspace))
         programs = (path for path in found_outside if not is_replaceable(path, workspace))
-    found = (Sandbox(path, strict, hidden) for path in programs for strict in (True, False))
+    found = (Sandbox(path, steering, strict, hidden) for path in programs for strict in (True, False))
     try:
         return next(filter(_works, found), None)
     except OSError as error:
@@ -97,19 +97,18 @@ def find_sandbox(
         raise WorkspaceError("exhausted", f"{told}, or raise the limits of the system") from None
 
 
-def _programs(codex_binary: str | None, environ: Mapping[str, str]) -> Iterator[str]:
+def _programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iterator[str]:
     found = shutil.which("bwrap", path=environ.get("PATH", os.defpath))
     if found is not None:
         yield str(Path(found).absolute())
-    try:
-        binary = find_binary(CodexConfig(binary=codex_binary), environ)
-    except SpawnError:
-        return
-    yield str(Path(os.path.realpath(binary.path)).parent.parent / "codex-resources" / "bwrap")
+    for agent in agents:
+        bundled = agent.bubblewrap(environ)
+        if bundled is not None:
+            yield bundled
 
 
 def _works(sandbox: Sandbox) -> bool:
-    """Whether a program can be run as a command would be: that it is there says nothing of what the system allows."""
+    """Return whether the sandbox can run a program: an installed bubblewrap may still not be allowed to."""
     with tempfile.TemporaryDirectory() as directory:
         root = os.path.realpath(directory)
         try:
@@ -135,12 +134,12 @@ def _works(sandbox: Sandbox) -> bool:
 def _cover(path: str) -> list[str]:
     if Path(path).is_dir():
         return ["--tmpfs", path]
-    # As a device, for otherwise it could not even be opened: what reads a file that is empty goes on.
+    # As a device, since otherwise it could not be opened: a reader of an empty file continues.
     return ["--dev-bind", os.devnull, path] if Path(path).exists() else []
 
 
 def _name_service() -> list[str]:
-    """The file that tells where names are asked for is often a link into /run."""
+    """Return the arguments for the file that names the name servers, which is often a link into /run."""
     path = os.path.realpath("/etc/resolv.conf")
     covered = any(is_below(path, os.path.realpath(place)) for place in _EMPTIED)
     return ["--ro-bind-try", path, path] if covered else []

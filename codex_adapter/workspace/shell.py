@@ -1,4 +1,4 @@
-"""What is executed for a command: the shell's arguments, and an environment with nothing of the adapter's own (H12)."""
+"""Build the arguments and the environment of a shell, without anything of the adapter's own (H12)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OURS: Final = "CODEX_ADAPTER_"
 _CARRIER: Final = f"{_OURS}ENV_"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LONGEST: Final = 131_071
-"""Bytes of one argument or variable that the system passes on, without the byte that ends it."""
+"""The limit, in bytes, of an argument or variable, without the byte that ends it."""
 
 
 class ShellCall(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class ShellCall(msgspec.Struct, frozen=True):
 def shell_call(
     command: str, env: Mapping[str, str], *, environ: Mapping[str, str], directory: str, announced: bool = False
 ) -> ShellCall:
-    """How `command` is executed in `directory` with the variables `env`; `environ` is the adapter's environment (H12).
+    """Return how to run `command` in `directory` with the variables `env`; `environ` is the adapter's (H12).
 
     With `announced`, descriptor 0 is the writing end of a pipe, and a byte there says that the shell has started; the
     command finds /dev/null there. Raises `WorkspaceError`, which never names a value.
@@ -51,8 +51,8 @@ def shell_call(
     command, env = _in_utf8(command), {name: _in_utf8(value) for name, value in env.items()}
     base = {"PATH": environ.get("PATH") or _PATH, **_FIXED, "PWD": directory}
     base |= {name: environ[name] for name in _INHERITED if name in environ}
-    # Whatever holds the command starts with this environment too, outside of any sandbox: a variable that makes the
-    # dynamic linker load a library must reach nothing but the command. So all travel under names that mean nothing.
+    # The process that contains the command has this environment too, outside any sandbox. A variable that makes the
+    # dynamic linker load a library must reach only the command, so all of them travel under neutral names.
     carried = {f"{_CARRIER}{number}": value for number, value in enumerate(env.values())}
     prelude = ["echo >&0", "exec </dev/null"] if announced else []
     if env:
@@ -72,7 +72,7 @@ def _shell() -> str:
 
 
 def _in_utf8(text: str) -> str:
-    """What the system is given as UTF-8, also where Python takes another encoding from the locale."""
+    """Return a text that the system gets as UTF-8, even if Python uses another encoding of the locale."""
     return os.fsdecode(text.encode())
 
 
@@ -83,7 +83,7 @@ def _check(command: str, env: Mapping[str, str]) -> None:
             raise WorkspaceError("bad_name", "Name of a variable is none: use letters, digits and _, no digit first")
         if name.startswith(_OURS):
             raise WorkspaceError("bad_name", f"Variables that begin with {_OURS} are reserved: use another name")
-        # As long as the longer of the two names under which it travels.
+        # The longer of the two names under which it travels counts.
         _check_text(value, f"value of {name}", spare=max(len(name), len(_CARRIER) + len(str(len(env)))) + 1)
 
 

@@ -1,40 +1,50 @@
-"""Know the files of a workspace that steer programs which run outside of the sandbox (H15)."""
+"""Protect the files of a workspace that steer programs outside the sandbox (H15)."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.workspace.errors import WorkspaceError
 
-__all__ = ["STEERING", "SteeringWatch", "is_below", "own_programs", "pins", "refuse_steering", "remove_redirection"]
+__all__ = [
+    "SteeringWatch",
+    "is_below",
+    "own_programs",
+    "pins",
+    "refuse_steering",
+    "remove_redirection",
+    "steering_names",
+]
 
-STEERING: Final = frozenset(
+_STEERING: Final = frozenset(
     {
         *(".git", ".husky", ".envrc", ".mcp.json"),
-        *(".codex", ".agents", ".claude", ".gemini", ".cursor"),
+        *(".agents", ".claude", ".gemini", ".cursor"),
         *(".vscode", ".idea", ".devcontainer"),
     }
 )
-"""Names that git, agent CLIs, direnv and editors obey without being asked, in lower case."""
+"""Names that git, direnv, editors and agents that this package does not run obey, in lower case."""
 
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "hooks", "info/attributes")
-"""What decides, within a directory of git, which programs git runs."""
+"""The entries of a git directory that decide which programs git runs."""
 _REDIRECTION: Final = "commondir"
-"""Of a worktree alone; elsewhere it makes git take its configuration from where it leads."""
+"""It belongs to worktrees; elsewhere it makes git read its configuration from another place."""
 _NAMED_BY_CONFIG: Final = re.compile(rb'^\s*(?:path|hookspath)\s*=\s*"?([^"#;\r\n]+)', re.IGNORECASE | re.MULTILINE)
 _MOST_CONFIG_BYTES: Final = 1024 * 1024
 _MOST_REPOSITORIES: Final = 200
 _MOST_ENTRIES: Final = 10_000
 _DEEPEST: Final = 5
 _COPIES: Final = "worktrees"
-"""Below `.claude`: whole copies of the project, and not settings."""
+"""Below `.claude`: copies of the project, not settings."""
 
 _Seen: TypeAlias = tuple[str, int, int, int]
 
@@ -44,10 +54,15 @@ def is_below(path: str, directory: str) -> bool:
     return path.startswith(f"{directory.rstrip('/')}/")
 
 
-def refuse_steering(names: Iterable[str]) -> None:
+def steering_names(agents: Sequence[AgentPlaces]) -> frozenset[str]:
+    """Return the names that programs obey without being asked, those of `agents` included, in lower case (H15)."""
+    return _STEERING.union(*(agent.settings for agent in agents))
+
+
+def refuse_steering(names: Iterable[str], steering: AbstractSet[str]) -> None:
     """Raise `WorkspaceError` (`denied`) for a path, given by its names, to what steers other programs (H15)."""
     for name in names:
-        if name.lower() in STEERING:
+        if name.lower() in steering:
             told = f"Path leads to {name.lower()}, which steers programs outside of the sandbox"
             raise WorkspaceError("denied", f"{told}: leave the change to the user")
 
@@ -59,19 +74,19 @@ def own_programs(root: str) -> list[str]:
     return [path for path in found if not any(is_below(path, other) for other in found)]
 
 
-def pins(root: str) -> list[str]:
+def pins(root: str, steering: AbstractSet[str]) -> list[str]:
     """Return the arguments of bubblewrap that keep a command from changing what steers other programs (H15).
 
-    `root` is the workspace, absolute and without links. The directories of git stay writable, but for some of their
-    entries, and are mounted themselves, since only a mount cannot be moved away. So are the directories on the way to
-    what their configuration names.
+    `root` is the workspace, absolute and without links; `steering` comes from `steering_names`. The directories of git
+    stay writable, but for some of their entries, and are mounted themselves, since only a mount cannot be moved away.
+    So are the directories on the way to what their configuration names.
     """
     kept = own_programs(root)
     moving: list[str] = []
-    for named in _steering(root):
+    for named in _present(root, steering):
         path = os.path.realpath(named)
         if not is_below(path, root):
-            # A link to what is read-only as it is.
+            # A link to a place that is read-only anyway.
             continue
         if Path(named).name.lower() != ".git" or not Path(path).is_dir():
             kept.append(path)
@@ -88,7 +103,7 @@ def pins(root: str) -> list[str]:
 
 
 def remove_redirection(root: str) -> None:
-    """Remove what a command left in `.git` to have git take its configuration from elsewhere (H15).
+    """Remove a file in `.git` that makes git read its configuration from another place (H15).
 
     It has no use in the directory of a whole repository, and no mount can cover what does not exist.
     """
@@ -99,9 +114,10 @@ def remove_redirection(root: str) -> None:
 
 
 class SteeringWatch:
-    """What steers other programs in a workspace, as it was when this was made; no content is kept (H15)."""
+    """The state of the files that steer other programs, at the time of its creation; no content is kept (H15)."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, steering: AbstractSet[str]) -> None:
+        self._steering = steering
         self._root = os.path.realpath(root)
         self._has_git = Path(self._root, ".git").exists()
         self._before = self._look()
@@ -123,7 +139,7 @@ class SteeringWatch:
         return list(islice(self._entries(), _MOST_ENTRIES + 1))
 
     def _entries(self) -> Iterator[_Seen]:
-        for path in _steering(self._root):
+        for path in _present(self._root, self._steering):
             if Path(path).name == ".git":
                 if self._has_git:
                     yield from self._seen(path, inode_only=Path(path).is_dir())
@@ -153,10 +169,10 @@ class SteeringWatch:
                 yield os.path.relpath(path, self._root), found.st_dev, found.st_ino, changed
 
 
-def _steering(root: str) -> list[str]:
+def _present(root: str, steering: AbstractSet[str]) -> list[str]:
     with suppress(OSError):
         names = sorted(os.listdir(root))  # noqa: PTH208 - as above
-        return [f"{root}/{name}" for name in names if name.lower() in STEERING]
+        return [f"{root}/{name}" for name in names if name.lower() in steering]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Walking a tree that others change meanwhile: from one descriptor to the next, and never out (H1)."""
+"""Walk a tree that other processes change, from one descriptor to the next, and never out of it (H1)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["DIRECTORY", "LOOK", "Place", "Tree"]
 MOST_LINKS: Final = 40
 MOST_TRIES: Final = 40
 LOOK: Final = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-"""Opens what is there without touching it, where the system can; needs no permission to read."""
+"""Flags that open a path without access to its content, if the system supports that."""
 DIRECTORY: Final = LOOK | os.O_DIRECTORY
 
 
 class Place(NamedTuple):
-    """Where a file is, or would be: a name in an open directory, and what bore that name a moment ago.
+    """Where a file is, or would be: a name in an open directory, and its status a moment ago.
 
     `path` has the names that lead there from the root, without links.
     """
@@ -34,9 +34,9 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """A root directory; its descriptor is all that is ever believed of it (H1).
+    """A root directory, known by its descriptor alone (H1).
 
-    Raises WorkspaceError when the root cannot be opened as a directory.
+    Raises WorkspaceError if the root cannot be opened as a directory.
     """
 
     def __init__(self, root: str, *, mounts: bool) -> None:
@@ -49,7 +49,7 @@ class Tree:
             raise WorkspaceError.of(error) from None
 
     def close(self) -> None:
-        """Whatever is asked afterwards fails with `gone`; closing again does nothing."""
+        """Close the root; later calls fail with `gone`, and closing again does nothing."""
         root, self.root = self.root, -1
         if root >= 0:
             os.close(root)
@@ -61,9 +61,9 @@ class Tree:
 
     @contextmanager
     def place(self, names: Sequence[str], *, make: bool = False, follow: bool = True) -> Iterator[Place]:
-        """Where the file of these names is, after all links (without `follow`: the last one left alone) (H1).
+        """Find the file with these names behind all links; without `follow`, the last one is not followed (H1).
 
-        With `make`, missing directories are made (H5), and removed again if the body raises (H4).
+        With `make`, missing directories are created (H5), and removed again if the body raises (H4).
         Raises WorkspaceError.
         """
         with _walk(self, make=make) as walk:
@@ -74,13 +74,13 @@ class Tree:
 
     @contextmanager
     def directory(self, names: Sequence[str]) -> Iterator[int]:
-        """The descriptor of a directory, valid in the body (H1). Raises WorkspaceError."""
+        """Open a directory and yield its descriptor (H1). Raises WorkspaceError."""
         with _walk(self, make=False) as walk:
             walk.run(names, _ENTERED)
             yield walk.here
 
     def missing(self, what: str) -> WorkspaceError:
-        """The error for what is not there, or for a root that is not there any more (H6)."""
+        """Return the error for something that does not exist, or for a root that no longer exists (H6)."""
         with suppress(OSError):
             if os.fstat(self.root).st_nlink:
                 return WorkspaceError("not_found", f"{what} not found")
@@ -88,11 +88,11 @@ class Tree:
 
 
 _ENTERED, _FOLLOWED, _LEFT = "entered", "followed", "left"
-"""What is done with the last name: walked into, looked at behind links, looked at."""
+"""What to do with the last name: enter it, look behind its links, or look at it."""
 
 
 class _Walk:
-    """One way through the tree: the descriptors from the root down to here."""
+    """A walk through the tree: the descriptors from the root to the present directory."""
 
     def __init__(self, tree: Tree, *, make: bool) -> None:
         self._tree = tree
@@ -107,7 +107,7 @@ class _Walk:
         return self._below[-1] if self._below else self._tree.root
 
     def run(self, names: Sequence[str], last: str) -> Place | None:
-        """None when the way ends in a directory."""
+        """Walk the names; return None if they end in a directory."""
         try:
             return self._run(names, last)
         except FileNotFoundError:
@@ -137,7 +137,7 @@ class _Walk:
             os.close(descriptor)
 
     def unmake(self) -> None:
-        """Removes the directories that were made, as far as nobody has put anything there."""
+        """Remove the directories that were created, if they are empty."""
         for parent, name in reversed(self._made):
             with suppress(OSError):
                 os.rmdir(name, dir_fd=parent)
@@ -149,7 +149,7 @@ class _Walk:
         self._names.pop()
 
     def _enter(self, name: bytes) -> list[bytes]:
-        """Goes down; for a link, what is ahead instead."""
+        """Enter a directory; for a link, return the names that replace it."""
         for _ in range(MOST_TRIES):
             try:
                 descriptor = os.open(name, DIRECTORY, dir_fd=self.here)
@@ -186,7 +186,7 @@ class _Walk:
             return None
 
     def _target(self, name: bytes) -> list[bytes]:
-        """The names that a link consists of, the first one last."""
+        """Return the names of a link's target, the first one last."""
         self._links += 1
         if self._links > MOST_LINKS:
             raise WorkspaceError("too_many_links", "Path leads through too many symbolic links")
@@ -214,9 +214,9 @@ def _walk(tree: Tree, *, make: bool) -> Iterator[_Walk]:
 
 
 def _mount(descriptor: int) -> bytes:
-    """What tells mounts apart: the mount's own number, or the device's where the system does not tell that one.
+    """Return the number of the mount, or of the device if the system does not report the mount's.
 
-    The file system is not asked if it can be helped: one that is mounted to be hostile may never answer.
+    The file system is not asked if possible: a hostile one may never answer.
     """
     with suppress(FileNotFoundError, PermissionError):
         information = os.open(b"/proc/self/fdinfo/%d" % descriptor, os.O_RDONLY | os.O_CLOEXEC)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.judging import Allowed, judge
 from codex_adapter.protocols.operations.operations import ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy
@@ -16,7 +17,7 @@ from .policy_stage import SHELLS, CanaryStage, missing
 pytestmark = pytest.mark.rule("A3", "A4", "A10", "A11")
 
 LONGEST = 4096
-POLICIES = [load_policy(name) for name in ("standard", "restrictive")]
+POLICIES = [load_policy(name, agents=known_places()) for name in ("standard", "restrictive")]
 
 
 def is_allowed(text: str) -> bool:

@@ -20,7 +20,11 @@ __all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "only_the_workspace", 
 ADAPTER = (sys.executable, "-m", "codex_adapter")
 SOON = 30.0
 """Seconds within which anything that is not about time must have happened."""
-CANCELLED = {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": "cancelled"}}
+CANCELLED = {
+    "outcome": "failed",
+    "ok": False,
+    "error": {"kind": "backend", "message": "cancelled", "failure": "cancelled"},
+}
 
 
 class Done(NamedTuple):

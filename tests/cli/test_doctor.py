@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.places import codex_places
 from codex_adapter.agents.codex.releases import NEEDS
 from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 from codex_adapter.workspace import find_sandbox
@@ -192,7 +193,7 @@ def test_it_does_not_tell_a_level_that_cannot_be_had(cli: Cli) -> None:
 @pytest.mark.rule("C4", "H13")
 def test_it_tells_whether_there_is_a_sandbox_for_commands(cli: Cli) -> None:
     _, report = examine(cli, "--codex", cli.agent())
-    found = find_sandbox(cli.agent(), cli.env)
+    found = find_sandbox(cli.env, agents=(codex_places(cli.agent()),))
     assert report["sandbox"] == ("none" if found is None else found.level)
     # A PATH without bubblewrap, and a CLI that brings none.
     cli.env["PATH"] = str(cli.directory)

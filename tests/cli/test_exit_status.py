@@ -13,7 +13,11 @@ from codex_adapter.testing.thread_lines import agent_message, command_started, t
 from .command import Cli
 
 pytestmark = pytest.mark.rule("E1")
-SPAWN = "codex backend error: spawn (details redacted when unsafe)"
+SPAWN = {
+    "kind": "backend",
+    "message": "codex backend error: spawn (details redacted when unsafe)",
+    "failure": "spawn",
+}
 TIMEOUT = "codex backend error: timeout (details redacted when unsafe)"
 
 
@@ -52,7 +56,7 @@ def test_it_is_124_after_a_time_limit_which_the_hint_names(
 ) -> None:
     done = cli.run("run", "--codex", cli.agent(ReadPrompt(), *steps, Hang()), *words, "Hi.")
     assert done.status == 124
-    error = {"kind": "backend", "message": message, "hint": hint, "advice": ADVICE[hint]}
+    error = {"kind": "backend", "message": message, "failure": "timeout", "hint": hint, "advice": ADVICE[hint]}
     assert done.completion == {"outcome": "failed", "ok": False, "error": error}
     assert done.complaint == ADVICE[hint]
 
@@ -61,7 +65,7 @@ def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), PrintJson(agent_message("item_0", "x")), Hang())
     done = cli.run("run", "--codex", agent, "--resume", "0199a213-81c0-7800-8aa1-000000000000", "Hi.")
     assert done.status == 125
-    error = {"kind": "backend", "message": "session not found", "hint": "session_unknown"}
+    error = {"kind": "backend", "message": "session not found", "failure": "session", "hint": "session_unknown"}
     error["advice"] = ADVICE["session_unknown"]
     assert done.completion == {"outcome": "failed", "ok": False, "error": error}
 
@@ -71,7 +75,7 @@ def test_it_is_125_when_the_installed_release_cannot_do_it_and_says_why(cli: Cli
     done = cli.run("run", "--codex", cli.agent(version="0.77.0"), "--fork", "0199", "Hi.")
     assert done.status == 125
     message = "codex backend error: invalid_request (details redacted when unsafe)"
-    error = {"kind": "backend", "message": message, "advice": done.complaint}
+    error = {"kind": "backend", "message": message, "failure": "invalid_request", "advice": done.complaint}
     assert done.completion == {"outcome": "failed", "ok": False, "error": error}
     assert "0.155.0" in done.complaint
 
@@ -83,7 +87,7 @@ def test_it_is_126_when_the_binary_cannot_be_executed(cli: Cli) -> None:
     for path in (plain, cli.directory):
         done = cli.run("run", "--codex", str(path), "Hi.")
         assert done.status == 126
-        error = {"kind": "backend", "message": SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
+        error = {**SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
         assert done.completion == {"outcome": "failed", "ok": False, "error": error}
         assert "--codex" in done.complaint
         assert str(path) not in done.complaint
@@ -96,7 +100,7 @@ def test_it_is_126_when_the_binary_is_for_another_system(cli: Cli) -> None:
     alien.chmod(0o755)
     done = cli.run("run", "--codex", str(alien), "Hi.")
     assert done.status == 126
-    error = {"kind": "backend", "message": SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
+    error = {**SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
     assert done.completion["error"] == error
 
 
@@ -105,7 +109,7 @@ def test_it_is_127_when_the_binary_cannot_be_found(cli: Cli) -> None:
     for name in (str(cli.directory / "nowhere"), "no-such-codex"):
         done = cli.run("run", "--codex", name, "Hi.")
         assert done.status == 127
-        error = {"kind": "backend", "message": SPAWN, "hint": "cli_not_found", "advice": done.complaint}
+        error = {**SPAWN, "hint": "cli_not_found", "advice": done.complaint}
         assert done.completion == {"outcome": "failed", "ok": False, "error": error}
         assert "openai-codex-cli-bin" in done.complaint
         assert name not in done.complaint

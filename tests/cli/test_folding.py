@@ -20,7 +20,7 @@ from codex_adapter.cli.present.repeated_warnings import Repeats
 from codex_adapter.cli.turn.narration import TurnWords
 from codex_adapter.cli.view.page import page
 from codex_adapter.cli.view.timeline_model import Note
-from codex_adapter.protocols.operations.agent_records import Records
+from codex_adapter.protocols.operations.agent_records import RecordEncoder
 from codex_adapter.protocols.turns.messages import AgentEvent, CompleteEvent, LogEvent, RunResult
 from codex_adapter.testing.thread_lines import (
     agent_message,
@@ -198,7 +198,7 @@ def test_a_turn_is_shown_so_too() -> None:
 
 
 def test_the_run_of_an_agent_that_works_by_operations_is_shown_so_too() -> None:
-    narrator, written = OperationsNarrator(), Records()
+    narrator, written = OperationsNarrator(), RecordEncoder()
     done = Completion(ExitStatus(code=0), turn="completed")
     lines = [*written.run_events(events(*warnings(3))).splitlines(), written.run_ended(done)]
     assert [line.text for record in lines for line in narrator.tell(record)] == ["a warning", "2 more times"]

@@ -51,7 +51,7 @@ def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cl
     steps: list[Step] = [*map(PrintJson, lines), Hang()]
     done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
     assert done.status == 124
-    body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "hint": "no_network"}
+    body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "failure": "timeout", "hint": "no_network"}
     body["advice"] = ADVICE["no_network"]
     assert done.completion == {"outcome": "failed", "ok": False, "error": body}
 

@@ -162,7 +162,7 @@ def test_a_mailbox_in_its_workspace_is_refused(desk: Desk) -> None:
     desk.mailbox = desk.cli.directory / "link" / "mailbox"
     done = desk.run("start", "Make it work.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: it lies in the workspace, where an agent could answer itself")
+    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could answer itself")
     assert list(desk.root.iterdir()) == []
 
 
@@ -173,7 +173,7 @@ def test_a_directory_of_the_mailbox_is_no_workspace(desk: Desk) -> None:
     desk.root = desk.mailbox / "inbox"
     done = desk.run("start", "Make it work.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: the workspace is one of its directories; give another one")
+    assert done.complaint.startswith("--mailbox: the workspace is one of its directories; use another one")
 
 
 def test_names_that_are_no_text_are_told_as_well_as_can_be(desk: Desk) -> None:

@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.workspace import find_sandbox
 
@@ -32,7 +33,7 @@ def desk(cli: Cli) -> Desk:
     "mailbox", "a command reads the login where --codex-home says that it is", "it is not there: the sandbox hides it"
 )
 def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None:
-    sandbox = find_sandbox()
+    sandbox = find_sandbox(agents=known_places())
     if sandbox is None:
         pytest.skip("this machine has no bubblewrap that works")
     desk.program("bwrap", f'exec {sandbox.path} "$@"')
@@ -51,7 +52,7 @@ def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None
 @pytest.mark.rule("H13")
 @pytest.mark.fault("mailbox", "no room to try out a sandbox", "status 1: nothing runs without one because of that")
 def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> None:
-    if find_sandbox() is None:
+    if find_sandbox(agents=known_places()) is None:
         pytest.skip("this machine has no bubblewrap that works")
     desk.begun()
     desk.answer(running(": > ../escaped"))
@@ -75,7 +76,7 @@ def test_an_inbox_that_leads_into_the_workspace_is_refused(desk: Desk, action: s
     (desk.mailbox / "inbox").symlink_to(desk.root / "letters")
     done = desk.run(action, *(["Make it work."] if action == "start" else []))
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: it lies in the workspace, where an agent could answer itself")
+    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could answer itself")
 
 
 @pytest.mark.rule("I13")

@@ -208,7 +208,7 @@ def test_a_policy_in_the_workspace_is_refused(cli: Cli, root: Path) -> None:
 def test_the_log_of_no_state_is_an_error_that_says_so(cli: Cli) -> None:
     done = cli.run("operations", "--audit", "--state", "none.db")
     assert (done.status, done.stdout) == (125, b"")
-    assert done.complaint == "--state: there is no such state; give the file that a runtime was given"
+    assert done.complaint == "--state: it is not the file of a state; give the one of an earlier --state"
     assert not (cli.directory / "none.db").exists()
 
 

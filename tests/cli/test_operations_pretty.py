@@ -13,7 +13,7 @@ from codex_adapter import Completion, Event, ExitStatus
 from codex_adapter.cli.operations.view import OperationsNarrator
 from codex_adapter.cli.present.plain import plain_text
 from codex_adapter.events import TextPart
-from codex_adapter.protocols.operations.agent_records import Ended, Records
+from codex_adapter.protocols.operations.agent_records import RecordEncoder, WorkEnd
 
 from .command import Cli
 
@@ -64,23 +64,23 @@ def test_records_are_written_where_standard_output_is_not_a_terminal(cli: Cli, r
 
 
 def test_the_work_of_an_agent_is_shown_with_its_messages_and_its_end() -> None:
-    records = Records()
+    records = RecordEncoder()
     event = Event(0, "codex", "text_output", "assistant", "Look \x1b[31mfirst.", None, TextPart("i", "x", "complete"))
     wanted = message({"type": "message", "content": "Done."}, {"type": "deleteFile", "path": "b"}).strip()
     text = shown(
         records.run_events([event]),
         records.run_ended(Completion(ExitStatus(code=0), turn="completed")),
         records.operations(wanted),
-        records.ended(Ended("completed", 2)),
+        records.ended(WorkEnd("completed", 2)),
     )
     assert "\x1b" not in text
     assert text.splitlines() == ["Look ␛[31mfirst.", "Done.", "> delete b", "+ completed after 2 turns"]
 
 
 def test_a_run_that_failed_is_shown_with_its_hint() -> None:
-    records = Records()
+    records = RecordEncoder()
     failed = Completion(ExitStatus(code=1), turn="failed", hint="rate_limited")
-    text = shown(records.run_ended(failed), records.ended(Ended("failed", 1)))
+    text = shown(records.run_ended(failed), records.ended(WorkEnd("failed", 1)))
     assert "too many requests" in text
     assert "ended with exit status: 1" in text
 

@@ -70,7 +70,7 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         (["operations"], "--workspace is missing; give the directory to work in"),
         (["operations", "--workspace", SECRET], "--workspace: there is no such directory"),
         (["operations", "--workspace", ".", "--policy", SECRET], "--policy: the policy is neither one of restrictive"),
-        (["operations", "--workspace", "bin", "--policy", "broken.json"], "--policy: the policy's file is no TOML"),
+        (["operations", "--workspace", "bin", "--policy", "broken.json"], "--policy: the policy's file is not TOML"),
         (["operations", "--workspace", ".", "--approve", SECRET], "--approve: must be ask"),
         (["operations", "--audit"], "--state is missing; give the file whose log is to be shown"),
         (["mailbox"], "after mailbox must come start, resume, once, status or end"),

@@ -265,15 +265,15 @@ def test_a_failed_turn_is_a_completion_and_a_run_without_one_is_an_error(node: N
         ].map((r) => caught(r.completion));
         const { BackendError } = client;
         for (const it of await Promise.all(errors))
-          say([it.name, it.hint, Boolean(it.advice), it instanceof BackendError]);
+          say([it.name, it.failure, it.hint, Boolean(it.advice), it instanceof BackendError]);
         """,
         node.agent(*BEGUN, PrintJson(turn_failed("no luck")), Exit(3)),
         node.agent(*HANGING, name="hanging"),
     )
-    timed_out, not_started = ("RunTimedOut", "SpawnError")
-    ends = [(timed_out, "time_limit"), (timed_out, "idle_limit")]
-    ends += [(not_started, "cli_not_executable"), (not_started, "cli_not_found")]
-    assert said == [["failed", 3], *([name, hint, True, True] for name, hint in ends)]
+    timed_out, not_started = (["RunTimedOut", "timeout"], ["SpawnError", "spawn"])
+    ends = [[*timed_out, "time_limit"], [*timed_out, "idle_limit"]]
+    ends += [[*not_started, "cli_not_executable"], [*not_started, "cli_not_found"]]
+    assert said == [["failed", 3], *([*end, True, True] for end in ends)]
 
 
 @pytest.mark.rule("Q2", "Q3")

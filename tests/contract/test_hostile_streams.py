@@ -62,11 +62,11 @@ def assert_whole(found: Measured, most_mib: float = MOST_MIB, **completion: Any)
     assert found.peak_mib < most_mib
 
 
-def assert_failed(found: Measured, status: int, message: str, hint: Hint | None = None) -> None:
+def assert_failed(found: Measured, status: int, failure: str, message: str, hint: Hint | None = None) -> None:
     """The run is told to have failed, by the last event too, in little memory."""
     told = {} if hint is None else {"hint": hint, "advice": ADVICE[hint]}
     assert (found.done.status, found.done.stderr) == (status, f"codex-adapter: {ADVICE[hint]}\n" if hint else "")
-    assert found.completion["error"] == {"kind": "backend", "message": message, **told}
+    assert found.completion["error"] == {"kind": "backend", "message": message, "failure": failure, **told}
     assert found.complaints[-1] == message
     assert found.peak_mib < MOST_MIB
 
@@ -247,7 +247,8 @@ def test_who_holds_the_output_or_leaves_it_or_floods_it_is_waited_for_a_bounded_
     assert_whole(held.result())
     assert 2 <= held.result().seconds < 10, "the grace for descendants is 2 s"
     assert living(cli.directory) == []
-    assert_failed(left.result(), 125, "codex stream closed unexpectedly")
+    assert_failed(left.result(), 125, "closed", "codex stream closed unexpectedly")
     assert 10 <= left.result().seconds < 20, "the grace for an agent that has closed its output is 10 s"
-    assert_failed(flooded.result(), 124, "codex backend error: timeout (details redacted when unsafe)", "time_limit")
+    text = "codex backend error: timeout (details redacted when unsafe)"
+    assert_failed(flooded.result(), 124, "timeout", text, "time_limit")
     assert 1 <= flooded.result().seconds < 10, "the end of an agent that does not want to takes at most 5 s"

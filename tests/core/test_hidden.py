@@ -13,7 +13,7 @@ from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.daemon.messages import StartParams
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.protocols.mailbox.messages import SessionState
-from codex_adapter.protocols.mailbox.outbox import Outbox
+from codex_adapter.protocols.mailbox.outbox import OutboxContent
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 from codex_adapter.spaces.environment import Environment, Server
 from codex_adapter.workspace.shell import ShellCall
@@ -32,7 +32,7 @@ ENVIRONMENT = Environment(
     "value",
     [
         RunRequest(prompt=WORD, env=ENV, extensions={"a.b": {"c": WORD}}),
-        CodexConfig(env=ENV, mask_env=ENV),
+        CodexConfig(env=ENV),
         RunTurnRequest(
             external_session_id="s",
             external_run_id="r",
@@ -49,7 +49,7 @@ ENVIRONMENT = Environment(
         ENVIRONMENT,
         SERVER,
         CodexLaunch(binary=NOTHING, options=NOTHING, env=ENV, cwd="/", trust="", prompt=WORD.encode(), timeout=None),
-        Outbox(session="s", sequence=1, task=WORD, listing=NOTHING),
+        OutboxContent(session="s", sequence=1, task=WORD, listing=NOTHING),
         ShellCall(("/bin/sh", "-c", WORD), ENV),
         SessionState(session_id="s", task=WORD, sequence_number=1, is_complete=False, created_at="", updated_at=""),
     ],
@@ -69,4 +69,4 @@ def test_what_is_not_secret_is_shown() -> None:
     shown = repr(CodexConfig(codex_home="/home/me/.codex", idle_timeout=30.0, env=ENV))
     assert "codex_home='/home/me/.codex'" in shown
     assert "idle_timeout=30.0" in shown
-    assert "env={'A_NAME': ...}, mask=(), mask_env={}" in shown
+    assert "env={'A_NAME': ...}, mask=()" in shown

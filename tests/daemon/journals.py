@@ -46,8 +46,8 @@ def event(seq: int, text: str = "Hello.") -> bytes:
 def completion(seq: int) -> bytes:
     """The line of a completion."""
     return (
-        b'{"type":"completion","seq":%d,"outcome":"failed","ok":false,"error":{"kind":"backend","message":"cancelled"}}\n'
-        % seq
+        b'{"type":"completion","seq":%d,"outcome":"failed","ok":false,'
+        b'"error":{"kind":"backend","message":"cancelled","failure":"cancelled"}}\n' % seq
     )
 
 

@@ -9,7 +9,11 @@ __all__ = ["CANCELLED", "Message", "Refused", "decode", "encode", "run"]
 
 Message = dict[str, Any]
 
-CANCELLED: Final = {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": "cancelled"}}
+CANCELLED: Final = {
+    "outcome": "failed",
+    "ok": False,
+    "error": {"kind": "backend", "message": "cancelled", "failure": "cancelled"},
+}
 
 
 class Refused(Exception):

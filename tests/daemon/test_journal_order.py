@@ -18,10 +18,10 @@ import pytest
 import trio
 
 from codex_adapter import CodexBackend, CodexConfig, Gateway
+from codex_adapter.daemon.conversation import MAX_MESSAGE_BYTES, serve
 from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.messages import Limits, ServerInfo
-from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
-from codex_adapter.daemon.server import Daemon
+from codex_adapter.daemon.server import Daemon, Settings
 from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 

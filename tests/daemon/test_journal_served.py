@@ -27,7 +27,8 @@ IO = {
     "error": {
         "kind": "backend",
         "message": "codex backend error: io (details redacted when unsafe)",
-        "advice": "The journal cannot be written to; look at its disk, and at the limit of open files.",
+        "failure": "io",
+        "advice": "The journal cannot be written. Check its disk and the limit of open files.",
     },
 }
 

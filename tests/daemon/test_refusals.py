@@ -19,7 +19,8 @@ pytestmark = pytest.mark.rule("J8")
 
 def failed(kind: str) -> dict[str, Any]:
     message = f"codex backend error: {kind} (details redacted when unsafe)"
-    return {"outcome": "failed", "ok": False, "error": {"kind": "backend", "message": message}}
+    error = {"kind": "backend", "message": message, "failure": kind}
+    return {"outcome": "failed", "ok": False, "error": error}
 
 
 @pytest.mark.rule("J5")

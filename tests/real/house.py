@@ -13,7 +13,8 @@ TURN_PROGRAM: Final = """
 import sys
 import msgspec, trio
 from codex_adapter import CodexConfig
-from codex_adapter.protocols.turns import CodexHarness, RunTurnRequest, SessionCallbacks, create_agent_spaces_client
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.protocols.turns import RunTurnRequest, SessionCallbacks, create_agent_spaces_client
 
 binary, home, request = sys.argv[1:]
 

@@ -50,7 +50,7 @@ def test_a_signal_cancels_the_run_and_its_completion_is_written(
         "seq": len(done.events),
         "outcome": "failed",
         "ok": False,
-        "error": {"kind": "backend", "message": "cancelled"},
+        "error": {"kind": "backend", "message": "cancelled", "failure": "cancelled"},
     }
 
 
@@ -66,7 +66,7 @@ def test_a_second_signal_kills_and_the_completion_is_written_all_the_same(mode: 
             done = told(process)
             assert time.monotonic() - started < PROMPT
     assert done.status in (143, 130)  # two signals at once come in the order of their numbers
-    assert done.completion["error"] == {"kind": "backend", "message": "cancelled"}
+    assert done.completion["error"] == {"kind": "backend", "message": "cancelled", "failure": "cancelled"}
 
 
 @pytest.mark.parametrize("mode", MODES)

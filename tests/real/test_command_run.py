@@ -67,7 +67,13 @@ def test_a_time_limit_gives_124(option: str, text: str, hint: Hint, stage: Stage
         done = perform(stage, "run", option, "2", "Do it.")
     assert done.status == 124
     assert done.events[-1]["message"] == text
-    assert done.completion["error"] == {"kind": "backend", "message": text, "hint": hint, "advice": ADVICE[hint]}
+    assert done.completion["error"] == {
+        "kind": "backend",
+        "message": text,
+        "failure": "timeout",
+        "hint": hint,
+        "advice": ADVICE[hint],
+    }
 
 
 @pytest.mark.rule("E1", "K2")
@@ -75,7 +81,7 @@ def test_a_tool_that_takes_too_long_gives_124(stage: Stage) -> None:
     with stage.model(script(Shell("sleep 600"), "never")):
         done = perform(stage, "run", "--tool-timeout", "1", "Do it.")
     assert done.status == 124
-    error = {"kind": "backend", "message": str(BackendError("timeout")), "hint": "tool_limit"}
+    error = {"kind": "backend", "message": str(BackendError("timeout")), "failure": "timeout", "hint": "tool_limit"}
     assert done.completion["error"] == {**error, "advice": ADVICE["tool_limit"]}
 
 
@@ -85,7 +91,7 @@ def test_an_unknown_session_gives_125(session: str, text: str, stage: Stage) -> 
     with stage.model(script(fallback=answer("never"))):
         done = perform(stage, "run", "--resume", session, "Do it.")
     assert done.status == 125
-    error = {"kind": "backend", "message": text, "hint": "session_unknown"}
+    error = {"kind": "backend", "message": text, "failure": "session", "hint": "session_unknown"}
     assert done.completion["error"] == {**error, "advice": ADVICE["session_unknown"]}
     assert [event["message"] for event in done.events] == [text]
 
@@ -113,8 +119,8 @@ def test_a_binary_that_is_none_gives_126_and_one_that_is_not_there_127(stage: St
             done = told(process)
         assert done.status == status
         advice = done.stderr.decode().removeprefix("codex-adapter: ").strip()
-        error = {"kind": "backend", "message": str(BackendError("spawn")), "hint": hint, "advice": advice}
-        assert done.completion["error"] == error
+        error = {"kind": "backend", "message": str(BackendError("spawn")), "failure": "spawn"}
+        assert done.completion["error"] == {**error, "hint": hint, "advice": advice}
 
 
 @pytest.mark.rule("E1", "W3")

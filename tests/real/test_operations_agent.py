@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.testing import Answer, Patch, Shell, answer, script
 from codex_adapter.workspace import find_sandbox
@@ -189,7 +190,7 @@ def repository(stage: Stage) -> None:
 @pytest.mark.fault("workspace", "an agent's operations make settings of git", "no git that they steer is run")
 @pytest.mark.smoke
 def test_nothing_of_git_that_operations_make_runs_outside_of_their_sandbox(stage: Stage) -> None:
-    if find_sandbox() is None:
+    if find_sandbox(agents=known_places()) is None:
         pytest.skip("this machine has no bubblewrap that works")
     repository(stage)
     files = {"build/fmt.sh": f"#!/bin/sh\ntouch {stage.root}/escaped\ncat\n", "nested.sh": NESTED, "work.sh": WORK}

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from codex_adapter.protocols.turns import CodexHarness, RunTurnRequest, SpaceSpec, Target, create_agent_spaces_client
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target, create_agent_spaces_client
 from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.listener import Listener

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.protocols.turns.client import create_agent_spaces_client
-from codex_adapter.protocols.turns.harnesses import CodexHarness
 from codex_adapter.protocols.turns.messages import DescribeRequest, RunTurnRequest, SpaceSpec
 from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 

@@ -324,7 +324,7 @@ async def test_a_session_that_is_not_there_is_refused_before_any_start(
         with pytest.raises(TurnError, match="no such session") as refused:
             await conversation.turn(session=key)
         assert model.requests == []
-    assert refused.value.told.code == "harness_session_not_found"
+    assert refused.value.error.code == "harness_session_not_found"
     assert [path.name for path in conversation.directory.iterdir()] == ["codex.lock"]
 
 

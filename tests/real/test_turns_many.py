@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import trio
 
+from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
-from codex_adapter.protocols.turns.harnesses import CodexHarness
 from codex_adapter.protocols.turns.messages import RunTurnRequest, SpaceSpec
 from codex_adapter.testing import Route, Scenario, Shell, answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codex_adapter.spaces import SpaceError
-from codex_adapter.spaces.manifests import read_space
+from codex_adapter.spaces.space_files import read_space
 
 pytestmark = pytest.mark.rule("Z2")
 

@@ -134,7 +134,7 @@ def test_processes_that_are_killed_while_they_write_do_not_hurt_others(home: Hom
 def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(home: Home) -> None:
     home.publish("a", "1.0.0")
     state = State(home.path)
-    with state.for_ourselves(), INotify() as opened, process("once", str(home.path), "space:a") as it:
+    with state.exclusive(), INotify() as opened, process("once", str(home.path), "space:a") as it:
         assert it.stdout is not None
         assert it.stdin is not None
         assert it.stdout.readline() == "ready\n"
@@ -144,15 +144,15 @@ def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(h
         assert opened.read(timeout=30_000), "it does not wait for the lock"
         assert it.poll() is None
         (state.root / "lock").unlink()
-        with state.for_ourselves(patience=0), pytest.raises(subprocess.TimeoutExpired):
+        with state.exclusive(patience=0), pytest.raises(subprocess.TimeoutExpired):
             it.wait(0.2)
         assert it.communicate(timeout=30)[0] == "a@1.0.0\n"
 
 
 def test_who_waits_for_too_long_gives_up(home: Home) -> None:
-    with State(home.path).for_ourselves():
+    with State(home.path).exclusive():
         with pytest.raises(SpaceError, match="another process has been writing for too long"):
-            with State(home.path).for_ourselves(patience=0.05):
+            with State(home.path).exclusive(patience=0.05):
                 pass
-    with State(home.path).for_ourselves(patience=0):
+    with State(home.path).exclusive(patience=0):
         pass

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.spaces import SpaceError
-from codex_adapter.spaces.references import OfProject, OfRegistry, Reference, ThePath, parse_reference
+from codex_adapter.spaces.references import (
+    PathReference,
+    ProjectReference,
+    Reference,
+    RegistryReference,
+    parse_reference,
+)
 
 pytestmark = pytest.mark.rule("Z3")
 
@@ -15,20 +21,20 @@ pytestmark = pytest.mark.rule("Z3")
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("space:a", OfRegistry("a", None)),
-        ("space:git-flow@dev", OfRegistry("git-flow", "dev")),
-        ("space:a@1.2.3", OfRegistry("a", "1.2.3")),
-        ("space:a@1.2.3-rc.1", OfRegistry("a", "1.2.3-rc.1")),
-        ("space:a@^1.2", OfRegistry("a", "^1.2")),
-        ("space:a@>=1.0.0 <2.0.0", OfRegistry("a", ">=1.0.0 <2.0.0")),
-        ("space:a@1.x || 3.x", OfRegistry("a", "1.x || 3.x")),
-        ("space:a@stable", OfRegistry("a", "stable")),
-        ("space:path", OfRegistry("path", None)),
-        ("space:project", OfRegistry("project", None)),
-        ("space:path:/x/y z@1", ThePath("/x/y z@1")),
-        ("space:path:../ü", ThePath("../ü")),
-        ("space:project:a", OfProject("a")),
-        ("space:" + "a" * 64, OfRegistry("a" * 64, None)),
+        ("space:a", RegistryReference("a", None)),
+        ("space:git-flow@dev", RegistryReference("git-flow", "dev")),
+        ("space:a@1.2.3", RegistryReference("a", "1.2.3")),
+        ("space:a@1.2.3-rc.1", RegistryReference("a", "1.2.3-rc.1")),
+        ("space:a@^1.2", RegistryReference("a", "^1.2")),
+        ("space:a@>=1.0.0 <2.0.0", RegistryReference("a", ">=1.0.0 <2.0.0")),
+        ("space:a@1.x || 3.x", RegistryReference("a", "1.x || 3.x")),
+        ("space:a@stable", RegistryReference("a", "stable")),
+        ("space:path", RegistryReference("path", None)),
+        ("space:project", RegistryReference("project", None)),
+        ("space:path:/x/y z@1", PathReference("/x/y z@1")),
+        ("space:path:../ü", PathReference("../ü")),
+        ("space:project:a", ProjectReference("a")),
+        ("space:" + "a" * 64, RegistryReference("a" * 64, None)),
     ],
 )
 def test_a_reference_means_a_space_of_the_registry_a_path_or_the_project(text: str, meant: Reference) -> None:

@@ -13,9 +13,9 @@ from threading import Thread
 
 import pytest
 
+from codex_adapter.durable import remove_tree
 from codex_adapter.spaces import prepare, resolve
 from codex_adapter.spaces.content import read_content
-from codex_adapter.spaces.removal import remove
 from codex_adapter.spaces.retention import KEPT_FOR, MOST_REMOVED, mark_used
 from codex_adapter.spaces.state import State
 
@@ -145,11 +145,11 @@ def test_who_may_have_been_chosen_to_go_is_looked_at_again_after_the_choice(home
     copy = begin(home, "1")
     let_pass(copy)
     turn = Thread(target=begin, args=(home, "1"))
-    with State(home.path).for_ourselves():
+    with State(home.path).exclusive():
         turn.start()
         while time.time() - copy.stat().st_mtime > HOUR:
             pass  # until the turn has marked it
-        remove(copy)
+        remove_tree(copy)
     turn.join()
     assert read_content(copy).digest == copy.name
 
@@ -218,7 +218,7 @@ def test_a_directory_goes_whatever_is_in_it(tmp_path: Path) -> None:
     os.close(deep)
     for path in (tmp_path / "top" / "a" / "b", tmp_path / "top" / "a", tmp_path / "top"):
         path.chmod(0o000)
-    remove(tmp_path / "top")
-    remove(tmp_path / "nothing")
+    remove_tree(tmp_path / "top")
+    remove_tree(tmp_path / "nothing")
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
     assert (tmp_path / "precious" / "x").exists()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from semantic_version import NpmSpec, Version
 
 from codex_adapter.spaces import SpaceError
-from codex_adapter.spaces.versions import chosen, is_version
+from codex_adapter.spaces.versions import choose_version, is_version
 
 pytestmark = pytest.mark.rule("Z3")
 
@@ -25,20 +25,20 @@ def nothing() -> Mapping[str, str]:
 
 
 def test_without_a_selector_it_is_the_highest_release_and_dev_where_there_is_none() -> None:
-    assert chosen(None, {"1.9.0", "1.10.0", "2.0.0-rc.1"}, nothing) == "1.10.0"
-    assert chosen(None, {"2.0.0-rc.1"}, nothing) == "dev"
-    assert chosen(None, (), nothing) == "dev"
-    assert chosen("dev", {"1.0.0"}, nothing) == "dev"
+    assert choose_version(None, {"1.9.0", "1.10.0", "2.0.0-rc.1"}, nothing) == "1.10.0"
+    assert choose_version(None, {"2.0.0-rc.1"}, nothing) == "dev"
+    assert choose_version(None, (), nothing) == "dev"
+    assert choose_version("dev", {"1.0.0"}, nothing) == "dev"
 
 
 def test_what_could_be_two_kinds_of_selector_is_the_first_of_them() -> None:
     tags = {"v1": "0.1.0", "x": "0.1.0", "dev": "0.1.0", "stable": "0.1.0"}.copy
     available = {"0.1.0", "1.0.0", "1.2.0"}
-    assert chosen("v1", available, tags) == "1.2.0"
-    assert chosen("x", available, tags) == "1.2.0"
-    assert chosen("1.0.0", available, tags) == "1.0.0"
-    assert chosen("dev", available, tags) == "dev"
-    assert chosen("stable", available, tags) == "0.1.0"
+    assert choose_version("v1", available, tags) == "1.2.0"
+    assert choose_version("x", available, tags) == "1.2.0"
+    assert choose_version("1.0.0", available, tags) == "1.0.0"
+    assert choose_version("dev", available, tags) == "dev"
+    assert choose_version("stable", available, tags) == "0.1.0"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_could_be_two_kinds_of_selector_is_the_first_of_them() -> None:
 )
 def test_what_nothing_answers_to_is_refused(selector: str, says: str) -> None:
     with pytest.raises(SpaceError, match=says):
-        chosen(selector, {"1.0.0"}, lambda: {"gone": "9.9.9"})
+        choose_version(selector, {"1.0.0"}, lambda: {"gone": "9.9.9"})
 
 
 @given(st.text(max_size=12) | st.from_regex(r"[0-9.a-z+-]{1,12}"))
@@ -77,7 +77,7 @@ def test_pre_releases_are_in_a_range_as_npm_has_it(available: frozenset[str], se
 
 def _chosen(selector: str, available: frozenset[str] | set[str]) -> str | None:
     try:
-        return chosen(selector, available, nothing)
+        return choose_version(selector, available, nothing)
     except SpaceError:
         return None
 

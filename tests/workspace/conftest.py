@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.workspace import Workspace
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
@@ -22,7 +23,7 @@ __all__ = ["bare", "held", "level", "root", "sandbox", "sandboxed", "shell", "su
 
 @cache
 def _sandbox() -> Sandbox | None:
-    return find_sandbox()
+    return find_sandbox(agents=known_places())
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def workspace(root: Path) -> Iterator[Workspace]:
     """The workspace in `root`."""
-    with Workspace(root) as opened:
+    with Workspace(root, agents=known_places()) as opened:
         yield opened
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 from .outside import LIMIT, OPERATIONS, outcome
@@ -55,7 +56,7 @@ def bound_root(top: Path) -> str:
 
 def full(top: Path) -> Iterator[object]:
     mount("-t", "tmpfs", "-o", "size=64k", "none", top / "root")
-    with Workspace(top / "root") as workspace:
+    with Workspace(top / "root", agents=known_places()) as workspace:
         yield workspace.write("old", [b"old"], overwrite=False, limit=LIMIT)
         for overwrite, path in ((True, "old"), (False, "new/file")):
             try:
@@ -69,7 +70,7 @@ def read_only(top: Path) -> Iterator[object]:
     (top / "root/old").write_text("old")
     mount("--bind", top / "root", top / "root")
     mount("-o", "remount,bind,ro", top / "root")
-    with Workspace(top / "root") as workspace:
+    with Workspace(top / "root", agents=known_places()) as workspace:
         for operation in ("create", "overwrite", "replace", "delete"):
             yield outcome(workspace, operation, "new" if operation == "create" else "old")
 
@@ -78,7 +79,7 @@ def without_proc(top: Path) -> Iterator[object]:
     other_file_system(top)
     (top / "root/near").write_text("near")
     mount("-t", "tmpfs", "none", "/proc")
-    with Workspace(top / "root") as workspace:
+    with Workspace(top / "root", agents=known_places()) as workspace:
         yield workspace.read("near", limit=LIMIT).decode()
         yield outcome(workspace, "read", "x/file")
 
@@ -96,9 +97,9 @@ def main(case: str, top: Path) -> None:
         print(json.dumps(list(SCENES[case](top))))
         return
     path = MOUNTS[case](top)
-    with Workspace(top / "root") as workspace:
+    with Workspace(top / "root", agents=known_places()) as workspace:
         refused = {operation: outcome(workspace, operation, path) for operation in OPERATIONS}
-    with Workspace(top / "root", mounts=True) as workspace:
+    with Workspace(top / "root", mounts=True, agents=known_places()) as workspace:
         allowed = workspace.read(path, limit=LIMIT).decode()
     print(json.dumps([refused, allowed]))
 

@@ -13,6 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace import shell as shell_module
@@ -42,7 +43,7 @@ async def test_a_command_is_executed_by_dash_where_it_is_installed(
     dash.write_text('#!/bin/sh\necho by dash\nexec /bin/sh "$@"\n')
     dash.chmod(0o700)
     monkeypatch.setattr(shell_module, "_DASH", (str(tmp_path / "missing"), str(dash)))
-    with Workspace(root) as workspace:
+    with Workspace(root, agents=known_places()) as workspace:
         for env, by_dash in (({}, 1), ({"A": "1"}, 2)):
             result = await run_command(workspace, "echo $A", env=env, timeout=60, sandbox=None)
             assert result.stdout.text().splitlines() == ["by dash"] * by_dash + ["".join(env.values())]
@@ -305,7 +306,11 @@ def _descriptors(spare: int) -> Iterator[None]:
 async def test_a_sandbox_that_fails_is_a_system_error(workspace: Workspace, program: str) -> None:
     with pytest.raises(WorkspaceError) as caught:
         await run_command(
-            workspace, "true", timeout=60, sandbox=Sandbox(program), containment=Containment(allowed=("process_group",))
+            workspace,
+            "true",
+            timeout=60,
+            sandbox=Sandbox(program, frozenset()),
+            containment=Containment(allowed=("process_group",)),
         )
     assert (caught.value.code, caught.value.system) == ("io", True)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace
 
 from .outside import OPERATIONS, outcome, outside_tree, snapshot
@@ -494,7 +495,7 @@ def attempt(operation: str, build: Build, path: str, place: Path) -> object:
     root.mkdir()
     build(root)
     before, inside = snapshot(outside), set(root.rglob("*"))
-    with Workspace(root) as workspace:
+    with Workspace(root, agents=known_places()) as workspace:
         given = outcome(workspace, operation, path)
     assert snapshot(outside) == before
     if operation == "overwrite" and given == WRITTEN:

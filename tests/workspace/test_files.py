@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 from .outside import LIMIT, outside_tree, snapshot
@@ -30,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workspace(root: Path) -> Iterator[Workspace]:
-    with Workspace(root) as workspace:
+    with Workspace(root, agents=known_places()) as workspace:
         yield workspace
 
 
@@ -199,7 +200,7 @@ def test_a_replaced_file_keeps_its_permission_bits_alone(workspace: Workspace, r
 def test_files_with_several_hard_links_are_read_where_that_is_allowed(root: Path) -> None:
     (root / "a").write_bytes(b"shared")
     (root / "b").hardlink_to(root / "a")
-    with Workspace(root, hard_links=True) as workspace:
+    with Workspace(root, hard_links=True, agents=known_places()) as workspace:
         assert workspace.read("a", limit=LIMIT) == b"shared"
         workspace.replace("a", bytes.upper, limit=LIMIT)
         assert [entry.path for entry in workspace.entries(limit=9).files] == ["a", "b"]
@@ -280,7 +281,7 @@ def test_a_closed_workspace_says_so_and_can_be_closed_again(workspace: Workspace
 @pytest.mark.parametrize(("name", "code"), [("absent", "not_found"), ("file", "not_a_directory")])
 def test_a_root_that_is_no_directory_is_refused(tmp_path: Path, name: str, code: str) -> None:
     (tmp_path / "file").touch()
-    assert failure(lambda: Workspace(tmp_path / name)).code == code
+    assert failure(lambda: Workspace(tmp_path / name, agents=known_places())).code == code
 
 
 @pytest.mark.rule("H6")
@@ -291,7 +292,7 @@ def test_a_workspace_that_cannot_be_opened_for_want_of_descriptors_loses_none(ro
     os.close(lowest)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 1, limits[1]))  # Room for the root, not to ask for its mount.
     try:
-        error = failure(lambda: Workspace(root))
+        error = failure(lambda: Workspace(root, agents=known_places()))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert error.code == "exhausted"
@@ -391,7 +392,7 @@ def test_what_permissions_forbid_is_denied_and_what_they_allow_is_done(root: Pat
     (root / "unreadable").touch(0o600)
     os.seteuid(65534)
     try:
-        with Workspace(root) as workspace:
+        with Workspace(root, agents=known_places()) as workspace:
             assert workspace.read("passable/d/a", limit=LIMIT) == b"x"
             calls: list[Callable[[], object]] = [
                 lambda: workspace.read("closed/a", limit=LIMIT),

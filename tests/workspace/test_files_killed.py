@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace
 
 from .outside import LIMIT
@@ -16,6 +17,7 @@ from .outside import LIMIT
 SIZE = 40_000
 WRITER = """
 import sys
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace
 
 def pieces(letter):
@@ -23,7 +25,7 @@ def pieces(letter):
         print(letter, flush=True)
         yield letter * 10_000
 
-with Workspace(sys.argv[1]) as workspace:
+with Workspace(sys.argv[1], agents=known_places()) as workspace:
     while True:
         for letter in (b"n", b"o"):
             if sys.argv[2] == "write":
@@ -58,7 +60,7 @@ def test_a_killed_writer_leaves_the_old_or_the_new_content(how: str, lines: int,
     (tmp_path / "d").mkdir()
     (tmp_path / "d/file").write_bytes(b"o" * SIZE)
     killed_after(lines, tmp_path, how)
-    with Workspace(tmp_path) as workspace:
+    with Workspace(tmp_path, agents=known_places()) as workspace:
         assert workspace.read("d/file", limit=LIMIT) in (b"n" * SIZE, b"o" * SIZE)
         assert [entry.path for entry in workspace.entries(limit=9).files] == ["d/file"]
         workspace.sweep("d/file")
@@ -70,7 +72,7 @@ def test_a_killed_writer_leaves_the_old_or_the_new_content(how: str, lines: int,
 def test_a_killed_writer_of_a_new_file_leaves_none(tmp_path: Path) -> None:
     killed_after(2, tmp_path, "write")
     left = files(tmp_path)
-    with Workspace(tmp_path) as workspace:
+    with Workspace(tmp_path, agents=known_places()) as workspace:
         digest: Callable[[], bytes | None] = lambda: workspace.digest("d/file", limit=LIMIT)  # noqa: E731
         whole = digest()
         workspace.sweep("d/file")
@@ -81,6 +83,6 @@ def test_a_killed_writer_of_a_new_file_leaves_none(tmp_path: Path) -> None:
 
 @pytest.mark.rule("H4")
 def test_a_sweep_where_there_is_no_directory_does_nothing(tmp_path: Path) -> None:
-    with Workspace(tmp_path) as workspace:
+    with Workspace(tmp_path, agents=known_places()) as workspace:
         workspace.sweep("a/b/c")
     assert list(tmp_path.iterdir()) == []

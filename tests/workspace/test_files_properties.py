@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 from .outside import LIMIT, outside_tree, snapshot
@@ -100,7 +101,7 @@ def inside(root: Path, asked: str) -> Path | None:
 @pytest.mark.rule("H1", "H3")
 @given(tree, path)
 def test_a_file_is_read_exactly_if_it_is_inside(nodes: list[Node], asked: str) -> None:
-    with built(nodes) as (root, _), Workspace(root) as workspace:
+    with built(nodes) as (root, _), Workspace(root, agents=known_places()) as workspace:
         real = inside(root, asked)
         expected = real.read_bytes() if real is not None and real.is_file() else None
         if expected is not None:
@@ -119,7 +120,7 @@ def test_a_file_is_read_exactly_if_it_is_inside(nodes: list[Node], asked: str) -
 def test_a_write_changes_one_file_inside_or_nothing(
     nodes: list[Node], asked: str, pieces: list[bytes], overwrite: bool
 ) -> None:
-    with built(nodes) as (root, outside), Workspace(root) as workspace:
+    with built(nodes) as (root, outside), Workspace(root, agents=known_places()) as workspace:
         before, others = contents(root), snapshot(outside)
         real = inside(root, asked)
         size = attempt(lambda: workspace.write(asked, pieces, overwrite=overwrite, limit=LIMIT))
@@ -141,7 +142,7 @@ def test_a_write_changes_one_file_inside_or_nothing(
 @pytest.mark.rule("H1", "H3")
 @given(tree, path)
 def test_a_deletion_removes_the_name_alone(nodes: list[Node], asked: str) -> None:
-    with built(nodes) as (root, outside), Workspace(root) as workspace:
+    with built(nodes) as (root, outside), Workspace(root, agents=known_places()) as workspace:
         before, others = contents(root), snapshot(outside)
         parent, _, last = asked.rpartition("/")
         real = inside(root, parent)
@@ -159,7 +160,7 @@ def test_a_deletion_removes_the_name_alone(nodes: list[Node], asked: str) -> Non
 @pytest.mark.rule("H7")
 @given(tree, st.integers(0, 12))
 def test_the_listing_is_the_regular_files_in_order_as_far_as_the_limit_goes(nodes: list[Node], limit: int) -> None:
-    with built(nodes) as (root, _), Workspace(root) as workspace:
+    with built(nodes) as (root, _), Workspace(root, agents=known_places()) as workspace:
         expected = sorted(
             (each, len(content)) for each, (kind, content) in contents(root).items() if kind == stat.S_IFREG
         )
@@ -175,7 +176,7 @@ def test_the_listing_is_the_regular_files_in_order_as_far_as_the_limit_goes(node
 @pytest.mark.rule("H4")
 @given(path, st.lists(st.booleans(), max_size=5))
 def test_a_sweep_removes_the_temporary_files_of_its_path_and_nothing_else(asked: str, ours: list[bool]) -> None:
-    with built([]) as (root, _), Workspace(root) as workspace:
+    with built([]) as (root, _), Workspace(root, agents=known_places()) as workspace:
         workspace.write(asked, [b"content"], overwrite=False, limit=LIMIT)
         parent = (root / asked).parent
         own = hashlib.sha256((root / asked).name.encode()).hexdigest()[:16]

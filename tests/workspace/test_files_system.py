@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError, placing
 
 from .outside import LIMIT, outside_tree, snapshot
@@ -40,7 +41,7 @@ def test_new_files_are_made_without_replacing_where_rename_cannot(tmp_path: Path
         (tmp_path / "theirs").write_bytes(b"theirs")
         yield b"ours"
 
-    with Workspace(tmp_path) as workspace:
+    with Workspace(tmp_path, agents=known_places()) as workspace:
         assert workspace.write("a", [b"ours"], overwrite=False, limit=LIMIT) == 4
         assert workspace.read("a", limit=LIMIT) == b"ours"
         with pytest.raises(WorkspaceError) as caught:
@@ -60,7 +61,7 @@ def test_a_guessed_temporary_name_leads_nowhere(tmp_path: Path, monkeypatch: pyt
     guessed = f".codex-adapter-{hashlib.sha256(b'a').hexdigest()[:16]}-{'0' * 16}"
     (root / guessed).symlink_to(outside / "secret.txt")
     before = snapshot(outside)
-    with Workspace(root) as workspace, pytest.raises(WorkspaceError):
+    with Workspace(root, agents=known_places()) as workspace, pytest.raises(WorkspaceError):
         workspace.write("a", [b"from the agent"], overwrite=True, limit=LIMIT)
     assert snapshot(outside) == before
     assert not (root / "a").exists()
@@ -74,7 +75,7 @@ def test_a_file_over_the_limit_of_the_process_is_too_large(tmp_path: Path) -> No
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
     try:
-        with Workspace(tmp_path) as workspace, pytest.raises(WorkspaceError) as caught:
+        with Workspace(tmp_path, agents=known_places()) as workspace, pytest.raises(WorkspaceError) as caught:
             workspace.write("a", [bytes(4000)] * 3, overwrite=False, limit=LIMIT)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -88,7 +89,7 @@ def test_a_file_that_is_larger_than_it_says_is_read_to_its_end_or_limit() -> Non
     status = Path("/proc/self/limits")
     if not status.is_file() or status.stat().st_size:
         pytest.skip("the system has no such files")
-    with Workspace(status.parent) as workspace:
+    with Workspace(status.parent, agents=known_places()) as workspace:
         assert workspace.read("limits", limit=LIMIT).startswith(b"Limit ")
         for call in (workspace.read, workspace.digest):
             with pytest.raises(WorkspaceError) as caught:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Entry, Listing, Workspace, WorkspaceError
 
 from .outside import outside_tree
 
 
 def listed(root: Path, limit: int = 1000) -> Listing:
-    with Workspace(root) as workspace:
+    with Workspace(root, agents=known_places()) as workspace:
         return workspace.entries(limit=limit)
 
 
@@ -74,7 +75,7 @@ def test_a_tree_without_bottom_is_listed_as_far_as_paths_go(tmp_path: Path) -> N
     seen = listed(tmp_path, 100_000)
     assert (len(seen.files), seen.skipped) == (129, 1)
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
-    with Workspace(tmp_path) as workspace:
+    with Workspace(tmp_path, agents=known_places()) as workspace:
         assert workspace.read(seen.files[-1].path, limit=0) == b""
 
 
@@ -96,7 +97,7 @@ def test_a_directory_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.rule("H6", "H7")
 def test_a_root_that_is_closed_is_an_error(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = Workspace(tmp_path, agents=known_places())
     workspace.close()
     with pytest.raises(WorkspaceError) as caught:
         workspace.entries(limit=1)

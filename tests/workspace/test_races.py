@@ -14,6 +14,7 @@ from types import FrameType
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 from .outside import LIMIT, OPERATIONS, outcome, outside_tree, snapshot
@@ -98,7 +99,11 @@ def test_swapping_things_in_mid_operation_leads_nowhere(kind: str, least: int, r
     before = snapshot(outside)
     path = PATHS.get(kind, "d/other.txt")
     seen: Counter[object] = Counter()
-    with at_most(rounds / 5), swapping(kind, tmp_path / "root", least), Workspace(tmp_path / "root") as workspace:
+    with (
+        at_most(rounds / 5),
+        swapping(kind, tmp_path / "root", least),
+        Workspace(tmp_path / "root", agents=known_places()) as workspace,
+    ):
         for operation in (*LEAVING * rounds, *TAKING * rounds):
             where = path.rpartition("/")[0] if operation == "directory" else path
             given = outcome(workspace, operation, where)
@@ -156,7 +161,7 @@ def test_of_several_makers_of_a_file_one_succeeds(tmp_path: Path) -> None:
 
 
 def make_all(root: Path, number: int) -> list[str]:
-    with Workspace(root) as workspace:
+    with Workspace(root, agents=known_places()) as workspace:
         made = []
         for path in [f"d{n}/file" for n in range(60)]:
             try:
@@ -173,12 +178,12 @@ def make_all(root: Path, number: int) -> list[str]:
 @pytest.mark.fault("workspace", "a file is read while others write it", "each reader has one whole content")
 def test_readers_see_whole_contents_while_others_write(tmp_path: Path) -> None:
     def write_all(letter: bytes) -> None:
-        with Workspace(tmp_path) as workspace:
+        with Workspace(tmp_path, agents=known_places()) as workspace:
             for _ in range(60):
                 workspace.write("file", [letter * 10_000] * 3, overwrite=True, limit=LIMIT)
 
     write_all(b"0")
-    with ThreadPoolExecutor(2) as pool, Workspace(tmp_path) as workspace:
+    with ThreadPoolExecutor(2) as pool, Workspace(tmp_path, agents=known_places()) as workspace:
         writing = [pool.submit(write_all, letter) for letter in (b"1", b"2")]
         while not all(future.done() for future in writing):
             content = workspace.read("file", limit=LIMIT)

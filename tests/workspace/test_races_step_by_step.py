@@ -11,6 +11,7 @@ from types import FrameType
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace
 
 from .outside import OPERATIONS, outcome, outside_tree, snapshot
@@ -51,7 +52,10 @@ def test_no_moment_is_the_wrong_one(kind: str, operation: str, back: bool, tmp_p
     prepare(kind, root)
     step, more = 0, True
     while more:
-        with Workspace(root) as workspace, swapped(kind, root, {step, step + 1} if back else {step}) as calls:
+        with (
+            Workspace(root, agents=known_places()) as workspace,
+            swapped(kind, root, {step, step + 1} if back else {step}) as calls,
+        ):
             given = outcome(workspace, operation, where)
             more = step < len(calls)
         assert not isinstance(given, bytes) or operation == "digest" or given.startswith(BEGINNINGS)

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.sandbox import Sandbox
@@ -179,7 +180,7 @@ async def test_temporary_files_are_the_commands_own_and_gone_with_it(sandboxed: 
 async def test_a_workspace_in_tmp_is_shown_and_nothing_beside_it(sandboxed: Shell, emptied: Path) -> None:
     (emptied / "own").mkdir()
     (emptied / "beside").touch()
-    with Workspace(emptied / "own") as opened:
+    with Workspace(emptied / "own", agents=known_places()) as opened:
         sandboxed.workspace = opened
         assert await sandboxed.output("touch made; ls ..; pwd") == f"own\n{emptied}/own\n"
     assert (emptied / "own" / "made").exists()
@@ -294,7 +295,7 @@ async def test_the_places_of_secrets_are_empty(sandboxed: Shell, sandbox: Sandbo
     (visible / ".gnupg").symlink_to("elsewhere")
     (visible / ".kube").symlink_to("nowhere")
     (visible / "shown").write_text("shown")
-    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ))
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ, known_places()))
     command = f"cd {visible}; grep -rs . . ; cat .netrc; ls -A .ssh .gnupg/; true"
     assert (await sandboxed(command)).stdout.text() == "./shown:shown\n.gnupg/:\n\n.ssh:\n"
     await sandboxed.output(f"echo x >{visible}/.netrc; echo x >{visible}/.ssh/id")
@@ -317,7 +318,7 @@ async def test_a_secret_inside_the_workspace_is_hidden_too(sandboxed: Shell, san
     (root / ".ssh").mkdir()
     (root / ".ssh" / "id").write_text(SECRET)
     (root / ".netrc").write_text(SECRET)
-    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden({"HOME": str(root)}))
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden({"HOME": str(root)}, known_places()))
     assert await sandboxed.output("cat .netrc; ls -A .ssh; echo x >.ssh/id; echo x >.netrc; rm -f .ssh/id") == ""
     assert (root / ".netrc").read_text() == (root / ".ssh" / "id").read_text() == SECRET
 
@@ -368,7 +369,7 @@ async def test_the_well_known_places_are_hidden(sandboxed: Shell, sandbox: Sandb
         place = visible / name
         environ[variable] = str(place.parents[BASES[variable] - 1] if variable in BASES else place)
     environ["KRB5CCNAME"] = f"FILE:{visible}/n/krb5"
-    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ))
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ, known_places()))
     read = await sandboxed(f"cd {visible}; cat {' '.join(secrets)}; grep -rsl . .")
     assert SECRET not in read.stdout.text()
     assert sorted(read.stdout.text().split()) == sorted(f"./{name}" for name in shown)
@@ -376,9 +377,12 @@ async def test_the_well_known_places_are_hidden(sandboxed: Shell, sandbox: Sandb
 
 @pytest.mark.rule("H14")
 def test_without_a_home_only_what_is_named_is_hidden() -> None:
-    assert default_hidden({}) == ()
-    assert default_hidden({"CODEX_HOME": "/x"}) == ("/x",)
-    assert "/home/u/.ssh" in default_hidden({"HOME": "/home/u"})
+    assert default_hidden({}, known_places()) == ()
+    assert default_hidden({"HOME": "/home/u", "CODEX_SQLITE_HOME": "/x"}, ())[-1] == "/home/u/.env"
+    found = default_hidden({"HOME": "/home/u", "CODEX_SQLITE_HOME": "/x"}, known_places())
+    assert {"/home/u/.codex", "/home/u/.claude", "/x"} < set(found)
+    assert default_hidden({"CODEX_HOME": "/x"}, known_places()) == ("/x",)
+    assert "/home/u/.ssh" in default_hidden({"HOME": "/home/u"}, known_places())
 
 
 # --- which workspaces ------------------------------------------------------------------------------------------------
@@ -386,14 +390,14 @@ def test_without_a_home_only_what_is_named_is_hidden() -> None:
 
 async def test_a_workspace_behind_a_link_is_found(sandboxed: Shell, tmp_path: Path, root: Path) -> None:
     (tmp_path / "link").symlink_to("root")
-    with Workspace(tmp_path / "link") as opened:
+    with Workspace(tmp_path / "link", agents=known_places()) as opened:
         sandboxed.workspace = opened
         assert await sandboxed.output("touch made; pwd") == f"{root}\n"
     assert (root / "made").exists()
 
 
 async def test_the_whole_machine_is_no_workspace_for_a_sandbox(sandboxed: Shell) -> None:
-    with Workspace("/") as opened:
+    with Workspace("/", agents=known_places()) as opened:
         sandboxed.workspace = opened
         with pytest.raises(WorkspaceError) as caught:
             await sandboxed("true", cwd="usr")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.codex.places import codex_places
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
 
@@ -31,9 +32,14 @@ def codex_with(tmp_path: Path, script: str) -> str:
     return program(tmp_path / "vendor" / "bin", "exit 0", "codex")
 
 
+def find(codex: str | None, environ: dict[str, str]) -> Sandbox | None:
+    """Search beside this Codex CLI."""
+    return find_sandbox(environ, agents=(codex_places(codex),))
+
+
 def test_the_one_on_path_comes_first(sandbox: Sandbox, tmp_path: Path) -> None:
     own = program(tmp_path / "path", f'exec {sandbox.path} "$@"')
-    found = find_sandbox(codex_with(tmp_path, f'exec {sandbox.path} "$@"'), {"PATH": str(tmp_path / "path")})
+    found = find(codex_with(tmp_path, f'exec {sandbox.path} "$@"'), {"PATH": str(tmp_path / "path")})
     assert found is not None
     assert (found.path, found.strict, found.hidden) == (own, sandbox.strict, ())
 
@@ -43,7 +49,7 @@ def test_the_one_beside_the_codex_binary_comes_next(sandbox: Sandbox, tmp_path: 
     codex = Path(codex_with(tmp_path, f'exec {sandbox.path} "$@"'))
     link = tmp_path / "codex"
     link.symlink_to(codex)
-    found = find_sandbox(str(link), {"PATH": str(tmp_path / "path"), "HOME": "/home/u"})
+    found = find(str(link), {"PATH": str(tmp_path / "path"), "HOME": "/home/u"})
     assert found is not None
     assert found.path == str(codex.parent.parent / "codex-resources" / "bwrap")
     assert "/home/u/.ssh" in found.hidden
@@ -51,7 +57,7 @@ def test_the_one_beside_the_codex_binary_comes_next(sandbox: Sandbox, tmp_path: 
 
 def test_one_that_cannot_bar_namespaces_is_told_from_one_that_can(sandbox: Sandbox, tmp_path: Path) -> None:
     old = f'for word; do [ "$word" = --disable-userns ] && exit 1; done; exec {sandbox.path} "$@"'
-    found = find_sandbox("/no/such/codex", {"PATH": str(Path(program(tmp_path, old)).parent)})
+    found = find("/no/such/codex", {"PATH": str(Path(program(tmp_path, old)).parent)})
     assert found is not None
     assert not found.strict
     assert found.level != sandbox.level or not sandbox.strict
@@ -63,17 +69,17 @@ def test_one_that_cannot_bar_namespaces_is_told_from_one_that_can(sandbox: Sandb
 )
 def test_one_that_does_not_work_is_none(tmp_path: Path, script: str) -> None:
     program(tmp_path / "path", script)
-    assert find_sandbox(codex_with(tmp_path, script), {"PATH": str(tmp_path / "path")}) is None
+    assert find(codex_with(tmp_path, script), {"PATH": str(tmp_path / "path")}) is None
 
 
 @pytest.mark.parametrize("codex", ["/no/such/codex", "/bin/sh"])
 def test_where_none_is_there_is_none(tmp_path: Path, codex: str) -> None:
-    assert find_sandbox(codex, {"PATH": str(tmp_path)}) is None
+    assert find(codex, {"PATH": str(tmp_path)}) is None
 
 
 def test_the_one_of_the_installed_wheel_is_found() -> None:
     pytest.importorskip("codex_cli_bin")
-    found = find_sandbox(environ={"PATH": "/nowhere"})
+    found = find(None, {"PATH": "/nowhere"})
     if found is None:
         pytest.skip("the system does not let it work")
     assert Path(found.path).parts[-3:] == ("codex_cli_bin", "codex-resources", "bwrap")
@@ -95,7 +101,7 @@ def test_a_shortage_does_not_mean_that_there_is_none(
             while True:
                 held.append(os.open(os.devnull, os.O_RDONLY))
         with pytest.raises(WorkspaceError, match="Too many open files") as failure:
-            find_sandbox("/no/such/codex", {"PATH": path})
+            find("/no/such/codex", {"PATH": path})
         assert failure.value.code == "exhausted"
     finally:
         for descriptor in held:
@@ -111,10 +117,10 @@ def test_a_shortage_does_not_mean_that_there_is_none(
 def test_a_shortage_of_processes_in_it_does_not_mean_that_there_is_none(tmp_path: Path, why: str) -> None:
     script = f"echo 'bwrap: Creating new namespace failed: {why}' >&2; exit 1"
     with pytest.raises(WorkspaceError, match=why) as failure:
-        find_sandbox("/no/such/codex", {"PATH": str(Path(program(tmp_path / "path", script)).parent)})
+        find("/no/such/codex", {"PATH": str(Path(program(tmp_path / "path", script)).parent)})
     assert failure.value.code == "exhausted"
 
 
 def test_a_system_without_namespaces_is_no_shortage(tmp_path: Path) -> None:
     script = "echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1"
-    assert find_sandbox("/none", {"PATH": str(Path(program(tmp_path / "path", script)).parent)}) is None
+    assert find("/none", {"PATH": str(Path(program(tmp_path / "path", script)).parent)}) is None

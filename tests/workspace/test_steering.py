@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.workspace import (
+    AgentPlaces,
     Sandbox,
     SteeringWatch,
     Workspace,
@@ -19,13 +21,14 @@ from codex_adapter.workspace import (
     outside_environment,
     seal_imports,
 )
-from codex_adapter.workspace.steering import STEERING, own_programs
+from codex_adapter.workspace.steering import own_programs, steering_names
 from tests.widths import thinned
 
 from .shells import Shell
 
 pytestmark = pytest.mark.rule("H15")
 
+STEERING = steering_names(known_places())
 COMMIT = "git -c user.name=n -c user.email=n@localhost commit -q"
 WORK_OF_GIT = f"""\
 set -e
@@ -201,7 +204,10 @@ async def test_the_program_itself_is_not_changed(sandboxed: Shell, root: Path, i
     assert own_programs(str(root)) == [str(installed)]
     await sandboxed("echo x > .venv/lib/module.py; rm -rf .venv; mv .venv x; echo x > .venv/lib/other.py; true")
     assert seen(installed) == {".venv/lib/module.py": b"own"}
-    with Workspace(root) as opened, pytest.raises(WorkspaceError, match="install it outside of the workspace"):
+    with (
+        Workspace(root, agents=known_places()) as opened,
+        pytest.raises(WorkspaceError, match="install it outside of the workspace"),
+    ):
         opened.write(".venv/lib/module.py", [b"x"], overwrite=True, limit=100)
 
 
@@ -225,14 +231,24 @@ def test_a_sandbox_of_the_workspace_is_not_taken(root: Path, sandbox: Sandbox) -
     (root / "bwrap").write_text(f'#!/bin/sh\nexec {sandbox.path} "$@"\n')
     (root / "bwrap").chmod(0o755)
     environ = {"PATH": f"{root}:{os.environ['PATH']}"}
-    with_it, without = find_sandbox("/none", environ), find_sandbox("/none", environ, workspace=str(root))
+    with_it = find_sandbox(environ, agents=known_places())
+    without = find_sandbox(environ, agents=known_places(), workspace=str(root))
     assert with_it is not None
     assert without is not None
     assert (with_it.path, without.path) == (str(root / "bwrap"), sandbox.path)
 
 
+def test_the_settings_of_the_agents_that_are_named_steer() -> None:
+    other = AgentPlaces(settings=frozenset({".other"}))
+    assert steering_names((*known_places(), other)) == {
+        *(".git", ".husky", ".envrc", ".mcp.json"),
+        *(".codex", ".agents", ".claude", ".gemini", ".cursor", ".other"),
+        *(".vscode", ".idea", ".devcontainer"),
+    }
+
+
 def test_a_change_is_seen_and_a_new_repository_is_none(root: Path) -> None:
-    watch = SteeringWatch(str(root))
+    watch = SteeringWatch(str(root), STEERING)
     git(root, "init", "-q")
     assert watch.changed() is None
     (root / ".envrc").write_text("x")
@@ -244,7 +260,7 @@ def test_no_operation_on_files_reads_what_is_hidden(root: Path) -> None:
     (root / ".ssh").mkdir()
     (root / ".ssh" / "id").write_text("secret")
     (root / "link").symlink_to(".ssh/id")
-    with Workspace(root, hidden=(str(root / ".ssh"), str(root.parent))) as opened:
+    with Workspace(root, agents=(), hidden=(str(root / ".ssh"), str(root.parent))) as opened:
         for path in (".ssh/id", "link"):
             with pytest.raises(WorkspaceError, match="a place of secrets, which is hidden"):
                 opened.read(path, limit=100)

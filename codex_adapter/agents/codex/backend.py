@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from codex_adapter.agents.codex.agent import AGENT
-from codex_adapter.agents.codex.binary import Versions, find_binary
+from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.agents.codex.launch import versions_of_this_run
 from codex_adapter.agents.codex.releases import Version
 from codex_adapter.file_systems import inquire
 from codex_adapter.runtime.backend import AgentBackend
@@ -32,7 +33,6 @@ class CodexBackend(AgentBackend):
         ask_release: bool = False,
     ) -> None:
         self._codex_config = CodexConfig() if config is None else config
-        self._versions = Versions()
         super().__init__(AGENT, self._codex_config, containment=containment, ask_release=ask_release)
 
     async def installed(self, env: Mapping[str, str] = _NOTHING) -> tuple[str, Version | None]:
@@ -43,4 +43,4 @@ class CodexBackend(AgentBackend):
         require_trio()
         environ = merge_environment(os.environ, self._codex_config, env)
         binary = await inquire(lambda inquiry: find_binary(self._codex_config, environ, inquiry.at))
-        return binary.path, await self._versions.of(binary, environ)
+        return binary.path, await versions_of_this_run().of(binary, environ)

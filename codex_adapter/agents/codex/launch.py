@@ -11,7 +11,13 @@ import trio
 from typing_extensions import override
 
 from codex_adapter.agents.codex.binary import Binary, Versions, find_binary, packaged_release
-from codex_adapter.agents.codex.command import MOST_TRUST_BYTES, build_argv, merge_environment, trust_setting
+from codex_adapter.agents.codex.command import (
+    MOST_TRUST_BYTES,
+    build_argv,
+    home_of_cli,
+    merge_environment,
+    trust_setting,
+)
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.git_shelter import shelter_git
@@ -24,7 +30,7 @@ from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
 
-__all__ = ["CodexLaunch", "check_launch", "prepare_launch"]
+__all__ = ["CodexLaunch", "check_launch", "prepare_launch", "versions_of_this_run"]
 
 
 class CodexLaunch(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +78,7 @@ async def prepare_launch(
     version = None
     depends = needs_version(launch.options)
     if ask_release or depends:
-        version = await (versions or _versions_of_this_run()).of(launch.binary, launch.env)
+        version = await (versions or versions_of_this_run()).of(launch.binary, launch.env)
         launch = msgspec.structs.replace(launch, version=version)
     missing = missing_feature(launch.options, version if depends else None)
     if missing is not None:
@@ -123,7 +129,8 @@ class _Files:
 _VERSIONS: trio.lowlevel.RunVar[Versions] = trio.lowlevel.RunVar("codex_adapter.versions")
 
 
-def _versions_of_this_run() -> Versions:
+def versions_of_this_run() -> Versions:
+    """Return the memory of releases of this trio run (S8)."""
     try:
         return _VERSIONS.get()
     except LookupError:
@@ -152,7 +159,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
         raise BackendError("io", advice="CODEX_HOME has $, `, a quote or a newline in its path; choose another one.")
     binary = find_binary(config, env, inquiry.at)
     if not options.trust_project:
-        codex_home = home or os.path.join(cwd, env.get("HOME", ""), ".codex")  # noqa: PTH118 - as above
+        codex_home = home or os.path.join(cwd, home_of_cli(env) or ".codex")  # noqa: PTH118 - as above
         inquiry.at("CODEX_HOME directory", codex_home)
         sheltered = shelter_git(env, codex_home, packaged_release(binary.path, inquiry.at))
         options = msgspec.structs.replace(options, settings=(*options.settings, *sheltered))

@@ -47,9 +47,8 @@ async def run_secrets(
     for name, why, named in found.refused if log else ():
         level = logging.WARNING if named else logging.DEBUG
         _log.log(level, "the value of %s is not masked: %s", printable(name), why)
-    of_servers = secret_values(config.mask_env, directory=launch.cwd).values
     of_settings = _of_settings(launch, request, config)
-    return tuple(dict.fromkeys((*found.values, *of_servers, *of_settings, *await login_secrets(launch))))
+    return tuple(dict.fromkeys((*found.values, *of_settings, *await login_secrets(launch))))
 
 
 async def login_secrets(launch: CodexLaunch) -> tuple[str, ...]:

@@ -6,13 +6,15 @@ import argparse
 import os
 import platform
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import trio
 
 from codex_adapter import CodexConfig
-from codex_adapter.agents.codex.command import merge_environment
+from codex_adapter.agents.codex.command import home_of_cli, merge_environment
+from codex_adapter.agents.codex.places import codex_places
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.doctor.agent_sandbox import agent_sandbox_works
 from codex_adapter.cli.doctor.installed import BinaryFacts, Finding, examine_binary, finding_lines
@@ -132,7 +134,8 @@ async def _examine(config: CodexConfig) -> _Report:
     sandbox = None
     # Where too little is left to try one out, or the file system hangs, none would hold a command now.
     with suppress(WorkspaceError), trio.move_on_after(PATIENCE):
-        sandbox = await trio.to_thread.run_sync(find_sandbox, config.binary, environ, abandon_on_cancel=True)
+        found = partial(find_sandbox, environ, agents=(codex_places(config.binary),))
+        sandbox = await trio.to_thread.run_sync(found, abandon_on_cancel=True)
     binary = installed.binary
     agent_sandbox = None if binary is None or not levels else await agent_sandbox_works(binary.path, environ)
     findings += [_containment_finding(levels), *_pidfd_findings()]
@@ -171,7 +174,7 @@ def _login(environ: dict[str, str]) -> dict[str, bool]:
 
 
 def _home(environ: dict[str, str]) -> Path:
-    return Path(environ.get("CODEX_HOME") or Path(environ.get("HOME", "/")) / ".codex")
+    return Path(home_of_cli(environ) or "/.codex")
 
 
 def _is_temporary(home: Path, environ: dict[str, str]) -> bool:

@@ -6,6 +6,7 @@ import argparse
 from typing import Final
 
 from codex_adapter import AdapterError, BackendError, CodexBackend, Completion, RunRequest
+from codex_adapter.agents.codex.restricted import RestrictedCodex
 from codex_adapter.cli.agent_options import read_config, read_environment
 from codex_adapter.cli.arguments import in_our_words
 from codex_adapter.cli.drive_run import exit_status, explain
@@ -13,7 +14,7 @@ from codex_adapter.cli.errors import complain
 from codex_adapter.cli.mailbox.options import AGENT
 from codex_adapter.cli.present.narration import printable
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.protocols.mailbox.answerers import AgentAnswers, Answerer, AnswerFailed, CommandAnswers
+from codex_adapter.protocols.mailbox.answerers import AgentAnswerer, Answerer, AnswerFailed, CommandAnswerer
 
 __all__ = ["FAILED", "answering", "status_of_failure"]
 
@@ -27,7 +28,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
     if options.answer is None:
         return None
     if options.answer != AGENT:
-        return CommandAnswers(options.answer, timeout=options.timeout or None)
+        return CommandAnswerer(options.answer, timeout=options.timeout or None)
     backend = CodexBackend(read_config(options, "no_tools"))
     request = RunRequest(
         prompt=_ANY_PROMPT,
@@ -39,7 +40,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
         await backend.check(request)
     except AdapterError as error:
         raise AnswerFailed(str(error), error) from None
-    return AgentAnswers(backend.open_run, request)
+    return AgentAnswerer(RestrictedCodex(), backend.open_run, request)
 
 
 def status_of_failure(failure: AnswerFailed, stop: StopSignals) -> int:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
-from codex_adapter.cli.agent_places import agent_homes, require_outside
+from codex_adapter.cli.agent_places import agent_homes, agent_places, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import UsageError, complain
 from codex_adapter.cli.levels import command_containment
@@ -23,7 +23,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
-from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox, seal_imports
@@ -33,7 +33,7 @@ __all__ = ["COMMAND"]
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     try:
-        places = Places(options.mailbox)
+        places = MailboxLayout(options.mailbox)
         if options.action == "status":
             await show_sessions(places, sessions(places), options.format, output)
             return 0
@@ -50,7 +50,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         return status_of_failure(error, stop)
 
 
-async def _work(options: argparse.Namespace, places: Places, output: Output, stop: StopSignals) -> int:
+async def _work(options: argparse.Namespace, places: MailboxLayout, output: Output, stop: StopSignals) -> int:
     task = ""
     answerer = None
     with stop.interrupting():
@@ -74,7 +74,7 @@ async def _work(options: argparse.Namespace, places: Places, output: Output, sto
 def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
     """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
     try:
-        sandbox = find_sandbox(options.codex, workspace=workspace)
+        sandbox = find_sandbox(agents=agent_places(options), workspace=workspace)
     except WorkspaceError as error:
         raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
     return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options)))
@@ -82,9 +82,14 @@ def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
 
 @contextmanager
 def _opened(
-    options: argparse.Namespace, places: Places, task: str, work: SessionWork, sandbox: Sandbox | None
+    options: argparse.Namespace, places: MailboxLayout, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
-    settings = {"sandbox": sandbox, "network": options.network, "containment": command_containment(options)}
+    settings = {
+        "agents": agent_places(options),
+        "sandbox": sandbox,
+        "network": options.network,
+        "containment": command_containment(options),
+    }
     with ExitStack() as opened:
         try:
             if options.action == "start":

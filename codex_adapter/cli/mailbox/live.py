@@ -11,7 +11,7 @@ from rich.text import Text
 from codex_adapter.cli.mailbox.narration import Words
 from codex_adapter.cli.present.live_terminal import LivePaper
 from codex_adapter.cli.present.pretty import StyledLines
-from codex_adapter.protocols.mailbox.events import Happening
+from codex_adapter.protocols.mailbox.events import MailboxEvent
 
 __all__ = ["LiveMailbox"]
 
@@ -28,7 +28,7 @@ class LiveMailbox:
         self._since = 0.0
         self._paper = LivePaper(fd, self._now)
 
-    def happening(self, happening: Happening) -> bytes:
+    def happening(self, happening: MailboxEvent) -> bytes:
         """As `MailboxView.happening`."""
         before, erased = self._words.waiting_for, self._erased()
         lines = self._words.tell(happening)

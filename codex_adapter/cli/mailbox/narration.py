@@ -9,23 +9,23 @@ from typing import Final
 
 from codex_adapter.cli.present.narration import Line, printable
 from codex_adapter.protocols.mailbox.events import (
-    Completed,
-    Happening,
-    Outbox,
-    Remark,
-    Said,
-    TakenUp,
+    AnswerAccepted,
+    CommandFinished,
+    MailboxEvent,
+    ModelMessage,
+    Notice,
+    OutboxWritten,
+    SessionCompleted,
     Waiting,
-    WhatCame,
 )
-from codex_adapter.protocols.mailbox.layout import Places
-from codex_adapter.protocols.mailbox.messages import CommandResult, Done, Message, SessionState
+from codex_adapter.protocols.mailbox.layout import MailboxLayout
+from codex_adapter.protocols.mailbox.messages import CommandResult, Done, SessionState, ShowMessage
 
 __all__ = ["Words", "state_lines"]
 
 _OUTPUT_LINES: Final = 10
 _OUTPUT_WIDTH: Final = 200
-_SHOWN_ANYWAY: Final = (Message.name, Done.name)
+_SHOWN_ANYWAY: Final = (ShowMessage.name, Done.name)
 _ANSWERING: Final = {
     "codex": "the Codex CLI is asked for the answer",
     "command": "your command is asked for the answer",
@@ -41,15 +41,15 @@ class Words:
         self.waiting_for: str | None = None
         """What is waited for; None while nothing is."""
 
-    def tell(self, happening: Happening) -> list[Line]:
+    def tell(self, happening: MailboxEvent) -> list[Line]:
         """The lines for it; none for what a person sees anyway."""
-        if not isinstance(happening, Remark):
+        if not isinstance(happening, Notice):
             self.waiting_for = None
         return list(self._tell(happening))
 
-    def _tell(self, happening: Happening) -> Iterator[Line]:
+    def _tell(self, happening: MailboxEvent) -> Iterator[Line]:
         match happening:
-            case Outbox(session=session, sequence=sequence, path=path):
+            case OutboxWritten(session=session, sequence=sequence, path=path):
                 self._outbox = _one_line(path)
                 yield Line("notice", f"session {session}, outbox {sequence}: {self._outbox}")
             case Waiting(inbox=inbox, answering=None):
@@ -60,23 +60,23 @@ class Words:
             case Waiting(answering=who):
                 self.waiting_for = "the answer"
                 yield Line("notice", _ANSWERING[str(who)])
-            case TakenUp(name=name):
+            case AnswerAccepted(name=name):
                 yield Line("notice", f"answer {_one_line(name)}")
-            case WhatCame(result=result, before=before):
+            case CommandFinished(result=result, before=before):
                 if _is_told(result):
                     told = f"{result.command}: {result.summary}" + (" (earlier)" if before else "")
                     yield Line("ok" if result.success else "failed", _one_line(told))
                     yield from _last_lines(result.output)
-            case Said(text=text):
+            case ModelMessage(text=text):
                 yield Line("answer", printable(text))
-            case Completed(summary=summary):
+            case SessionCompleted(summary=summary):
                 yield from [Line("answer", printable(summary))] if summary.strip() else []
                 yield Line("ok", "the task is complete")
-            case Remark(text=text):
+            case Notice(text=text):
                 yield Line("warning", _one_line(text))
 
 
-def state_lines(places: Places, state: SessionState, waiting: Sequence[str]) -> list[Line]:
+def state_lines(places: MailboxLayout, state: SessionState, waiting: Sequence[str]) -> list[Line]:
     """How a session stands, and what to do next."""
     how = "complete" if state.is_complete else "not complete"
     told = f"session {state.session_id}: {how}, outbox {state.sequence_number}, last changed {state.updated_at}"

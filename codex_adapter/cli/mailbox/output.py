@@ -6,7 +6,7 @@ import trio
 
 from codex_adapter.cli.mailbox.views import MailboxView
 from codex_adapter.cli.output import Output
-from codex_adapter.protocols.mailbox.events import Happening
+from codex_adapter.protocols.mailbox.events import MailboxEvent
 
 __all__ = ["Showing"]
 
@@ -25,7 +25,7 @@ class Showing:
         """Whether nobody reads any more."""
         return self._gone.is_set()
 
-    async def observe(self, happening: Happening) -> None:
+    async def observe(self, happening: MailboxEvent) -> None:
         """Show it."""
         async with self._writing:
             await self._write(self._view.happening(happening))

@@ -12,7 +12,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.narration import Line
 from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.protocols.mailbox.inbox import waiting_names
-from codex_adapter.protocols.mailbox.layout import Places
+from codex_adapter.protocols.mailbox.layout import MailboxLayout
 from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.records import encode_lines
 
@@ -25,7 +25,9 @@ class _Status(SessionState, frozen=True, kw_only=True, rename="camel"):
     waiting: tuple[str, ...]
 
 
-async def show_sessions(places: Places, states: Sequence[SessionState], form: str | None, output: Output) -> None:
+async def show_sessions(
+    places: MailboxLayout, states: Sequence[SessionState], form: str | None, output: Output
+) -> None:
     """Show them. Raises `MailboxError`."""
     names = () if all(state.is_complete for state in states) else waiting_names(places.inbox)
     waiting = tuple(os.fsencode(name).decode(errors="replace") for name in names)

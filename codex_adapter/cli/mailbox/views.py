@@ -8,7 +8,7 @@ from codex_adapter.cli.mailbox.narration import Words
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.plain import plain_text
 from codex_adapter.cli.present.views import can_show_colours, is_for_a_program
-from codex_adapter.protocols.mailbox.events import Happening
+from codex_adapter.protocols.mailbox.events import MailboxEvent
 from codex_adapter.records import encode_lines
 
 __all__ = ["MailboxView", "choose_mailbox_view"]
@@ -21,7 +21,7 @@ class MailboxView(Protocol):
     def refresh_seconds(self) -> float | None:
         """How often `refresh` is to be called; None for never."""
 
-    def happening(self, happening: Happening) -> bytes:
+    def happening(self, happening: MailboxEvent) -> bytes:
         """What to write for it."""
 
     def refresh(self) -> bytes:
@@ -36,7 +36,7 @@ class _JsonLines:
 
     refresh_seconds: float | None = None
 
-    def happening(self, happening: Happening) -> bytes:
+    def happening(self, happening: MailboxEvent) -> bytes:
         """As `MailboxView.happening`."""
         return encode_lines((happening,))
 
@@ -55,7 +55,7 @@ class _PlainText:
     def __init__(self, words: Words) -> None:
         self._words = words
 
-    def happening(self, happening: Happening) -> bytes:
+    def happening(self, happening: MailboxEvent) -> bytes:
         """As `MailboxView.happening`."""
         return plain_text(self._words.tell(happening))
 

@@ -14,10 +14,10 @@ from codex_adapter.cli.mailbox.clipboard import Clipboard
 from codex_adapter.cli.mailbox.output import Showing
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import Answerer, AnswerFailed
-from codex_adapter.protocols.mailbox.events import Happening, Outbox, Remark, Waiting
-from codex_adapter.protocols.mailbox.layout import MailboxError, Places
+from codex_adapter.protocols.mailbox.events import MailboxEvent, Notice, OutboxWritten, Waiting
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout
 from codex_adapter.protocols.mailbox.session import Session
-from codex_adapter.protocols.mailbox.work import End, MailboxWork
+from codex_adapter.protocols.mailbox.work import End, MailboxWorker
 from codex_adapter.workspace import Sandbox
 
 __all__ = ["SessionWork"]
@@ -35,7 +35,7 @@ class SessionWork:
     def __init__(
         self,
         options: argparse.Namespace,
-        places: Places,
+        places: MailboxLayout,
         showing: Showing,
         stop: StopSignals,
         *,
@@ -50,10 +50,10 @@ class SessionWork:
         self._answerer = answerer
         self._clipboard: Clipboard | None = None
 
-    async def observe(self, happening: Happening) -> None:
+    async def observe(self, happening: MailboxEvent) -> None:
         """Show what happens, and copy an outbox."""
         await self._showing.observe(happening)
-        if isinstance(happening, Outbox) and self._clipboard is not None:
+        if isinstance(happening, OutboxWritten) and self._clipboard is not None:
             self._clipboard.copy(self._places.outbox_file(happening.session, happening.sequence))
 
     async def carry_through(self, session: Session) -> int:
@@ -63,7 +63,7 @@ class SessionWork:
             return 0
         end: End = "stopped"
         failure: MailboxError | AnswerFailed | None = None
-        work = MailboxWork(self._places, session, self.observe, self._answerer)
+        work = MailboxWorker(self._places, session, self.observe, self._answerer)
         async with trio.open_nursery() as around:
             around.start_soon(self._showing.keep_fresh)
             around.start_soon(self._stop_without_reader, work)
@@ -84,13 +84,13 @@ class SessionWork:
             around.cancel_scope.cancel()
         return await self._exit_status(session, end, failure)
 
-    async def _work(self, session: Session, work: MailboxWork) -> End:
+    async def _work(self, session: Session, work: MailboxWorker) -> End:
         if self._stop.exit_status is not None:
             work.cancel()
         if self._sandbox is None:
             await self._remark(session, _UNPROTECTED if self._options.no_sandbox else _NO_SANDBOX)
         if self._options.no_wait:
-            await session.put_out()
+            await session.write_outbox()
             end: End = "nothing"
         else:
             end = await work.run(once=self._options.action == "once")
@@ -100,7 +100,7 @@ class SessionWork:
             await self.observe(Waiting(state.session_id, state.sequence_number, inbox))
         return end
 
-    async def _stop_without_reader(self, work: MailboxWork) -> None:
+    async def _stop_without_reader(self, work: MailboxWorker) -> None:
         await self._showing.wait_reader_gone()
         work.kill()
 
@@ -119,4 +119,4 @@ class SessionWork:
 
     async def _remark(self, session: Session, text: str) -> None:
         state = session.state
-        await self._showing.observe(Remark(state.session_id, state.sequence_number, text))
+        await self._showing.observe(Notice(state.session_id, state.sequence_number, text))

@@ -9,18 +9,19 @@ import signal
 from typing import Any, Final
 
 from codex_adapter import CodexBackend, RunRequest
+from codex_adapter.agents.codex.restricted import RestrictedCodex
 from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
 from codex_adapter.cli.agent_places import require_outside
 from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
 from codex_adapter.cli.drive_run import exit_status, explain
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain
 from codex_adapter.cli.prompts import require_prompt
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
-from codex_adapter.protocols.operations.agent_decisions import AskedPerson, DecisionLines
-from codex_adapter.protocols.operations.agent_records import Ended
-from codex_adapter.protocols.operations.executor import Runtime
+from codex_adapter.protocols.operations.agent_decisions import DecisionLines, PersonDecisions
+from codex_adapter.protocols.operations.agent_records import WorkEnd
+from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.serve import Decide
 
 __all__ = ["add_agent_options", "check_agent_options", "read_task", "work_with_agent"]
@@ -70,8 +71,8 @@ async def read_task(options: argparse.Namespace, stop: StopSignals) -> str | Non
 async def work_with_agent(
     options: argparse.Namespace,
     task: str,
-    runtime: Runtime,
-    wires: StandardWires,
+    runtime: OperationExecutor,
+    wires: StandardTransport,
     stop: StopSignals,
     *,
     decide: Decide | None = None,
@@ -84,6 +85,7 @@ async def work_with_agent(
     require_outside(options, options.workspace)
     work = AgentWork(
         runtime,
+        RestrictedCodex(),
         CodexBackend(read_config(options, "no_tools")).open_run,
         RunRequest(
             prompt=task,
@@ -93,7 +95,7 @@ async def work_with_agent(
             extensions={} if options.model is None else {_MODEL: options.model},
         ),
         wires,
-        decisions=AskedPerson(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
+        decisions=PersonDecisions(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
         turns=options.turns or MOST_TURNS,
     )
     with stop.governing(work):
@@ -126,7 +128,7 @@ def _names() -> list[str]:
     return list(vars(parser.parse_args([])))
 
 
-def _exit_status(ended: Ended, stop: StopSignals) -> int:
+def _exit_status(ended: WorkEnd, stop: StopSignals) -> int:
     match ended.reason:
         case "completed":
             return 0
@@ -139,7 +141,7 @@ def _exit_status(ended: Ended, stop: StopSignals) -> int:
     return _status_of_failure(ended, stop)
 
 
-def _status_of_failure(ended: Ended, stop: StopSignals) -> int:
+def _status_of_failure(ended: WorkEnd, stop: StopSignals) -> int:
     """That of the agent's run where it failed, as `run` has it (E1)."""
     if ended.outcome is None:
         return FAILURE_STATUS

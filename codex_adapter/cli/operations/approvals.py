@@ -15,8 +15,9 @@ from typing import Final
 import trio
 
 from codex_adapter.cli.operations.text_diff import difference
-from codex_adapter.protocols.operations.executor import Preview, Runtime, Waiting
-from codex_adapter.protocols.operations.protocol import Approval, ShellOperation
+from codex_adapter.protocols.operations.executor import OperationExecutor, PendingApproval, Preview
+from codex_adapter.protocols.operations.messages import Approval
+from codex_adapter.protocols.operations.operations import ShellOperation
 
 __all__ = ["NoTerminal", "Person", "at_the_terminal"]
 
@@ -30,7 +31,7 @@ class NoTerminal(Exception):
 
 
 @contextmanager
-def at_the_terminal(runtime: Runtime) -> Iterator[Person]:
+def at_the_terminal(runtime: OperationExecutor) -> Iterator[Person]:
     """The person at the terminal of this process, whatever standard input and output are. Raises `NoTerminal`."""
     try:
         fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -45,11 +46,11 @@ def at_the_terminal(runtime: Runtime) -> Iterator[Person]:
 class Person:
     """Whoever sits at the terminal `fd`."""
 
-    def __init__(self, fd: int, runtime: Runtime) -> None:
+    def __init__(self, fd: int, runtime: OperationExecutor) -> None:
         self._fd = fd
         self._runtime = runtime
 
-    async def decide(self, waiting: Waiting) -> Approval | None:
+    async def decide(self, waiting: PendingApproval) -> Approval | None:
         """What they say of an operation; None when they are gone. As `Decide`."""
         preview = await self._runtime.preview(waiting)
         try:
@@ -93,7 +94,7 @@ class Person:
         return line.decode(errors="replace")
 
 
-def _shown(waiting: Waiting, preview: Preview | None) -> Iterator[str]:
+def _shown(waiting: PendingApproval, preview: Preview | None) -> Iterator[str]:
     """What a person must know of an operation to decide on it; of a command every character."""
     operation = waiting.operation
     yield ""

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.cli.agent_places import agent_homes
+from codex_adapter.cli.agent_places import agent_homes, agent_places
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty, one_of, place
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain, explain_wait
 from codex_adapter.cli.levels import command_containment
@@ -16,11 +16,11 @@ from codex_adapter.cli.operations.agent import add_agent_options, check_agent_op
 from codex_adapter.cli.operations.approvals import NoTerminal, at_the_terminal
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import is_for_a_program
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.operations.audit import read_audit
-from codex_adapter.protocols.operations.executor import Runtime
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.executor import OperationExecutor
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import PRESETS, PolicyError, load_policy
 from codex_adapter.protocols.operations.serve import Decide, Server
 from codex_adapter.protocols.operations.state_file import StateError
@@ -93,28 +93,29 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     return stop.exit_status or 0
 
 
-def _wires(options: argparse.Namespace, output: Output) -> StandardWires:
+def _wires(options: argparse.Namespace, output: Output) -> StandardTransport:
     if is_for_a_program(options.format, output):
-        return StandardWires(output)
+        return StandardTransport(output)
     from codex_adapter.cli.operations.view import PrettyWires  # noqa: PLC0415 - for a person only
 
     return PrettyWires(output)
 
 
 @contextmanager
-def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
+def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
     if not options.workspace:
         raise UsageError("--workspace is missing; give the directory to work in")
     with ExitStack() as opened:
         try:
             source = _STANDARD if options.policy is None else options.policy
-            policy = load_policy(source, workspace=options.workspace)
+            agents = agent_places(options)
+            policy = load_policy(source, agents=agents, workspace=options.workspace)
             runtime = opened.enter_context(
-                open_runtime(
+                open_executor(
                     options.workspace,
                     policy,
+                    agents=agents,
                     state=options.state,
-                    codex=options.codex,
                     containment=command_containment(options),
                     hidden=agent_homes(options),
                 )
@@ -130,7 +131,7 @@ def _opened(options: argparse.Namespace) -> Iterator[Runtime]:
 
 
 @contextmanager
-def _person(options: argparse.Namespace, runtime: Runtime) -> Iterator[Decide | None]:
+def _person(options: argparse.Namespace, runtime: OperationExecutor) -> Iterator[Decide | None]:
     if options.approve is None:
         yield None
         return

@@ -11,7 +11,7 @@ from codex_adapter import BackendError, Event
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.narration import Line, Narrator, Tone, first_line, printable
 from codex_adapter.cli.present.views import line_printer
-from codex_adapter.cli.serve.standard_io import StandardWires
+from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.records import CompletedRecord, FailedRecord, decode_record
 
 __all__ = ["OperationsNarrator", "PrettyWires"]
@@ -20,7 +20,7 @@ _MOST_LINES: Final = 20
 _FILE_WORDS: Final = {"createFile": "write", "readFile": "read", "editFile": "edit", "deleteFile": "delete"}
 
 
-class PrettyWires(StandardWires):
+class PrettyWires(StandardTransport):
     """Standard input as it is, and standard output as text in the place of records."""
 
     def __init__(self, output: Output) -> None:

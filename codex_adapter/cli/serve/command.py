@@ -16,15 +16,16 @@ from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one
 from codex_adapter.cli.errors import UsageError, explain_wait
 from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.serve.standard_io import ServiceManager, StandardWires
+from codex_adapter.cli.serve.standard_io import ServiceManager, StandardTransport
 from codex_adapter.cli.serve.turns_service import turn_services
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.core.bounds import TEXT_LIMIT
+from codex_adapter.daemon.conversation import MAX_MESSAGE_BYTES, serve
 from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.jsonrpc import MOST_IN_A_BATCH
 from codex_adapter.daemon.messages import Limits, ServerInfo
-from codex_adapter.daemon.serve import MAX_MESSAGE_BYTES, Settings, serve
+from codex_adapter.daemon.server import Settings
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.descriptors import raise_limit
 
@@ -89,7 +90,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     backend = CodexBackend(config, ask_release=options.journal is not None)
     gateway = Gateway()
     gateway.register(backend)
-    # What is there now stays; and hundreds of runs make too much that lives for a while to look it all over so often.
+    # The objects of now live until the end, and those of hundreds of runs live long: frequent collections find little.
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     raise_limit()
@@ -97,7 +98,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         journal = None if options.journal is None else await _journal(options)
         explain_wait("the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first")
         settings = _settings(options, config, backend, journal)
-        await serve(gateway, settings, StandardWires(output), governing=stop.governing)
+        await serve(gateway, settings, StandardTransport(output), governing=stop.governing)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Standard input and output as what connects a daemon and its supervisor (J1, J16)."""
+"""Connect a daemon and its supervisor by standard input and output (J1, J16)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import trio
 
 from codex_adapter.cli.output import Output
 
-__all__ = ["ServiceManager", "StandardWires"]
+__all__ = ["ServiceManager", "StandardTransport"]
 
 _READ_SIZE: Final = 65_536
 _PIPE_SIZE: Final = 262_144
 _STDIN: Final = 0
 
 
-class StandardWires:
-    """Standard input, read without changing it for others who share it, and standard output.
+class StandardTransport:
+    """A `Transport` over standard input, which is read without changing it for others who share it, and `Output`.
 
-    A pipe at the output holds more than most do: whoever reads a little later than we write costs no wait.
+    A pipe at the output is enlarged, so that a supervisor that reads a little late causes no wait.
     """
 
     def __init__(self, output: Output) -> None:
@@ -36,7 +36,7 @@ class StandardWires:
             fcntl.fcntl(output.fd, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
     async def receive_some(self) -> bytes:
-        """The next bytes of standard input; empty at their end, or when it cannot be read."""
+        """Return the next bytes of standard input; empty at their end, or if it cannot be read."""
         while True:
             try:
                 if self._waits:
@@ -45,7 +45,7 @@ class StandardWires:
                     await trio.lowlevel.checkpoint()
                 return os.read(_STDIN, _READ_SIZE)
             except PermissionError:
-                self._waits = False  # a file: nobody ever waits for it
+                self._waits = False  # a file, which is always readable
             except BlockingIOError:
                 continue
             except OSError:
@@ -53,9 +53,9 @@ class StandardWires:
 
 
 class ServiceManager:
-    """The service manager that is to be told how we stand, when there is one: `environ` has its address (J16).
+    """The service manager that this process reports its state to, if `environ` has its address (J16).
 
-    The address is taken out, so that no agent finds it: some programs would tell how they stand in our place.
+    The address is removed from `environ`: an agent that finds it may report a state of its own in our place.
     """
 
     def __init__(self, environ: MutableMapping[str, str]) -> None:
@@ -63,10 +63,9 @@ class ServiceManager:
         self._address = "\0" + address[1:] if address.startswith("@") else address
 
     def notify(self, state: str) -> None:
-        """Tell it."""
+        """Report a state, such as `READY=1`. Do nothing if there is no service manager, or it does not listen."""
         if not self._address.startswith(("/", "\0")):
             return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as telling, suppress(OSError):
-            # It never waits, and a daemon that cannot tell how it stands is none the worse for it.
-            telling.setblocking(False)
-            telling.sendto(state.encode(), self._address)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notification, suppress(OSError):
+            notification.setblocking(False)
+            notification.sendto(state.encode(), self._address)

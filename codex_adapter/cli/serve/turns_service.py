@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -14,8 +14,8 @@ from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.turn.client import open_client
 from codex_adapter.daemon.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
 from codex_adapter.daemon.messages import Affected, Method, Nothing, Text
-from codex_adapter.daemon.services import Ending, Notify, Service
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.daemon.services import Service, ServiceCalls
+from codex_adapter.protocols.turns import (
     AgentEvent,
     DescribeRequest,
     DescribeResponse,
@@ -28,7 +28,7 @@ from codex_adapter.protocols.turns.messages import (
 )
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["TURN_METHODS", "TurnEventParams", "turn_services"]
 
@@ -55,16 +55,15 @@ class TurnEventParams(msgspec.Struct, frozen=True, rename="camel"):
     event: AgentEvent
 
 
-def turn_services(config: CodexConfig) -> dict[str, Service | Ending]:
+def turn_services(config: CodexConfig) -> dict[str, Service]:
     """The methods of a client whose harness runs the CLI so, by their names (U12).
 
     What it takes is loaded by the first call: most daemons never get one.
     """
     methods = _Methods(config)
-    name: Callable[[RunTurnRequest | TurnCancelParams], str] = attrgetter("external_run_id")
     return {
-        "turns/run": Service(RunTurnRequest, methods.run, has_agent=True, named=name),
-        "turns/cancel": Ending(TurnCancelParams, named=name),
+        "turns/run": Service(RunTurnRequest, methods.run, slot="agent", name=attrgetter("external_run_id")),
+        "turns/cancel": Service(TurnCancelParams, methods.cancel, slot=None),
         "turns/resolve": Service(ResolveRequest, methods.resolve),
         "turns/describe": Service(DescribeRequest, methods.describe),
         "turns/capabilities": Service(Nothing, methods.capabilities),
@@ -84,24 +83,27 @@ class _Methods:
         except UsageError as error:
             raise Fault(METHOD_NOT_FOUND, str(error)) from None
 
-    async def run(self, request: RunTurnRequest, notify: Notify) -> RunTurnResponse:
-        async def tell(event: AgentEvent) -> None:
-            await notify("turns/event", TurnEventParams(request.external_run_id, event))
+    async def run(self, request: RunTurnRequest, calls: ServiceCalls) -> RunTurnResponse:
+        async def send(event: AgentEvent) -> None:
+            await calls.notify("turns/event", TurnEventParams(request.external_run_id, event))
 
-        return await self._client.run_turn(request, SessionCallbacks(tell))
+        return await self._client.run_turn(request, SessionCallbacks(send))
 
-    async def resolve(self, request: ResolveRequest, _: Notify) -> ResolveResponse:
+    async def cancel(self, params: TurnCancelParams, calls: ServiceCalls) -> Affected:
+        return Affected(known=calls.end(params.external_run_id))
+
+    async def resolve(self, request: ResolveRequest, _: ServiceCalls) -> ResolveResponse:
         return await self._client.resolve(request)
 
-    async def describe(self, request: DescribeRequest, _: Notify) -> DescribeResponse:
+    async def describe(self, request: DescribeRequest, _: ServiceCalls) -> DescribeResponse:
         client = self._client
         from codex_adapter.turn_errors import TurnError  # noqa: PLC0415 - it is loaded by now
 
         try:
             return await client.describe(request)
         except TurnError as error:
-            code = error.told.code
-            raise Fault(RUN_REFUSED, error.told.message, {"kind": "turn"} | ({"code": code} if code else {})) from None
+            code = error.error.code
+            raise Fault(RUN_REFUSED, error.error.message, {"kind": "turn"} | ({"code": code} if code else {})) from None
 
-    async def capabilities(self, _params: Nothing, _: Notify) -> HarnessCapabilities:
+    async def capabilities(self, _params: Nothing, _: ServiceCalls) -> HarnessCapabilities:
         return await self._client.get_harness_capabilities()

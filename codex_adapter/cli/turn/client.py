@@ -10,10 +10,10 @@ from codex_adapter import CodexConfig
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.present.narration import printable
 from codex_adapter.extras import how_to_install
-from codex_adapter.protocols.turns.messages import AgentSpacesError, RunTurnResponse
+from codex_adapter.protocols.turns import AgentSpacesError, RunTurnResponse
 
 if TYPE_CHECKING:
-    from codex_adapter.protocols.turns.client import AgentSpacesClient
+    from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["open_client", "said", "why_not"]
 
@@ -31,8 +31,8 @@ def open_client(config: CodexConfig) -> AgentSpacesClient:
     """A client whose harness runs the CLI so. Raises `UsageError` where a package is missing."""
     if any(find_spec(name) is None for name in _EXTRA):
         raise UsageError(f"packages for turns are missing. {how_to_install('turns')}")
-    from codex_adapter.protocols.turns.client import create_agent_spaces_client  # noqa: PLC0415 - see above
-    from codex_adapter.protocols.turns.harnesses import CodexHarness  # noqa: PLC0415
+    from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - see above
+    from codex_adapter.protocols.turns import create_agent_spaces_client  # noqa: PLC0415
 
     return create_agent_spaces_client([CodexHarness(config)])
 

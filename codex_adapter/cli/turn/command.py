@@ -21,7 +21,7 @@ from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, why_not
 from codex_adapter.cli.turn.narration import TurnWords
 from codex_adapter.cli.turn.options import TurnParser, backend_config, turn_request, words_to_go_on
-from codex_adapter.protocols.turns.messages import AgentEvent, RunTurnResponse, SessionCallbacks
+from codex_adapter.protocols.turns import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
 __all__ = ["COMMAND"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.narration import Line, bare_command, first_line, last_lines, printable
-from codex_adapter.protocols.turns.messages import (
+from codex_adapter.protocols.turns import (
     AgentEvent,
     CompleteEvent,
     LogEvent,

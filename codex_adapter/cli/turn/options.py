@@ -16,7 +16,7 @@ from codex_adapter.agents.codex.validation import check_config
 from codex_adapter.cli.agent_options import add_backend_options, read_config, read_environment
 from codex_adapter.cli.arguments import Once, Parser, in_our_words, json_lines_or_pretty, one_of
 from codex_adapter.cli.errors import UsageError
-from codex_adapter.protocols.turns.messages import RunTurnRequest, SpaceSpec, Target
+from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target
 
 __all__ = [
     "TurnParser",

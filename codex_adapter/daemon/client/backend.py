@@ -1,4 +1,4 @@
-"""The backend whose runs a daemon carries out (G1, J15)."""
+"""Open runs in a daemon, as a backend (G1, J15)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from msgspec import Raw
 
 from codex_adapter.daemon.client.connection import Connection
 from codex_adapter.daemon.client.remote_run import RemoteRun
-from codex_adapter.daemon.client.wire_request import request_on_the_wire
+from codex_adapter.daemon.client.wire_request import encode_request
 from codex_adapter.daemon.messages import InitializeResult
-from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.handle import RunHandle, carried
 
@@ -23,36 +22,36 @@ __all__ = ["DaemonBackend"]
 class DaemonBackend:
     """A daemon as a backend: any number of runs at once, those over its limit in its queue (J8, J15)."""
 
-    def __init__(self, connection: Connection, told: InitializeResult) -> None:
+    def __init__(self, connection: Connection, server: InitializeResult) -> None:
         self._connection = connection
-        self._told = told
+        self._server = server
 
     @property
     def agent_kind(self) -> str:
-        """`codex`."""
-        return DEFAULT_AGENT
+        """The agent kind of the runs."""
+        return self._connection.agent_kind
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The capability ids of the daemon's backend (G3)."""
-        return frozenset(self._told.capabilities.get(DEFAULT_AGENT, ()))
+        """The capability ids of the daemon's backend; none where it has no backend of this agent kind (G3)."""
+        return frozenset(self._server.capabilities.get(self.agent_kind, ()))
 
     async def check(self, request: RunRequest) -> None:
-        """As `Backend.check`; only the daemon can tell more."""
-        self._on_the_wire(request)
+        """As `Backend.check`, for what can be known without the daemon."""
+        await self._encode(request)
         await trio.lowlevel.checkpoint()
 
     @asynccontextmanager
     async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
-        """As `open_run` of the package, the agent being the daemon's child.
+        """As `open_run` of the package, with the agent as a child of the daemon.
 
-        A run that has to wait for its turn is open all the same; what fails when it comes is raised by
-        `wait_completed`.
+        A run in the queue counts as open; if it cannot be started later, `wait_completed` raises the error.
         """
-        run = RemoteRun(self._connection, uuid.uuid4().hex, self._told.containment)
-        await run.start(self._on_the_wire(request))
+        encoded = await self._encode(request)
+        run = RemoteRun(self._connection, uuid.uuid4().hex, self._server.containment)
+        await run.start(encoded)
         async with carried(run) as handle:
             yield handle
 
-    def _on_the_wire(self, request: RunRequest) -> Raw:
-        return request_on_the_wire(request, self._told.limits.max_message_bytes)
+    async def _encode(self, request: RunRequest) -> Raw:
+        return await encode_request(request, self._server.limits.max_message_bytes, self.agent_kind)

@@ -1,27 +1,33 @@
-"""The conversation with a daemon: requests and their answers, and what is told of runs (J1, J3, J4)."""
+"""Exchange messages with a daemon: requests and their answers, and the records of runs (J1, J3, J4)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import trio
 from msgspec import Raw
 
 from codex_adapter.core.framing import LineFramer, OversizeLine
-from codex_adapter.daemon.client.errors import error_in_record, gone, misunderstood, refused, silent
+from codex_adapter.daemon.client.errors import (
+    daemon_exited_error,
+    error_of_refusal,
+    no_answer_error,
+    protocol_error,
+)
 from codex_adapter.daemon.messages import PROTOCOL_VERSION, InitializeResult
 from codex_adapter.errors import AdapterError
-from codex_adapter.events import Completion, Event
-from codex_adapter.records import CompletedRecord, FailedRecord, Record, decode_record
+from codex_adapter.events import Event
+from codex_adapter.records import Record, decode_record
 
-__all__ = ["PATIENCE", "Connection", "Listener", "Reply"]
+__all__ = ["PATIENCE", "Connection", "Reply"]
 
 PATIENCE: Final = 30.0
-"""Seconds for a daemon to answer at first, and to end runs (each has a bound of its own, K4); then it is killed."""
+"""Seconds for a daemon to give its first answer, and to end runs, which have limits of their own (K4). Then it is
+killed."""
 _READ_SIZE: Final = 65_536
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """More than any message of a daemon has."""
@@ -29,44 +35,32 @@ _ABSENT: Final = Raw()
 _T = TypeVar("_T")
 
 
-class Listener(Protocol):
-    """A run that hears of itself."""
-
-    def happened(self, event: Event) -> None:
-        """Its next event."""
-
-    def completed(self, outcome: Completion | AdapterError) -> None:
-        """Its end; nothing comes after it."""
-
-    def lost(self) -> None:
-        """The daemon will say no more of it."""
-
-
 class Reply:
-    """What will be answered to one request."""
+    """The answer to one request, once it arrives."""
 
-    def __init__(self) -> None:
-        self._there = trio.Event()
-        self._result: Raw | AdapterError | None = None
+    def __init__(self, agent_kind: str) -> None:
+        self._agent_kind = agent_kind
+        self._arrived = trio.Event()
+        self._answer: Raw | AdapterError = _ABSENT
 
-    def give(self, result: Raw | AdapterError) -> None:
-        """Here it is."""
-        self._result = result
-        self._there.set()
+    def deliver(self, answer: Raw | AdapterError) -> None:
+        """Set the result, or the error in its place."""
+        self._answer = answer
+        self._arrived.set()
 
-    async def of(self, kind: type[_T]) -> _T:
-        """The result. Raises an `AdapterError` when it was refused, or the daemon has ended."""
-        await self._there.wait()
-        if isinstance(self._result, Raw):
-            # Raised where no other error is at hand that could quote what was said (X1).
-            with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-                return msgspec.json.decode(self._result, type=kind)
-            raise misunderstood()
-        raise self._result or gone()
+    async def result(self, kind: type[_T]) -> _T:
+        """Wait for the result. Raise an `AdapterError` if the request was refused, or the daemon has exited."""
+        await self._arrived.wait()
+        if isinstance(self._answer, AdapterError):
+            raise self._answer
+        # Raised where no other error is being handled that could quote the answer (X1).
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            return msgspec.json.decode(self._answer, type=kind)
+        raise protocol_error(self._agent_kind)
 
 
 class _Message(msgspec.Struct):
-    """A message of the daemon, of which later releases may send others."""
+    """A message of the daemon; later releases may send others."""
 
     method: str | None = None
     params: Raw = _ABSENT
@@ -75,116 +69,129 @@ class _Message(msgspec.Struct):
     error: Raw = _ABSENT
 
 
-class _News(msgspec.Struct, rename="camel"):
+class _RunNotification(msgspec.Struct, rename="camel"):
     run_id: str
     event: Raw = _ABSENT
     completion: Raw = _ABSENT
 
 
-_NEWS: Final = frozenset({"run/event", "run/completed"})
+class _Listener(NamedTuple):
+    on_record: Callable[[Record], None]
+    on_disconnect: Callable[[], None]
+
+
+_OF_RUNS: Final = frozenset({"run/event", "run/completed"})
 _message = msgspec.json.Decoder(_Message)
-_news = msgspec.json.Decoder(_News)
+_run_notification = msgspec.json.Decoder(_RunNotification)
 
 
 class Connection:
-    """Both ends of a daemon's pipes; `carry` is its task, everything else is done without waiting.
+    """Both ends of a daemon's pipes. `run` is its task; no other method but `initialize` waits.
 
-    `kill` ends a daemon that hangs.
+    The runs are of one agent kind. `kill` ends a daemon that hangs.
     """
 
     def __init__(
-        self, requests: trio.abc.SendStream, answers: trio.abc.ReceiveStream, kill: Callable[[], None]
+        self,
+        requests: trio.abc.SendStream,
+        answers: trio.abc.ReceiveStream,
+        agent_kind: str,
+        kill: Callable[[], None],
     ) -> None:
+        self.agent_kind = agent_kind
         self._requests = requests
         self._answers = answers
         self._kill = kill
-        self._numbers = count(1)
-        self._waiting: dict[int, Reply] = {}
-        self._listeners: dict[str, Listener] = {}
+        self._ids = count(1)
+        self._replies: dict[int, Reply] = {}
+        self._listeners: dict[str, _Listener] = {}
         self._unsent: list[bytes] = []
-        self._something = trio.Event()
-        self._left = trio.Event()
-        self._carrying = trio.CancelScope(shield=True)
-        self._lost = False
+        self._has_unsent = trio.Event()
+        self._no_more_requests = trio.Event()
+        self._running = trio.CancelScope(shield=True)
+        self._disconnected = False
 
-    async def carry(self) -> None:
-        """Write and read until the daemon has ended its output, or is given up; then both pipes are closed."""
+    async def run(self) -> None:
+        """Write and read until the daemon closes its output or the connection is aborted; then close both pipes."""
         try:
-            with self._carrying:
+            with self._running:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
-                    nursery.start_soon(self._hang_up)
+                    nursery.start_soon(self._close_requests)
                     await self._read()
                     nursery.cancel_scope.cancel()
-            if self._carrying.cancelled_caught:
+            if self._running.cancelled_caught:
                 self._kill()
             await trio.aclose_forcefully(self._requests)
             await trio.aclose_forcefully(self._answers)
         finally:
-            self._lose()
+            self._disconnect()
 
-    def leave(self) -> None:
-        """There will be no more requests: the daemon is to end its runs and itself, which takes a bounded time."""
-        self._left.set()
-        self._carrying.deadline = trio.current_time() + PATIENCE
+    def end_requests(self) -> None:
+        """Close the daemon's stdin, so that it ends its runs and itself; kill it if that takes too long."""
+        self._no_more_requests.set()
+        self._running.deadline = trio.current_time() + PATIENCE
 
-    def give_up(self) -> None:
-        """The daemon hangs, or is none."""
-        self._carrying.cancel()
+    def abort(self) -> None:
+        """Kill the program: it hangs, or is not a daemon."""
+        self._running.cancel()
 
-    def ask(self, method: str, params: Mapping[str, Any]) -> Reply:
+    def request(self, method: str, params: Mapping[str, Any]) -> Reply:
         """Send a request."""
-        number = next(self._numbers)
-        reply = self._waiting[number] = Reply()
-        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        if self._lost:
-            self._lose()
+        id_ = next(self._ids)
+        reply = self._replies[id_] = Reply(self.agent_kind)
+        self._send({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        if self._disconnected:
+            self._disconnect()
         return reply
 
-    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def initialize(self) -> InitializeResult:
-        """Begin the conversation. Raises `BackendError` when there is no daemon at the other end."""
+        """Send the first request. Raise `BackendError` if the program is not a daemon of this protocol."""
         params = {"protocolVersion": PROTOCOL_VERSION, "clientInfo": {"name": "codex_adapter.daemon.client"}}
         try:
-            return _agreed(await self._first_answer(params))
+            return await self._first_result(self.request("initialize", params))
         except BaseException:
             # It has no run that would have to be ended.
-            self.give_up()
+            self.abort()
             raise
 
-    async def _first_answer(self, params: Mapping[str, Any]) -> InitializeResult:
+    async def _first_result(self, reply: Reply) -> InitializeResult:
         with trio.move_on_after(PATIENCE):
-            return await self.ask("initialize", params).of(InitializeResult)
-        raise silent(PATIENCE)
+            server = await reply.result(InitializeResult)
+            if server.protocol_version != PROTOCOL_VERSION:
+                raise protocol_error(self.agent_kind)
+            return server
+        raise no_answer_error(self.agent_kind, PATIENCE)
 
-    def listen(self, run_id: str, listener: Listener) -> None:
-        """Tell a run of itself from now on, until its completion or `forget`."""
-        self._listeners[run_id] = listener
+    def listen(self, run_id: str, on_record: Callable[[Record], None], on_disconnect: Callable[[], None]) -> None:
+        """Call `on_record` with each record of a run until its completion, or `on_disconnect` if the daemon exits."""
+        self._listeners[run_id] = _Listener(on_record, on_disconnect)
 
     def forget(self, run_id: str) -> None:
-        """There is no such run."""
+        """Call nothing for this run any more."""
         self._listeners.pop(run_id, None)
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        if not self._lost:
+        if not self._disconnected:
             self._unsent.append(msgspec.json.encode(message) + b"\n")
-            self._something.set()
+            self._has_unsent.set()
 
     async def _write(self) -> None:
         while True:
-            await self._something.wait()
-            self._something = trio.Event()
+            await self._has_unsent.wait()
+            self._has_unsent = trio.Event()
             data, self._unsent = b"".join(self._unsent), []
             try:
                 await self._requests.send_all(data)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return  # it has ended, as its output will tell
+                return  # the daemon has exited; the end of its output reports that
 
-    async def _hang_up(self) -> None:
-        await self._left.wait()
+    async def _close_requests(self) -> None:
+        await self._no_more_requests.wait()
         await self._requests.aclose()
 
     async def _read(self) -> None:
@@ -198,50 +205,38 @@ class Connection:
                 if framer.skipping:
                     return
         except (trio.BrokenResourceError, msgspec.MsgspecError, ValueError, RecursionError):
-            return  # whoever speaks so is no daemon
+            return  # not the messages of a daemon
 
     def _take(self, message: _Message) -> None:
         if message.method == "initialize":
-            raise ValueError  # our own request: a program that repeats its input
+            raise ValueError  # our own request: the program repeats its input
         if message.method is None:
-            self._answered(message)
-        elif message.method in _NEWS:
-            self._tell_of(_news.decode(message.params))
+            self._take_answer(message)
+        elif message.method in _OF_RUNS:
+            self._dispatch(_run_notification.decode(message.params))
 
-    def _answered(self, message: _Message) -> None:
+    def _take_answer(self, message: _Message) -> None:
         if message.id is None:
-            # One of our requests was no message to it, and we could wait for ever for its answer.
+            # The daemon could not read one of our requests, which would wait for its answer for ever.
             raise ValueError
-        result = refused(message.error) if message.error else message.result
-        if (reply := self._waiting.pop(message.id, None)) is not None:
-            reply.give(result)
+        answer = error_of_refusal(message.error, self.agent_kind) if message.error else message.result
+        if (reply := self._replies.pop(message.id, None)) is not None:
+            reply.deliver(answer)
 
-    def _tell_of(self, news: _News) -> None:
-        listener = self._listeners.get(news.run_id)
+    def _dispatch(self, notification: _RunNotification) -> None:
+        listener = self._listeners.get(notification.run_id)
         if listener is None:
             return
-        record: Record = decode_record(bytes(news.event or news.completion))
+        record = decode_record(bytes(notification.event or notification.completion))
         if not isinstance(record, Event):
-            self.forget(news.run_id)
-        match record:
-            case Event():
-                listener.happened(record)
-            case CompletedRecord(completion=completion):
-                listener.completed(completion)
-            case FailedRecord(error=error):
-                listener.completed(error_in_record(error))
+            self.forget(notification.run_id)
+        listener.on_record(record)
 
-    def _lose(self) -> None:
-        """The daemon has ended: nobody waits for it any longer."""
-        self._lost = True
-        for reply in self._waiting.values():
-            reply.give(gone())
+    def _disconnect(self) -> None:
+        """Fail everything that waits for the daemon, which has exited."""
+        self._disconnected = True
+        for reply in self._replies.values():
+            reply.deliver(daemon_exited_error(self.agent_kind))
         for listener in self._listeners.values():
-            listener.lost()
-        self._waiting, self._listeners, self._unsent = {}, {}, []
-
-
-def _agreed(told: InitializeResult) -> InitializeResult:
-    if told.protocol_version != PROTOCOL_VERSION:
-        raise misunderstood()
-    return told
+            listener.on_disconnect()
+        self._replies, self._listeners, self._unsent = {}, {}, []

@@ -1,4 +1,4 @@
-"""What a daemon says of failures, as the errors that the same failures raise in this process (J15)."""
+"""Make the errors of a daemon into those that the same failures raise in this process (J15)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Final, get_args
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.core.error_texts import NO_SESSION_FOUND, SESSION_NOT_FOUND
 from codex_adapter.daemon.jsonrpc import RUN_REFUSED
 from codex_adapter.errors import (
-    DEFAULT_AGENT,
     AdapterError,
     BackendError,
     BackendKind,
@@ -26,31 +24,15 @@ from codex_adapter.errors import (
 from codex_adapter.hints import Hint
 from codex_adapter.records import ErrorBody
 
-__all__ = ["error_in_record", "gone", "misunderstood", "refused", "silent"]
+__all__ = ["daemon_exited_error", "error_of_record", "error_of_refusal", "no_answer_error", "protocol_error"]
 
-_KINDS: Final[tuple[BackendKind, ...]] = get_args(BackendKind)
-_BY_TEXT: Final[Mapping[str, BackendKind]] = {
-    **{str(BackendError(kind)): kind for kind in _KINDS},
-    SESSION_NOT_FOUND: "session",
-    NO_SESSION_FOUND: "session",
-}
-_IDLE: Final = "codex stream idle timeout: "
 _REFUSALS: Final[Mapping[str, type[AdapterError]]] = {
     error.kind: error for error in (InvalidRequestError, UnknownBackendError, InvalidAgentKindError)
 }
 _BUSY: Final = {
-    "too_many_runs": "As many runs are live as may be; wait for one to end, or let runs wait: without --no-queue.",
-    "shutting_down": "The daemon is shutting down; start another one.",
+    "too_many_runs": "The limit of live runs is reached. Wait until one ends, or start the daemon without --no-queue.",
+    "shutting_down": "The daemon is shutting down. Start another one.",
 }
-
-
-class _Told(msgspec.Struct, rename="camel"):
-    kind: str = ""
-    failure: str = "other"
-    capability: str = ""
-    not_found: bool = False
-    hint: str | None = None
-    advice: str | None = None
 
 
 class _Error(msgspec.Struct):
@@ -59,59 +41,74 @@ class _Error(msgspec.Struct):
     data: Raw = Raw(b"{}")
 
 
-def gone() -> BackendError:
-    """For a daemon that has ended."""
-    return BackendError("other", advice="The daemon has ended, or is none; its standard error says more.")
+class _Refusal(msgspec.Struct, rename="camel"):
+    """The `data` of a refusal, of which later releases may use other words (J5)."""
+
+    kind: str = ""
+    failure: str | None = None
+    capability: str = ""
+    not_found: bool = False
+    hint: str | None = None
+    advice: str | None = None
 
 
-def misunderstood() -> BackendError:
-    """For a daemon that answers as none of this release does."""
-    advice = "The daemon and its client do not understand each other; use the same release of codex-adapter for both."
-    return BackendError("other", advice=advice)
+def daemon_exited_error(agent_kind: str) -> BackendError:
+    """Return the error of a daemon that has exited, or of a program that never was one."""
+    return _other(agent_kind, "The daemon has exited, or is not a daemon. Read its standard error.")
 
 
-def silent(seconds: float) -> BackendError:
-    """Return the error for a program that has not answered in time."""
-    advice = f"The program did not answer within {seconds:g} s; start one that speaks as `codex-adapter serve` does."
-    return BackendError("other", advice=advice)
+def protocol_error(agent_kind: str) -> BackendError:
+    """Return the error of a daemon whose messages are not those of this release."""
+    advice = "The daemon and its client do not use the same protocol. Use the same release of codex-adapter for both."
+    return _other(agent_kind, advice)
 
 
-def refused(answer: Raw) -> AdapterError:
-    """Why a request was not carried out. Raises ValueError when it is not told as a daemon tells it."""
+def no_answer_error(agent_kind: str, seconds: float) -> BackendError:
+    """Return the error of a program that has not answered within so many seconds."""
+    advice = f"The program did not answer within {seconds:g} s. Start one that speaks as `codex-adapter serve` does."
+    return _other(agent_kind, advice)
+
+
+def error_of_refusal(answer: Raw, agent_kind: str) -> AdapterError:
+    """Return the error of a request that was refused. Raise ValueError for JSON that is not an error of JSON-RPC."""
     error = msgspec.json.decode(answer, type=_Error)
     if error.code != RUN_REFUSED:
-        return misunderstood()
-    told = msgspec.json.decode(error.data, type=_Told)
-    if told.kind in _REFUSALS:
-        return _REFUSALS[told.kind](error.message)
-    if told.kind == UnsupportedCapabilityError.kind:
-        return UnsupportedCapabilityError(DEFAULT_AGENT, told.capability)
-    if told.kind in _BUSY:
-        return BackendError("other", advice=_BUSY[told.kind])
-    if told.kind != BackendError.kind:
-        return misunderstood()
-    if told.failure == "spawn":
-        return SpawnError(not_found=told.not_found, advice=told.advice, hint=_known(told.hint))
-    kind: BackendKind = next((kind for kind in _KINDS if kind == told.failure), "other")
-    return _backend_error(kind, error.message, told.hint, told.advice)
+        return protocol_error(agent_kind)
+    refusal = msgspec.json.decode(error.data, type=_Refusal)
+    if refusal.kind in _BUSY:
+        return _other(agent_kind, _BUSY[refusal.kind])
+    if refusal.kind == UnsupportedCapabilityError.kind:
+        return UnsupportedCapabilityError(agent_kind, refusal.capability)
+    if refusal.kind != BackendError.kind and refusal.kind not in _REFUSALS:
+        return protocol_error(agent_kind)
+    failure = next((known for known in get_args(BackendKind) if known == refusal.failure), None)
+    hint = next((known for known in get_args(Hint) if known == refusal.hint), None)
+    body = ErrorBody(refusal.kind, error.message, failure, hint, refusal.advice)
+    return _error(body, agent_kind, not_found=refusal.not_found)
 
 
-def error_in_record(body: ErrorBody) -> AdapterError:
-    """Why a run came to no completion; what cannot be told by the canonical texts is `other`."""
+def error_of_record(body: ErrorBody, agent_kind: str) -> AdapterError:
+    """Return the error in a completion record; `other` where it has no failure (W2)."""
+    return _error(body, agent_kind, not_found=body.hint == "cli_not_found")
+
+
+def _other(agent_kind: str, advice: str) -> BackendError:
+    return _of_agent(BackendError("other", advice=advice), agent_kind)
+
+
+def _error(body: ErrorBody, agent_kind: str, *, not_found: bool) -> AdapterError:
     if body.kind in _REFUSALS:
         return _REFUSALS[body.kind](body.message)
-    otherwise: BackendKind = "timeout" if body.message.startswith(_IDLE) else "other"
-    kind = _BY_TEXT.get(body.message, otherwise)
-    if kind == "spawn":
-        return SpawnError(not_found=body.hint == "cli_not_found", advice=body.advice, hint=body.hint)
-    return _backend_error(kind, body.message, body.hint, body.advice)
+    failure: BackendKind = body.failure or "other"
+    if failure == "spawn":
+        return _of_agent(SpawnError(not_found=not_found, advice=body.advice, hint=body.hint), agent_kind)
+    kind = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(failure, BackendError)
+    error = _of_agent(kind(failure, advice=body.advice, hint=body.hint), agent_kind)
+    if str(error) != body.message:
+        error = _of_agent(kind(failure, body.message, advice=body.advice, hint=body.hint), agent_kind)
+    return error
 
 
-def _backend_error(kind: BackendKind, message: str, hint: str | None, advice: str | None) -> BackendError:
-    error = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(kind, BackendError)
-    own = None if message == str(BackendError(kind)) else message
-    return error(kind, own, hint=_known(hint), advice=advice)
-
-
-def _known(hint: str | None) -> Hint | None:
-    return next((known for known in get_args(Hint) if known == hint), None)
+def _of_agent(error: BackendError, agent_kind: str) -> BackendError:
+    error.agent_kind = agent_kind
+    return error

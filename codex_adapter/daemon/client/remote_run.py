@@ -1,4 +1,4 @@
-"""A run of a daemon as a `RunHandle` (J9, J15)."""
+"""Give a run of a daemon as a `RunHandle` (J9, J15)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from codex_adapter.core.notices import error_event
 from codex_adapter.core.pipeline import numbered
 from codex_adapter.core.state import MOST_OPEN_TOOLS, close_tools
 from codex_adapter.daemon.client.connection import PATIENCE, Connection, Reply
-from codex_adapter.daemon.client.errors import gone
-from codex_adapter.errors import DEFAULT_AGENT, AdapterError, RunCancelled
+from codex_adapter.daemon.client.errors import daemon_exited_error, error_of_record
+from codex_adapter.errors import AdapterError, RunCancelled
 from codex_adapter.events import Completion, Event, SessionHandle, Tool, ToolCall
+from codex_adapter.records import CompletedRecord, FailedRecord, Record
 from codex_adapter.runtime.handle import OwnRun, given
 from codex_adapter.runtime.stream import EventStream, open_hand_off
 
 __all__ = ["RemoteRun"]
 
 _WINDOW: Final = 256
-"""Events of a run that may be under way or wait here: what a consumer that is slow may hold (J9)."""
+"""Events of a run that may be on their way or wait here for a slow consumer (J9)."""
 
 
 class RemoteRun(OwnRun):
-    """One run of a daemon. It tells the daemon how many events more its consumer can take."""
+    """One run of a daemon. It grants the daemon credit for as many events as its consumer can take (J9)."""
 
     def __init__(self, connection: Connection, run_id: str, containment: str | None) -> None:
         self.containment = containment
@@ -36,21 +37,22 @@ class RemoteRun(OwnRun):
         self._arrived: list[Event] = []
         self._next_seq = 0
         self._open_tools: dict[str, Tool] = {}
-        self._news = trio.Event()
+        self._changed = trio.Event()
         self._session_id: str | None = None
-        self._told: Completion | AdapterError | None = None
+        self._received: Completion | AdapterError | None = None
         self._outcome: Completion | AdapterError | None = None
         self._cancelled = False
         self._ending = trio.CancelScope(shield=True)
         self._ended = trio.Event()
 
     async def start(self, request: Raw) -> None:
-        """Ask for it. Raises an `AdapterError` when it is refused; cancelled, it leaves nothing behind."""
-        self._connection.listen(self._run_id, self)
-        params = {"runId": self._run_id, "agentKind": DEFAULT_AGENT, "request": request, "credit": _WINDOW}
-        reply = self._connection.ask("run/start", params)
+        """Request the run. Raise an `AdapterError` if it is refused. If cancelled, leave no run behind."""
+        self._connection.listen(self._run_id, self.on_record, self.on_disconnect)
+        agent_kind = self._connection.agent_kind
+        params = {"runId": self._run_id, "agentKind": agent_kind, "request": request, "credit": _WINDOW}
+        reply = self._connection.request("run/start", params)
         try:
-            await reply.of(Raw)
+            await reply.result(Raw)
         except AdapterError:
             self._connection.forget(self._run_id)
             raise
@@ -60,31 +62,25 @@ class RemoteRun(OwnRun):
                 await self._withdraw(reply)
             raise
 
-    def happened(self, event: Event) -> None:
-        """As `Listener.happened`."""
-        match event.data:
-            case SessionHandle(session=session):
-                self._session_id = session.id
-            case ToolCall(tool=tool):
-                self._note(tool, is_open=event.kind == "tool_call")
-        self._next_seq = event.seq + 1
-        self._arrived.append(event)
-        self._news.set()
+    def on_record(self, record: Record) -> None:
+        """Take the next record of the run."""
+        match record:
+            case Event():
+                self._on_event(record)
+            case CompletedRecord(completion=completion):
+                self._session_id = completion.session_id
+                self._on_end(completion)
+            case FailedRecord(error=error):
+                self._on_end(error_of_record(error, self._connection.agent_kind))
 
-    def completed(self, outcome: Completion | AdapterError) -> None:
-        """As `Listener.completed`."""
-        if isinstance(outcome, Completion):
-            self._session_id = outcome.session_id
-        self._told = outcome
-        self._news.set()
-
-    def lost(self) -> None:
-        """As `Listener.lost`; where the events are open, the last of them are as those of any failure (F4, M9)."""
-        error = gone()
-        last = [*close_tools(DEFAULT_AGENT, self._open_tools), error_event(DEFAULT_AGENT, str(error))]
+    def on_disconnect(self) -> None:
+        """Fail the run: the daemon has exited. The last events are those of any failure (F4, M9)."""
+        agent_kind = self._connection.agent_kind
+        error = daemon_exited_error(agent_kind)
+        last = [*close_tools(agent_kind, self._open_tools), error_event(agent_kind, str(error))]
         for event in numbered(last, self._next_seq):
-            self.happened(event)
-        self.completed(error)
+            self._on_event(event)
+        self._on_end(error)
 
     @property
     @override
@@ -104,8 +100,8 @@ class RemoteRun(OwnRun):
         await self._ended.wait()
         await self._events.final.wait()
         if self._outcome is None:
-            self._outcome = RunCancelled("cancelled") if self._cancelled else self._told
-        return given(self._outcome or gone())
+            self._outcome = RunCancelled("cancelled") if self._cancelled else self._received
+        return given(self._outcome or daemon_exited_error(self._connection.agent_kind))
 
     @override
     def cancel(self) -> None:
@@ -121,7 +117,7 @@ class RemoteRun(OwnRun):
     def abandon(self) -> None:
         """As `OwnRun.abandon`."""
         self._events.leave()
-        self._ask_to_end(kill=False)
+        self._request_end(kill=False)
 
     @override
     async def wait_ended(self) -> None:
@@ -134,10 +130,24 @@ class RemoteRun(OwnRun):
         with trio.CancelScope(shield=True):
             with self._ending:
                 await self._forward_all()
-            if self._told is None:
-                await self._give_up()
+            if self._received is None:
+                await self._abort()
             self._forwarder.close()
             self._ended.set()
+
+    def _on_event(self, event: Event) -> None:
+        match event.data:
+            case SessionHandle(session=session):
+                self._session_id = session.id
+            case ToolCall(tool=tool):
+                self._note(tool, is_open=event.kind == "tool_call")
+        self._next_seq = event.seq + 1
+        self._arrived.append(event)
+        self._changed.set()
+
+    def _on_end(self, outcome: Completion | AdapterError) -> None:
+        self._received = outcome
+        self._changed.set()
 
     def _note(self, tool: Tool, *, is_open: bool) -> None:
         call = str(tool.backend_item_id)
@@ -148,48 +158,48 @@ class RemoteRun(OwnRun):
 
     async def _forward_all(self) -> None:
         owed = 0
-        while self._told is None or self._arrived:
-            await self._news.wait()
-            self._news = trio.Event()
+        while self._received is None or self._arrived:
+            await self._changed.wait()
+            self._changed = trio.Event()
             while self._arrived:
                 events, self._arrived = self._arrived, []
                 self._forwarder.forward(events)
                 await self._forwarder.taken.wait()
                 owed += len(events)
             if self._events.final.is_set() and self._session_id is not None:
-                self._tell("run/detach")
+                self._notify("run/detach")
             elif owed >= _WINDOW // 2:
-                self._tell("run/credit", events=owed)
+                self._notify("run/credit", events=owed)
                 owed = 0
 
     async def _withdraw(self, reply: Reply) -> None:
-        """Nobody waits for the answer any more: see the run to its end, if it comes to be one."""
+        """Wait for the end of a run that was cancelled before its request was answered."""
         with suppress(AdapterError):
             with trio.move_on_after(PATIENCE) as waiting:
-                await reply.of(Raw)
+                await reply.result(Raw)
             if waiting.cancelled_caught:
-                await self._give_up()
+                await self._abort()
             await self.carry()
         self._connection.forget(self._run_id)
 
-    async def _give_up(self) -> None:
-        """A run must be over when it is left, also with a daemon that says nothing (K4)."""
-        self._connection.give_up()
-        while self._told is None:
-            await self._news.wait()
-            self._news = trio.Event()
+    async def _abort(self) -> None:
+        """Kill a daemon that does not end the run: no run may outlive its block (K4)."""
+        self._connection.abort()
+        while self._received is None:
+            await self._changed.wait()
+            self._changed = trio.Event()
 
     def _end(self, *, kill: bool) -> None:
         self._cancelled = True
         self._forwarder.close()
         self._events.discard()
         self._events.final.set()
-        self._ask_to_end(kill=kill)
+        self._request_end(kill=kill)
 
-    def _ask_to_end(self, *, kill: bool) -> None:
+    def _request_end(self, *, kill: bool) -> None:
         self._ending.deadline = min(self._ending.deadline, trio.current_time() + PATIENCE)
-        self._tell("run/cancel", kill=kill)
+        self._notify("run/cancel", kill=kill)
 
-    def _tell(self, method: str, **params: Any) -> None:
-        if self._told is None:
-            self._connection.tell(method, {"runId": self._run_id, **params})
+    def _notify(self, method: str, **params: Any) -> None:
+        if self._received is None:
+            self._connection.notify(method, {"runId": self._run_id, **params})

@@ -1,39 +1,39 @@
-"""A request as the JSON that a daemon reads, or the error that it has in this process (J15, Q)."""
+"""Encode a request as the JSON that a daemon reads, or raise the error that it has in this process (J15)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.validation import check_request
-from codex_adapter.errors import InvalidRequestError
+from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.request import RunRequest
 
-__all__ = ["request_on_the_wire"]
+__all__ = ["encode_request"]
 
 _DEEPER: Final = 64
-"""A daemon must be able to read it from deeper within a message, and within a program."""
+"""Levels of nesting around the request, in a message and in a program, at which a daemon still has to read it."""
 _AROUND_REQUEST: Final = 1024
 """Bytes, at most, of what is around a request in its message."""
 
 
-def request_on_the_wire(request: RunRequest, limit: int) -> Raw:
-    """The JSON object of a request, for a message of at most `limit` bytes.
+async def encode_request(request: RunRequest, limit: int, agent_kind: str) -> Raw:
+    """Return the JSON object of a request, for a message of at most `limit` bytes.
 
-    What JSON can say is left for the daemon to check, in the order of the rules. Raises `InvalidRequestError` or
-    `UnsupportedCapabilityError` for what it cannot say: bytes are no text, though JSON has a text for them.
+    What JSON can express is not checked here but by the daemon, which checks in the order of the rules. For what it
+    cannot express, raise the `InvalidRequestError` or `UnsupportedCapabilityError` of the agent's check. Bytes are not
+    expressed, though JSON has a text for them. (J15, Q1)
     """
     fields = {name: getattr(request, name) for name in request.__struct_fields__}
     for name in ("env", "extensions", "labels"):
         if isinstance(fields[name], Mapping):
             fields[name] = dict(fields[name])
-    text = _encoded(fields)
-    if text is None or not _says(text, fields):
-        check_request(request, CodexConfig(), _AnyFiles())
+    text = _encode(fields)
+    if text is None or msgspec.json.decode(text) != fields:
+        await _check(request, agent_kind)
     if text is None:
         raise InvalidRequestError("the request must hold nothing but JSON values and text in UTF-8")
     if len(text) > limit - _AROUND_REQUEST:
@@ -41,26 +41,18 @@ def request_on_the_wire(request: RunRequest, limit: int) -> Raw:
     return Raw(text)
 
 
-def _encoded(fields: Mapping[str, object]) -> bytes | None:
+async def _check(request: RunRequest, agent_kind: str) -> None:
+    from codex_adapter.runs import check_request  # noqa: PLC0415 - loads a run's modules, for requests that are wrong
+
+    # The daemon may have another program and other directories than the defaults that are checked here.
+    with suppress(BackendError):
+        await check_request(request, agent=agent_kind)
+
+
+def _encode(fields: Mapping[str, object]) -> bytes | None:
     try:
         text = msgspec.json.encode(fields)
         msgspec.json.decode(b"[" * _DEEPER + text + b"]" * _DEEPER, type=Raw)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return None
     return text
-
-
-def _says(text: bytes, fields: Mapping[str, object]) -> bool:
-    return bool(msgspec.json.decode(text) == fields)
-
-
-class _AnyFiles:
-    """A file system of which nothing is known here: only the daemon sees its own."""
-
-    cwd = "/"
-
-    def is_dir(self, _path: str) -> bool:
-        return True
-
-    def is_file(self, _path: str) -> bool:
-        return True

@@ -1,4 +1,4 @@
-"""What of an answer is in doubt because a closing tag closes nothing (I4)."""
+"""Find lines of an answer that are ambiguous because a closing tag closes nothing (I4)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing
-from codex_adapter.protocols.mailbox.messages import Asked, Malformed
+from codex_adapter.protocols.mailbox.messages import AnswerItem, Malformed
 
-__all__ = ["Doubt", "Part", "doubts"]
+__all__ = ["AmbiguousLines", "Part", "find_ambiguous_lines"]
 
 
 class Part(NamedTuple):
-    """A piece of an answer, and what it asks for as far as it alone can say."""
+    """A part of an answer, and the item that it is by itself."""
 
     found: Block | LooseClosing
-    asked: Asked
+    asked: AnswerItem
 
 
-class Doubt(NamedTuple):
-    """Lines of which nothing is carried out; blocks are within it or outside."""
+class AmbiguousLines(NamedTuple):
+    """Lines of which nothing is executed; each block lies within them or outside."""
 
     first: int
     last: int
@@ -32,15 +32,15 @@ class _Closing(NamedTuple):
     name: str
     line: int
     last: int
-    """Where the block ends that it stands in."""
+    """The last line of the block that it is in."""
 
 
-def doubts(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[Doubt]:
-    """The lines in doubt, in their order and apart from each other; `mentions` are those of the whole scan."""
+def find_ambiguous_lines(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[AmbiguousLines]:
+    """Return the ambiguous lines, in order and without overlap; `mentions` are those of the whole scan."""
     begins = {name: _beginning(parts, line) for name, line in mentions.items()}
-    found: list[Doubt] = []
+    found: list[AmbiguousLines] = []
     spans = (
-        Doubt(begins[closing.name], closing.last, closing.name, closing.line)
+        AmbiguousLines(begins[closing.name], closing.last, closing.name, closing.line)
         for part in parts
         for closing in _closings(part, mentions)
     )
@@ -53,7 +53,7 @@ def doubts(parts: Sequence[Part], mentions: Mapping[str, int]) -> list[Doubt]:
 
 
 def _closings(part: Part, mentions: Mapping[str, int]) -> Iterator[_Closing]:
-    """The closing tags of a part that close nothing, and have an opening tag before it."""
+    """Yield the closing tags of a part that close nothing and have an opening tag before the part."""
     found = part.found
     if isinstance(found, LooseClosing):
         loose: Mapping[str, int] = {found.name: found.line}
@@ -68,11 +68,11 @@ def _closings(part: Part, mentions: Mapping[str, int]) -> Iterator[_Closing]:
 
 
 def _beginning(parts: Sequence[Part], line: int) -> int:
-    """The first line of the block that a line is in, or the line."""
+    """Return the first line of the block that a line is in, or the line."""
     blocks = (part.found for part in parts if isinstance(part.found, Block))
     return next((block.first for block in blocks if block.first <= line <= block.last), line)
 
 
-def _joined(one: Doubt, other: Doubt) -> Doubt:
+def _joined(one: AmbiguousLines, other: AmbiguousLines) -> AmbiguousLines:
     reason = min(one, other, key=lambda doubt: doubt.closing)
     return reason._replace(first=one.first, last=max(one.last, other.last))

@@ -1,4 +1,4 @@
-"""What an answer asks for (I1 to I5)."""
+"""Parse an answer into commands and errors (I1 to I5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import accumulate, islice, takewhile
 from typing import Final, TypeAlias
 
-from codex_adapter.protocols.mailbox.ambiguity import Doubt, Part, doubts
+from codex_adapter.protocols.mailbox.ambiguity import AmbiguousLines, Part, find_ambiguous_lines
 from codex_adapter.protocols.mailbox.blocks import Block, LooseClosing, Scan
 from codex_adapter.protocols.mailbox.bodies import unescaped, without_fence
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
@@ -16,48 +16,48 @@ from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     MOST_ANSWER_BYTES,
     MOST_COMMANDS,
-    Asked,
+    AnswerItem,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE, MalformedError, closing_tag, read_attributes
 
-__all__ = ["read_answer", "unclosed"]
+__all__ = ["ends_within_block", "parse_answer"]
 
 _Found: TypeAlias = Block | LooseClosing
 _ENCODINGS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _SIGNS: Final = re.compile(r"[\W_]+")
 _PROTOCOL: Final = _SIGNS.sub("", INSTRUCTIONS).casefold()
 _OUTBOX: Final = (f"protocol{_PROTOCOL}", f"{_PROTOCOL}context")
-"""The section in small letters and digits, with the heading before or behind it."""
+"""The section in lower-case letters and digits, with the heading before or after it."""
 _WORD: Final = "start_line"
-"""A word of the section, by which most answers are told apart from it at once."""
+"""A word of the section; an answer without it needs no closer look."""
 _NOTHING: Final = "no command was found; each begins with its tag, in capitals, on a line of its own"
 
 
 class _RefusedError(ValueError):
-    """Nothing of the answer is carried out; the text says why."""
+    """Nothing of the answer is executed; the text says why."""
 
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
         self.line: Final = line
 
 
-def read_answer(data: bytes) -> tuple[Asked, ...]:
-    """The commands and errors of an answer, in their order, at least one; takes linear time (I1 to I5)."""
+def parse_answer(data: bytes) -> tuple[AnswerItem, ...]:
+    """Return the commands and errors of an answer in order, at least one, in linear time (I1 to I5)."""
     try:
         scan = Scan(_without_outbox(_text(data)))
         found = _bounded(scan.parts())
     except _RefusedError as refused:
         return (_malformed(ANSWER, refused.line, str(refused)),)
     parts = [Part(part, _asked(part)) for part in found]
-    in_doubt = doubts(parts, scan.mentions)
+    in_doubt = find_ambiguous_lines(parts, scan.mentions)
     asked = [
         part.asked for part in parts if not any(doubt.first <= part.asked.line <= doubt.last for doubt in in_doubt)
     ]
@@ -65,8 +65,8 @@ def read_answer(data: bytes) -> tuple[Asked, ...]:
     return tuple(sorted(asked, key=lambda it: it.line)) or (_malformed(ANSWER, 1, _NOTHING),)
 
 
-def unclosed(data: bytes) -> bool:
-    """Whether the text ends within a block, or within a character: perhaps the rest is still to come (I13)."""
+def ends_within_block(data: bytes) -> bool:
+    """Return whether the text ends within a block or a character, so that more may arrive (I13)."""
     try:
         return any(isinstance(part, Block) and not part.closed for part in Scan(_text(data)).parts())
     except _RefusedError:
@@ -74,7 +74,7 @@ def unclosed(data: bytes) -> bool:
 
 
 def _text(data: bytes) -> str:
-    """Lines end with LF in it. Raises `_RefusedError`."""
+    """Decode the answer, with LF at the end of lines. Raises `_RefusedError`."""
     if len(data) > MOST_ANSWER_BYTES:
         raise _RefusedError(f"the answer has more than {MOST_ANSWER_BYTES} bytes; send it in several answers")
     mark = next((mark for mark in _ENCODINGS if data.startswith(mark)), b"")
@@ -89,7 +89,7 @@ def _text(data: bytes) -> str:
 
 
 def _without_outbox(text: str) -> str:
-    """The text. Raises `_RefusedError` where somebody saved the question with it, whose examples would be commands."""
+    """Return the text. Raises `_RefusedError` if the outbox was saved with it: its examples would be commands."""
     if _WORD not in text:
         return text
     letters = _SIGNS.sub("", text).casefold()
@@ -103,14 +103,14 @@ def _without_outbox(text: str) -> str:
 
 
 def _bounded(parts: Iterable[_Found]) -> list[_Found]:
-    """All of them. Raises `_RefusedError` as soon as they are too many."""
+    """Return all parts. Raises `_RefusedError` as soon as there are too many."""
     found = list(islice(parts, MOST_COMMANDS + 1))
     if len(found) > MOST_COMMANDS:
         raise _RefusedError(f"the answer has more than {MOST_COMMANDS} commands; send fewer at once")
     return found
 
 
-def _asked(part: _Found) -> Asked:
+def _asked(part: _Found) -> AnswerItem:
     if isinstance(part, LooseClosing):
         why = f"{closing_tag(part.name)} closes nothing; put [{part.name}] on a line of its own before it"
         return _malformed(part.name, part.line, why)
@@ -121,7 +121,7 @@ def _asked(part: _Found) -> Asked:
         return _malformed(part.name, part.first, f"{error}{lost}")
 
 
-def _command(block: Block) -> Asked:
+def _command(block: Block) -> AnswerItem:
     given = read_attributes(block.name, block.tag)
     _check_extent(block)
     line, path = block.first, given.get("path", "")
@@ -137,8 +137,8 @@ def _command(block: Block) -> Asked:
         return EditFile(line=line, path=path, start_line=start, end_line=end, content=content)
     if block.name == RunCommand.name:
         return RunCommand(line=line, command=_not_blank(without_fence(content)))
-    if block.name == Message.name:
-        return Message(line=line, text=_not_blank(content))
+    if block.name == ShowMessage.name:
+        return ShowMessage(line=line, text=_not_blank(content))
     return Done(line=line, text=content.rstrip("\n"))
 
 
@@ -157,7 +157,7 @@ def _not_blank(text: str) -> str:
     return text.rstrip("\n")
 
 
-def _doubted(doubt: Doubt) -> Malformed:
+def _doubted(doubt: AmbiguousLines) -> Malformed:
     tag = closing_tag(doubt.name)
     why = (
         f"{tag} in line {doubt.closing} closes nothing, so that it is not clear what belongs to which block. "

@@ -8,30 +8,30 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 import trio
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, Event, RunRequest
-from codex_adapter.prompting import Asking, OpenRun
+from codex_adapter.prompting import AgentPrompter, OpenRun, PromptedAgent
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, outside_environment, run_command
 
-__all__ = ["AgentAnswers", "AnswerFailed", "Answerer", "CommandAnswers"]
+__all__ = ["AgentAnswerer", "AnswerFailed", "Answerer", "CommandAnswerer"]
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OURS: Final = "CODEX_ADAPTER_"
 _LAST_WORDS: Final = 1000
 _SHELLS_OWN: Final = frozenset({"OPTIND", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"})
-"""What one shell or another lets nobody set, or only so."""
+"""Variables that some shell does not let a caller set."""
 _LONGEST_VALUE: Final = 130_000
 
 
 class AnswerFailed(Exception):
-    """There is no answer; the text says why, `outcome` how the agent's run ended where it was one."""
+    """There is no answer; the text says why. `outcome` is that of the agent's run, if an agent was prompted."""
 
     def __init__(self, message: str, outcome: Completion | AdapterError | None = None) -> None:
         super().__init__(message)
@@ -39,39 +39,40 @@ class AnswerFailed(Exception):
 
 
 class Answerer(Protocol):
-    """Answers one outbox after another."""
+    """Something that answers one outbox after another."""
 
-    kind: Literal["codex", "command"]
+    @property
+    def kind(self) -> str:
+        """The agent kind (G1), or `command`."""
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
-        """Return the answer to an outbox; nothing in `workspace` steers what gives it.
+        """Return the answer to an outbox; nothing in `workspace` steers the answerer.
 
         Raises `AnswerFailed`, and `MailboxError` where `journal` cannot be written.
         """
 
     def cancel(self) -> None:
-        """End what is under way in order."""
+        """End the current answer in order."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the current answer at once."""
 
 
-class AgentAnswers:
-    """Runs of the agent, each as `request` says, with an outbox as its prompt."""
+class AgentAnswerer:
+    """Run the agent once for each outbox, as `request` says, with the outbox as its prompt."""
 
-    kind: Literal["codex", "command"] = "codex"
-
-    def __init__(self, open_run: OpenRun, request: RunRequest) -> None:
-        self._asking = Asking(open_run)
+    def __init__(self, agent: PromptedAgent, open_run: OpenRun, request: RunRequest) -> None:
+        self.kind: Final = agent.kind
+        self._prompter = AgentPrompter(agent, open_run)
         self._request = request
-        self.cancel = self._asking.cancel
-        self.kill = self._asking.kill
+        self.cancel = self._prompter.cancel
+        self.kill = self._prompter.kill
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
         """As `Answerer.answer`."""
         request = replace(self._request, prompt=outbox.read_text(encoding="utf-8"))
         with _Journal(journal) as records:
-            outcome, text = await self._asking.ask(request, records.write, workspace)
+            outcome, text = await self._prompter.prompt(request, records.write, workspace)
             records.end(outcome)
         if not isinstance(outcome, Completion):
             raise AnswerFailed(str(outcome), outcome)
@@ -81,7 +82,7 @@ class AgentAnswers:
 
 
 class _Journal:
-    """The records of a run, behind those of earlier ones of this outbox. Raises `MailboxError`."""
+    """Append the records of a run to those of earlier runs of this outbox. Raises `MailboxError`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -115,7 +116,7 @@ class _Journal:
 
 
 def _whole_size(data: bytes) -> int:
-    """Without a torn line, of a writer that was killed."""
+    """Return the size without a torn last line, which a killed writer leaves."""
     return data.rfind(b"\n") + 1
 
 
@@ -123,10 +124,13 @@ def _unwritten(error: OSError) -> MailboxError:
     return MailboxError(f"journal/ cannot be written to ({os.strerror(error.errno or 0)})")
 
 
-class CommandAnswers:
-    """A shell command of the user that reads the outbox and writes the answer; `timeout` in seconds, None for never."""
+class CommandAnswerer:
+    """Run a shell command of the user that reads the outbox and writes the answer.
 
-    kind: Literal["codex", "command"] = "command"
+    `timeout` is in seconds, None for no limit.
+    """
+
+    kind: Final = "command"
 
     def __init__(self, command: str, *, timeout: float | None = None) -> None:
         self._command = command
@@ -136,7 +140,7 @@ class CommandAnswers:
         self._scope = trio.CancelScope()
 
     def cancel(self) -> None:
-        """Kill it and all that it started."""
+        """Kill the command and every process that it started."""
         self._scope.cancel()
 
     kill = cancel
@@ -145,7 +149,7 @@ class CommandAnswers:
         """As `Answerer.answer`."""
         with trio.CancelScope() as self._scope:
             try:
-                with Workspace(".") as here:
+                with Workspace(".", agents=()) as here:
                     ran = await run_command(
                         here,
                         f"exec <{shlex.quote(str(outbox))}\n{self._command}",
@@ -166,13 +170,13 @@ class CommandAnswers:
                 raise AnswerFailed(f"the answering command ended with {ran.exit_code}" + (f": {said}" if said else ""))
             if not ran.stdout.head.strip():
                 raise AnswerFailed("the answering command wrote nothing to its standard output")
-            # What is too large is refused as any answer that is.
+            # The parser refuses an answer that is too large.
             return ran.stdout.head
         raise AnswerFailed("the answering command was killed")
 
 
 def _environment(environ: Any) -> dict[str, str]:
-    """All that can be passed on as it is, without what is between us and what we start."""
+    """Return the variables that can be passed on unchanged, without the adapter's own."""
     return {
         name: value
         for name, value in environ.items()

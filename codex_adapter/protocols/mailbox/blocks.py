@@ -1,4 +1,4 @@
-"""Where the blocks of an answer begin and end, and the closing tags that close none of them (I1, I4)."""
+"""Find the blocks of an answer, and the closing tags that close none (I1, I4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Block", "LooseClosing", "Scan"]
 
 
 class Block(NamedTuple):
-    """An opening tag and what belongs to it."""
+    """An opening tag with its body and closing tag."""
 
     name: str
     first: int
@@ -21,7 +21,7 @@ class Block(NamedTuple):
     """Its last line."""
     tag: str
     body: str
-    """The text between its tags; nothing where one is missing."""
+    """The text between its tags; empty if a tag is missing."""
     closed: bool
     again: int
     """The first line of the body with an opening tag of the same command, or 0."""
@@ -30,23 +30,23 @@ class Block(NamedTuple):
 
 
 class LooseClosing(NamedTuple):
-    """A closing tag outside of all blocks."""
+    """A closing tag outside every block."""
 
     name: str
     line: int
 
 
 class Scan:
-    """One pass over the text of an answer, in linear time."""
+    """Scan the text of an answer once, in linear time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = self._looked_at(tag_lines(text))
         self.mentions: dict[str, int] = {}
-        """The first line with an opening tag of a command, anywhere on it; whole when all parts were read."""
+        """The first line with an opening tag of each command, anywhere on it; complete after all parts are read."""
 
     def parts(self) -> Iterator[Block | LooseClosing]:
-        """The blocks and what closes none, in their order."""
+        """Yield the blocks and the loose closing tags in order."""
         for line in self._lines:
             if line.opens:
                 yield self._block(line)
@@ -82,7 +82,7 @@ class Scan:
 
 
 class _Others:
-    """Tags of other commands within a block: which of their closing tags have no opening tag before them there."""
+    """The tags of other commands within a block: finds closing tags without an opening tag before them there."""
 
     def __init__(self) -> None:
         self.loose: dict[str, int] = {}

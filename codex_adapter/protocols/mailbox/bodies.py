@@ -1,4 +1,4 @@
-"""The body of a block as the content or the text that it stands for (I3)."""
+"""Convert the body of a block to the content or text that it stands for (I3)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FENCE_CLOSES: Final = re.compile(r"`{3,}+")
 
 
 def unescaped(name: str, body: str) -> str:
-    """The body without the first backslash of lines that are tags of its own command behind backslashes."""
+    """Return the body; lines that are escaped tags of its own command lose their first backslash."""
     return _ESCAPED_TAG[name].sub(r"\1", body)
 
 
 def without_fence(command: str) -> str:
-    """A command without the code fence round it. Raises `MalformedError` for half a fence."""
+    """Return a command without the code fence around it. Raises `MalformedError` for half a fence."""
     trimmed = command.strip(WHITE_SPACE)
     first, _, rest = trimmed.partition("\n")
     inner, _, last = rest.rpartition("\n")

@@ -1,11 +1,11 @@
-"""The files of a workspace that a model asked for, as the next outbox has them (I8)."""
+"""Read the files that a model requested, for the next outbox (I8)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from codex_adapter.protocols.mailbox.outbox import Requested
+from codex_adapter.protocols.mailbox.outbox import RequestedFile
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 __all__ = ["read_text", "requested_files"]
@@ -15,7 +15,7 @@ _MOST_OF_ALL: Final = 1_048_576
 
 
 def read_text(workspace: Workspace, path: str) -> str:
-    """The text of a file that can be shown. Raises `WorkspaceError`."""
+    """Return the text of a file. Raises `WorkspaceError` if it cannot be shown."""
     try:
         content = workspace.read(path, limit=_MOST_OF_ONE)
     except WorkspaceError as error:
@@ -32,21 +32,21 @@ def read_text(workspace: Workspace, path: str) -> str:
     return text
 
 
-def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[Requested]:
-    """The files as they are now, or why one is not shown."""
+def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[RequestedFile]:
+    """Return each file as it is now, or why it is not shown."""
     left = _MOST_OF_ALL
-    found: list[Requested] = []
+    found: list[RequestedFile] = []
     for path in paths:
         try:
             text = read_text(workspace, path)
         except WorkspaceError as error:
-            found.append(Requested(path, None, error.text))
+            found.append(RequestedFile(path, None, error.text))
             continue
         size = len(text.encode())
         if size > left:
             told = f"not shown: all files together have more than {_MOST_OF_ALL} bytes; ask for it again"
-            found.append(Requested(path, None, told))
+            found.append(RequestedFile(path, None, told))
         else:
             left -= size
-            found.append(Requested(path, text))
+            found.append(RequestedFile(path, text))
     return found

@@ -1,4 +1,4 @@
-"""Lines of a file replaced by others (I9)."""
+"""Replace lines of a file (I9)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ MOST_EDITED_BYTES: Final = 16 * 1024 * 1024
 
 
 class EditFailed(Exception):
-    """The lines cannot be replaced; the text says why, and nothing of the file."""
+    """The lines cannot be replaced; the text says why and quotes nothing of the file."""
 
 
 def replace_lines(content: bytes, start: int, end: int, replacement: str) -> bytes:
-    """The content with `replacement` in the place of the lines from `start` to `end`, counted from 1 (I9).
+    """Return the content with `replacement` in place of lines `start` to `end`, counted from 1 (I9).
 
     Each line of `replacement` ends with a newline. Raises `EditFailed`.
     """
@@ -35,7 +35,7 @@ def replace_lines(content: bytes, start: int, end: int, replacement: str) -> byt
 
 
 def _behind_line(content: bytes, lines: int, place: int) -> int:
-    """Where so many lines end that begin at `place`; each has a newline. A list of them all could be huge."""
+    """Return where so many lines end that begin at `place`; a list of all lines could be huge."""
     for _ in range(lines):
         place = content.find(b"\n", place) + 1
     return place

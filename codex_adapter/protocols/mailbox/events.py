@@ -1,15 +1,25 @@
-"""What happens in a session, told to whoever looks on (I11, I16)."""
+"""Define the events of a session, which an observer receives (I11, I16)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from codex_adapter.protocols.mailbox.messages import CommandResult
 
-__all__ = ["Completed", "Happening", "Observer", "Outbox", "Remark", "Said", "TakenUp", "Waiting", "WhatCame"]
+__all__ = [
+    "AnswerAccepted",
+    "CommandFinished",
+    "MailboxEvent",
+    "ModelMessage",
+    "Notice",
+    "Observer",
+    "OutboxWritten",
+    "SessionCompleted",
+    "Waiting",
+]
 
 
 class _Happening(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
@@ -17,50 +27,52 @@ class _Happening(msgspec.Struct, frozen=True, rename="camel", tag_field="type", 
     sequence: int
 
 
-class Outbox(_Happening, frozen=True, tag="outbox"):
-    """An outbox is there to be carried to the model."""
+class OutboxWritten(_Happening, frozen=True, tag="outbox"):
+    """An outbox is ready to be taken to the model."""
 
     path: str
 
 
 class Waiting(_Happening, frozen=True, tag="waiting"):
-    """Nothing goes on until an answer lies in `inbox`; `answering` is who of ours is asked for one."""
+    """The session waits for an answer in `inbox`; `answering` is the agent kind, or `command`, that is asked for it."""
 
     inbox: str
-    answering: Literal["codex", "command"] | None = None
+    answering: str | None = None
 
 
-class TakenUp(_Happening, frozen=True, tag="answer"):
-    """An answer was taken up; it is kept as `path`."""
+class AnswerAccepted(_Happening, frozen=True, tag="answer"):
+    """An answer was accepted; it is kept as `path`."""
 
     name: str
     path: str
 
 
-class WhatCame(_Happening, frozen=True, tag="result"):
-    """What came of a command; `before` where that was in an earlier life."""
+class CommandFinished(_Happening, frozen=True, tag="result"):
+    """A command has finished; `before` if that was in an earlier process."""
 
     result: CommandResult
     before: bool = False
 
 
-class Said(_Happening, frozen=True, tag="message"):
-    """The model has words for the user."""
+class ModelMessage(_Happening, frozen=True, tag="message"):
+    """The model has a message for the user."""
 
     text: str
 
 
-class Completed(_Happening, frozen=True, tag="done"):
+class SessionCompleted(_Happening, frozen=True, tag="done"):
     """The task is complete, with the model's summary."""
 
     summary: str
 
 
-class Remark(_Happening, frozen=True, tag="remark"):
-    """Something that the user should know, in a sentence."""
+class Notice(_Happening, frozen=True, tag="remark"):
+    """A sentence that the user should know."""
 
     text: str
 
 
-Happening: TypeAlias = Outbox | Waiting | TakenUp | WhatCame | Said | Completed | Remark
-Observer: TypeAlias = Callable[[Happening], Awaitable[object]]
+MailboxEvent: TypeAlias = (
+    OutboxWritten | Waiting | AnswerAccepted | CommandFinished | ModelMessage | SessionCompleted | Notice
+)
+Observer: TypeAlias = Callable[[MailboxEvent], Awaitable[object]]

@@ -1,4 +1,4 @@
-"""The commands of an answer carried out in a workspace, and what became of one that a kill cut short (I9, I10, I14)."""
+"""Execute the commands of an answer in a workspace, and recover those that a kill interrupted (I9, I10, I14)."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from typing import Final, TypeAlias
 
 import trio
 
+from codex_adapter.file_systems import work_through
 from codex_adapter.protocols.mailbox.contents import read_text
 from codex_adapter.protocols.mailbox.edits import MOST_EDITED_BYTES, EditFailed, replace_lines
 from codex_adapter.protocols.mailbox.messages import (
     MOST_ANSWER_BYTES,
-    Asked,
+    AnswerItem,
     CommandResult,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
-from codex_adapter.protocols.mailbox.outbox import spelt_out
+from codex_adapter.protocols.mailbox.outbox import escape_controls
 from codex_adapter.protocols.mailbox.output_text import KEPT_BYTES, output_text
-from codex_adapter.protocols.mailbox.rounds import Intent
+from codex_adapter.protocols.mailbox.rounds import ChangeIntent
 from codex_adapter.workspace import CommandResult as Ran
 from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, fingerprint, run_command
 
-__all__ = ["Change", "Execution"]
+__all__ = ["CommandExecutor", "FileChange"]
 
-Change: TypeAlias = CreateFile | EditFile | DeleteFile
-"""What changes a file."""
+FileChange: TypeAlias = CreateFile | EditFile | DeleteFile
+"""A command that changes a file."""
 
 _SECONDS: Final = 30
 _MOST_SHOWN: Final = 100
@@ -41,10 +42,10 @@ _UNKNOWN_COMMAND: Final = "was under way when this agent was killed; what it did
 _STOPPED: Final = "was killed, since this agent was asked to stop"
 
 
-class Execution:
-    """Carry out one command after another; commands run in `sandbox` where there is one, held by `containment`.
+class CommandExecutor:
+    """Execute one command after another; shell commands run in `sandbox`, if any, held by `containment`.
 
-    Failures are results: whoever asked is told of them.
+    Failures are results, which the model receives. Files are read and written in threads.
     """
 
     def __init__(
@@ -57,86 +58,92 @@ class Execution:
         self._under_way = trio.CancelScope()
 
     def stop(self) -> None:
-        """Kill the command under way."""
+        """Kill the current command."""
         self._under_way.cancel()
 
-    async def carry_out(self, asked: Asked) -> CommandResult:
-        """Do it, and tell what came of it."""
-        match asked:
+    async def execute(self, item: AnswerItem) -> CommandResult:
+        """Execute an item of an answer and return its result."""
+        match item:
             case RunCommand(command=command):
                 return await self._run(command)
             case Malformed(name=name, error=error):
                 return CommandResult(name, success=False, summary=error)
-            case Message():
-                return CommandResult(asked.name, success=True, summary="Shown to the user")
+            case ShowMessage():
+                return CommandResult(item.name, success=True, summary="Shown to the user")
             case Done(text=text):
-                # No outbox has it, and whoever is killed before it is shown finds it in the session's state.
-                return CommandResult(asked.name, success=True, summary="Shown to the user", output=text)
+                # No outbox has it; after a kill before it is shown, the session's state has it.
+                return CommandResult(item.name, success=True, summary="Shown to the user", output=text)
         try:
-            return CommandResult(asked.name, success=True, summary=self._do(asked))
+            return CommandResult(item.name, success=True, summary=await work_through(self._do, item))
         except EditFailed as error:
-            return _failed(asked.name, f"Cannot edit {_named(asked.path)}: {error}")
+            return _failed(item.name, f"Cannot edit {_named(item.path)}: {error}")
         except WorkspaceError as error:
-            return self.failure(asked, error)
+            return self.failure(item, error)
 
-    def failure(self, asked: Change | ReadFile, error: WorkspaceError) -> CommandResult:
-        """What is told of one that cannot be done."""
-        return _failed(asked.name, _told(asked.path, error))
+    def failure(self, item: FileChange | ReadFile, error: WorkspaceError) -> CommandResult:
+        """Return the result of a command that cannot be executed."""
+        return _failed(item.name, _told(item.path, error))
 
-    def intent(self, asked: Change) -> Intent:
-        """What a change starts from and leads to (I14). Raises `WorkspaceError` for failures of the machine."""
-        was = self._fingerprint(asked.path)
-        match asked:
+    def intent(self, item: FileChange) -> ChangeIntent:
+        """Return what a change starts from and leads to (I14); blocks.
+
+        Raises `WorkspaceError` for failures of the machine.
+        """
+        was = self._fingerprint(item.path)
+        match item:
             case CreateFile(content=content):
-                return Intent(was, hashlib.sha256(content.encode()).digest())
+                return ChangeIntent(was, hashlib.sha256(content.encode()).digest())
             case EditFile():
-                return Intent(was, self._edited(asked, was))
-        return Intent(was, None)
+                return ChangeIntent(was, self._edited(item, was))
+        return ChangeIntent(was, None)
 
-    async def after_a_kill(self, asked: Asked, intent: Intent | None) -> CommandResult:
-        """What became of a command that was begun; a change of a file that was not made is made (I14)."""
-        match asked:
+    async def recover(self, item: AnswerItem, intent: ChangeIntent | None) -> CommandResult:
+        """Return the result of a command that was begun; make a change of a file that was not made (I14)."""
+        match item:
             case RunCommand(command=command):
-                return _failed(asked.name, f"{_named(_first_line(command))} {_UNKNOWN_COMMAND}")
+                return _failed(item.name, f"{_named(_first_line(command))} {_UNKNOWN_COMMAND}")
             case CreateFile() | EditFile() | DeleteFile() if intent is not None:
-                return await self._settle(asked, intent)
-        return await self.carry_out(asked)
+                return await self._settle(item, intent)
+        return await self.execute(item)
 
-    async def _settle(self, asked: Change, intent: Intent) -> CommandResult:
+    async def _settle(self, item: FileChange, intent: ChangeIntent) -> CommandResult:
         try:
-            self.workspace.sweep(asked.path)
-            now = self._fingerprint(asked.path)
+            now = await work_through(self._swept_fingerprint, item.path)
         except WorkspaceError as error:
             if error.system:
-                return self.failure(asked, error)
-            return await self.carry_out(asked)
+                return self.failure(item, error)
+            return await self.execute(item)
         if now == intent.was:
-            return await self.carry_out(asked)
+            return await self.execute(item)
         if now != intent.becomes:
-            return _failed(asked.name, f"{_named(asked.path)} {_UNKNOWN_FILE}; look at it first")
-        return CommandResult(asked.name, success=True, summary=_done(asked))
+            return _failed(item.name, f"{_named(item.path)} {_UNKNOWN_FILE}; look at it first")
+        return CommandResult(item.name, success=True, summary=_done(item))
 
-    def _do(self, asked: Change | ReadFile) -> str:
-        path = asked.path
+    def _do(self, item: FileChange | ReadFile) -> str:
+        path = item.path
         _require_slashes(path)
-        match asked:
+        match item:
             case CreateFile(content=content):
                 self.workspace.write(path, [content.encode()], overwrite=True, limit=MOST_ANSWER_BYTES * 4)
             case EditFile():
-                self.workspace.replace(path, lambda content: _replaced(content, asked), limit=MOST_EDITED_BYTES)
+                self.workspace.replace(path, lambda content: _replaced(content, item), limit=MOST_EDITED_BYTES)
             case DeleteFile():
                 self.workspace.delete(path)
             case ReadFile():
                 read_text(self.workspace, path)
-        return _done(asked)
+        return _done(item)
 
-    def _edited(self, asked: EditFile, was: bytes | None) -> bytes | None:
-        """The fingerprint of a file once it is edited; that of now where it cannot be."""
+    def _edited(self, item: EditFile, was: bytes | None) -> bytes | None:
+        """Return the fingerprint of the edited file; that of the present one if it cannot be edited."""
         try:
-            content = self.workspace.read(asked.path, limit=MOST_EDITED_BYTES)
-            return hashlib.sha256(_replaced(content, asked)).digest()
+            content = self.workspace.read(item.path, limit=MOST_EDITED_BYTES)
+            return hashlib.sha256(_replaced(content, item)).digest()
         except (WorkspaceError, EditFailed):
             return was
+
+    def _swept_fingerprint(self, path: str) -> bytes | None:
+        self.workspace.sweep(path)
+        return self._fingerprint(path)
 
     def _fingerprint(self, path: str) -> bytes | None:
         return fingerprint(self.workspace, path, limit=MOST_EDITED_BYTES * 8)
@@ -167,13 +174,13 @@ class Execution:
         return CommandResult(RunCommand.name, success=ran.exit_code == 0, summary=summary, output=output)
 
 
-def _replaced(content: bytes, asked: EditFile) -> bytes:
-    return replace_lines(content, asked.start_line, asked.end_line, asked.content)
+def _replaced(content: bytes, item: EditFile) -> bytes:
+    return replace_lines(content, item.start_line, item.end_line, item.content)
 
 
-def _done(asked: Change | ReadFile) -> str:
-    named = _named(asked.path)
-    match asked:
+def _done(item: FileChange | ReadFile) -> str:
+    named = _named(item.path)
+    match item:
         case CreateFile():
             return f"Created {named}"
         case EditFile(start_line=start, end_line=end, content=content):
@@ -202,7 +209,7 @@ def _first_line(command: str) -> str:
 
 def _named(text: str) -> str:
     short = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-    return f"'{spelt_out(short)}'"
+    return f"'{escape_controls(short)}'"
 
 
 def _failed(name: str, summary: str) -> CommandResult:

@@ -1,4 +1,4 @@
-"""Answers that lie in the inbox: which of them are whole, in the order of their last change (I13)."""
+"""Find the answers in the inbox that are complete, in the order of their last change (I13)."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.protocols.mailbox.answer_parser import unclosed
+from codex_adapter.protocols.mailbox.answer_parser import ends_within_block
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 
-__all__ = ["Inbox", "Seen", "read_answer_file", "waiting_names"]
+__all__ = ["Inbox", "InboxState", "read_answer_file", "waiting_names"]
 
 _SETTLED: Final = 1.0
 _GIVEN_UP: Final = 10.0
-"""Seconds after which what is unclosed will not be closed any more."""
+"""Seconds after which an answer that ends within a block counts as complete."""
 _MOST_OTHERS: Final = 10
 _PROBE: Final = ".codex-adapter-"
-"""How the names of files begin by which we find out what the file system can tell."""
+"""The prefix of files that probe what the file system can report."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Seen(NamedTuple):
-    """What the inbox has."""
+class InboxState(NamedTuple):
+    """The state of the inbox."""
 
-    whole: tuple[Path, ...]
-    """The answers that can be taken up, the oldest first: none behind one that is not whole yet."""
+    complete: tuple[Path, ...]
+    """The answers that can be accepted, the oldest first: none after one that is not complete yet."""
     partial: str | None
-    """The name of the first one that is not whole yet."""
+    """The name of the first answer that is not complete yet."""
     unreadable: tuple[str, ...]
-    """The names of what would be answers if they could be read."""
-    again: float | None
-    """In how many seconds one may be whole that is not yet; None where there is none."""
+    """The names of answers that cannot be read."""
+    retry_in: float | None
+    """Seconds until the partial answer may be complete; None without one."""
     others: tuple[str, ...] = ()
-    """The names of what rests there and is no answer, the first few."""
-    held: bool = False
-    """Whether the one that is not whole has not changed for long, and somebody has it open for writing."""
+    """The names of the first few entries that are not answers."""
+    open_elsewhere: bool = False
+    """Whether another program holds the partial answer open for writing long after its last change."""
 
 
 class _State(NamedTuple):
     size: int
     changed: int
     since: float
-    unclosed: bool
+    ends_within_block: bool
 
 
 class _Found(NamedTuple):
@@ -57,28 +57,28 @@ class _Found(NamedTuple):
 
 
 class Inbox:
-    """The directory in which answers arrive; it remembers what it saw, to tell what has come to rest."""
+    """The directory in which answers arrive; it remembers what it saw, to find out what no longer changes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._known: dict[str, _State] = {}
         self._leases = _leases_work(directory)
 
-    def look(self) -> Seen:
-        """What there is now. Raises `MailboxError` where that cannot be told."""
+    def scan(self) -> InboxState:
+        """Return the present state. Raises `MailboxError` if the inbox cannot be read."""
         found, unreadable, others = _found(self._directory)
         self._known = {entry.path.name: self._state(entry) for entry in found}
-        whole: list[Path] = []
+        complete: list[Path] = []
         for path, status in found:
             rest = self._rest(path, status)
-            wait = (_GIVEN_UP if self._known[path.name].unclosed else _SETTLED) - rest
+            wait = (_GIVEN_UP if self._known[path.name].ends_within_block else _SETTLED) - rest
             if wait > 0:
-                return Seen(tuple(whole), path.name, unreadable, wait, others)
+                return InboxState(tuple(complete), path.name, unreadable, wait, others)
             if self._leases and _is_open_for_writing(path):
-                held = rest > _GIVEN_UP
-                return Seen(tuple(whole), path.name, unreadable, _SETTLED, others, held)
-            whole.append(path)
-        return Seen(tuple(whole), None, unreadable, None, others)
+                open_elsewhere = rest > _GIVEN_UP
+                return InboxState(tuple(complete), path.name, unreadable, _SETTLED, others, open_elsewhere)
+            complete.append(path)
+        return InboxState(tuple(complete), None, unreadable, None, others)
 
     def _state(self, entry: _Found) -> _State:
         path, status = entry
@@ -88,18 +88,18 @@ class Inbox:
         return _State(status.st_size, status.st_mtime_ns, time.monotonic(), _is_unclosed(path))
 
     def _rest(self, path: Path, status: os.stat_result) -> float:
-        """For how many seconds it has not changed, by either clock: that of another machine may be wrong."""
+        """Return the seconds since the last change by either clock: another machine's may be wrong."""
         return max(time.time() - status.st_mtime, time.monotonic() - self._known[path.name].since)
 
 
 def waiting_names(directory: Path) -> tuple[str, ...]:
-    """The names of what lies in an inbox to be taken up, whole or not, the oldest first. Raises `MailboxError`."""
+    """Return the names of the answers in an inbox, complete or not, the oldest first. Raises `MailboxError`."""
     found, _, _ = _found(directory)
     return tuple(entry.path.name for entry in found)
 
 
 def read_answer_file(path: Path) -> bytes:
-    """The bytes of an answer, one more than are allowed where it is too large. Raises `MailboxError`."""
+    """Return the bytes of an answer, one more than the limit if it is too large. Raises `MailboxError`."""
     try:
         fd = os.open(path, _READ)
         with os.fdopen(fd, "rb") as file:
@@ -123,7 +123,7 @@ def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, .
         with suppress(OSError):
             status = path.lstat()
             if not (stat.S_ISREG(status.st_mode) and name.lower().endswith(".txt")):
-                # What changes may be on its way, and get its name in the end.
+                # A file that changes may still get its final name.
                 if time.time() - status.st_mtime > _GIVEN_UP:
                     others.append(name)
             elif os.access(path, os.R_OK):
@@ -135,44 +135,44 @@ def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, .
 
 
 def _is_unclosed(path: Path) -> bool:
-    """Whether more of it may come; an empty file is one that nobody has written to yet."""
+    """Return whether more may be written; an empty file has not been written to yet."""
     try:
         data = read_answer_file(path)
     except MailboxError:
         return True
-    return not data or (len(data) <= MOST_ANSWER_BYTES and unclosed(data))
+    return not data or (len(data) <= MOST_ANSWER_BYTES and ends_within_block(data))
 
 
 def _is_open_for_writing(path: Path) -> bool:
-    """Whether somebody has it open for writing: the system gives a lease on no such file."""
+    """Return whether a process has the file open for writing: the system grants no lease on such a file."""
     try:
         fd = os.open(path, _READ)
     except OSError:
         return True
     try:
-        # Whoever opens it for writing just now has us told by a signal: of SIGIO we would die.
+        # A process that opens it for writing now makes the system send us a signal; SIGIO would kill us.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
         return True
     except OSError:
-        return False  # somebody else's file: only its owner is given one
+        return False  # another user's file: only its owner gets a lease
     finally:
         os.close(fd)
     return False
 
 
 def _leases_work(directory: Path) -> bool:
-    """Whether this file system can tell who has its files open: some have no leases, some refuse all."""
+    """Return whether this file system reports open files: some have no leases, some refuse all."""
     try:
-        for left in directory.glob(f"{_PROBE}*"):  # of one who was killed
+        for left in directory.glob(f"{_PROBE}*"):  # of a killed process
             left.unlink()
         fd, name = tempfile.mkstemp(dir=directory, prefix=_PROBE)
         try:
-            held = _is_open_for_writing(Path(name))
+            open_elsewhere = _is_open_for_writing(Path(name))
             os.close(fd)
-            return held and not _is_open_for_writing(Path(name))
+            return open_elsewhere and not _is_open_for_writing(Path(name))
         finally:
             Path(name).unlink()
     except OSError:

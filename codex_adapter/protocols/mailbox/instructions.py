@@ -1,4 +1,4 @@
-"""What every outbox tells a model of the protocol (I6)."""
+"""Explain the protocol to a model, in every outbox (I6)."""
 
 from __future__ import annotations
 

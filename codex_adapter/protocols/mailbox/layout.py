@@ -1,4 +1,4 @@
-"""The directory of a mailbox: where everything lies, who has it, and writing that is whole or not at all (I12, I15)."""
+"""Lay out the directory of a mailbox, lock it, and write its files atomically (I12, I15)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from codex_adapter import durable
 from codex_adapter.safe_read import NotRegularError, read_regular
 
-__all__ = ["MailboxError", "MailboxRefusal", "Places", "append_line", "as_text", "is_there", "write_whole"]
+__all__ = ["MailboxError", "MailboxLayout", "MailboxRefusal", "append_line", "is_there", "path_text", "write_whole"]
 
 _DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
 _SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
@@ -24,17 +24,19 @@ class MailboxError(Exception):
 
 
 class MailboxRefusal(MailboxError):
-    """Nor shall it: it was asked for what it is not there for, or not now; nothing was done."""
+    """The request was refused; nothing was changed."""
 
 
-class Places:
-    """The paths in a mailbox. Raises `MailboxError` where its directories cannot be made."""
+class MailboxLayout:
+    """The paths of a mailbox. Raises `MailboxError` if its path cannot be resolved."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         try:
             self.root: Final = Path(os.path.realpath(root))
         except OSError as error:
-            raise MailboxError(f"its path leads nowhere ({os.strerror(error.errno or 0)}); give all of it") from None
+            raise MailboxError(
+                f"its path cannot be resolved ({os.strerror(error.errno or 0)}); use an absolute path"
+            ) from None
         self.inbox: Final = self.root / "inbox"
         self.outbox: Final = self.root / "outbox"
         self.processed: Final = self.root / "processed"
@@ -42,7 +44,7 @@ class Places:
         self._lock: Final = self.root / "lock"
 
     def make(self) -> None:
-        """Make what is not there; it is for its owner, since it will hold what the workspace has."""
+        """Create what does not exist, for the owner alone: it will hold content of the workspace."""
         try:
             self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             for directory in self.directories:
@@ -51,7 +53,7 @@ class Places:
             raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
 
     def require(self) -> None:
-        """Raises `MailboxRefusal` where this is no mailbox, and `MailboxError` where that cannot be told."""
+        """Raise `MailboxRefusal` if this is not a mailbox, and `MailboxError` if it cannot be read."""
         try:
             found = (self.root / "sessions").is_dir()
         except OSError as error:
@@ -60,31 +62,31 @@ class Places:
             raise MailboxRefusal("there is no mailbox; begin one with `mailbox start`")
 
     def outbox_file(self, session: str, sequence: int) -> Path:
-        """What goes out in a round."""
+        """Return the path of the outbox of a round."""
         return self.outbox / f"{_round(session, sequence)}.txt"
 
     def session_file(self, session: str) -> Path:
-        """Where a session stands."""
+        """Return the path of the state of a session."""
         return self.root / "sessions" / f"{session}.json"
 
     def settings_file(self, session: str) -> Path:
-        """What a session needs to go on, beside its state."""
+        """Return the path of the settings of a session."""
         return self.root / "rounds" / f"{session}.json"
 
     def round_file(self, session: str, sequence: int) -> Path:
-        """What was begun and done in a round."""
+        """Return the path of the journal of a round."""
         return self.root / "rounds" / f"{_round(session, sequence)}.jsonl"
 
     def journal_file(self, session: str, sequence: int) -> Path:
-        """The records of the runs that answered a round's outbox."""
+        """Return the path of the records of the runs that answered a round's outbox."""
         return self.root / "journal" / f"{_round(session, sequence)}.jsonl"
 
     def processed_prefix(self, session: str, sequence: int) -> str:
-        """How the names of a round's answers begin."""
+        """Return the prefix of the names of a round's answers."""
         return f"{_round(session, sequence)}_"
 
     def sessions(self) -> list[str]:
-        """The ids of all sessions, sorted."""
+        """Return the ids of all sessions, sorted."""
         try:
             names = os.listdir(self.root / "sessions")  # noqa: PTH208 - only the names
         except OSError as error:
@@ -93,9 +95,9 @@ class Places:
 
     @contextmanager
     def locked(self) -> Iterator[Callable[[str], None]]:
-        """Have the mailbox for ourselves; gives what tells others for which session (I15).
+        """Lock the mailbox; yield a function that names our session to other processes (I15).
 
-        Raises `MailboxRefusal` that names the session of whoever has it, and `MailboxError`.
+        Raises `MailboxRefusal` with the session of the process that holds the lock, and `MailboxError`.
         """
         try:
             fd = durable.open_locked(self._lock)
@@ -112,17 +114,17 @@ class Places:
 
 
 def _write_owner(fd: int, session: str) -> None:
-    with suppress(OSError):  # the lock counts, not what it says
+    with suppress(OSError):  # the lock counts, not its content
         os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
 
 
-def as_text(path: str) -> str:
-    """A path, or a name, as text, whatever bytes it has."""
+def path_text(path: str) -> str:
+    """Return a path or a name as text, whatever bytes it has."""
     return os.fsencode(path).decode(errors="replace")
 
 
 def is_there(path: Path) -> bool:
-    """Whether a directory of the mailbox has this. Raises `MailboxError` where that cannot be told."""
+    """Return whether a path of the mailbox exists. Raises `MailboxError` if its directory cannot be read."""
     try:
         return path.exists()
     except OSError as error:

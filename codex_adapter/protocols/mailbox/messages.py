@@ -1,4 +1,4 @@
-"""What a mailbox's files say: the commands of an answer, what came of each, and a session's state (I1, I12)."""
+"""Define the commands of an answer, their results, and the state of a session (I1, I12)."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ __all__ = [
     "MOST_ANSWER_BYTES",
     "MOST_COMMANDS",
     "PROTOCOL_VERSION",
-    "Asked",
+    "AnswerItem",
     "CommandResult",
     "CreateFile",
     "DeleteFile",
     "Done",
     "EditFile",
     "Malformed",
-    "Message",
     "ReadFile",
     "RunCommand",
     "SessionState",
+    "ShowMessage",
 ]
 
 PROTOCOL_VERSION: Final = "1.0"
 MOST_ANSWER_BYTES: Final = 16 * 1024 * 1024
-"""Of one answer (I5)."""
+"""The size limit of an answer (I5)."""
 MOST_COMMANDS: Final = 1000
-"""In one answer (I5)."""
+"""The limit of commands in an answer (I5)."""
 ANSWER: Final = "ANSWER"
-"""In place of a command's name: an error of an answer as a whole."""
+"""The name in the result of an error that concerns the answer as a whole."""
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True):
     name: ClassVar[str]
     line: int
-    """Where it begins in its answer, from 1."""
+    """The line of the answer on which it begins, from 1."""
 
 
 class CreateFile(_Command, frozen=True, kw_only=True, tag=True):
-    """Make or overwrite a file; `content` has a newline behind each line of the body."""
+    """Create or overwrite a file; `content` has a newline after each line of the body."""
 
     name: ClassVar[str] = "CREATE_FILE"
     path: str
@@ -49,7 +49,7 @@ class CreateFile(_Command, frozen=True, kw_only=True, tag=True):
 
 
 class EditFile(_Command, frozen=True, kw_only=True, tag=True):
-    """Put `content` in the place of the lines from `start_line` to `end_line`."""
+    """Replace lines `start_line` to `end_line` with `content`."""
 
     name: ClassVar[str] = "EDIT_FILE"
     path: str
@@ -79,34 +79,34 @@ class RunCommand(_Command, frozen=True, kw_only=True, tag=True):
     command: str
 
 
-class Message(_Command, frozen=True, kw_only=True, tag=True):
-    """Text for the user, without a newline at its end."""
+class ShowMessage(_Command, frozen=True, kw_only=True, tag=True):
+    """Show a text, which has no newline at its end, to the user."""
 
     name: ClassVar[str] = "MESSAGE"
     text: str
 
 
 class Done(_Command, frozen=True, kw_only=True, tag=True):
-    """The task is complete; `text` is the summary, perhaps empty, without a newline at its end."""
+    """Complete the task; `text` is the summary, which may be empty, without a newline at its end."""
 
     name: ClassVar[str] = "DONE"
     text: str
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A block that is not carried out; `error` says in which line and why (I4)."""
+    """A block that is not executed; `error` says in which line and why (I4)."""
 
     name: str
     line: int
     error: str
 
 
-Asked: TypeAlias = CreateFile | EditFile | DeleteFile | ReadFile | RunCommand | Message | Done | Malformed
-"""What an answer asks for, in its order."""
+AnswerItem: TypeAlias = CreateFile | EditFile | DeleteFile | ReadFile | RunCommand | ShowMessage | Done | Malformed
+"""An item of an answer: a command, or a block that cannot be read as one."""
 
 
 class CommandResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What came of a command: `summary` is one line of text, `output` what a command printed (I9, I10)."""
+    """The result of a command: `summary` is one line of text, `output` what a shell command printed (I9, I10)."""
 
     command: str
     success: bool
@@ -115,7 +115,7 @@ class CommandResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class SessionState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session as its file has it; times are UTC in ISO 8601, to the second (I12)."""
+    """The state of a session, as its file has it; times are UTC in ISO 8601, to the second (I12)."""
 
     session_id: str
     task: str

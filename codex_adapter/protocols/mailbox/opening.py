@@ -1,151 +1,154 @@
-"""A mailbox opened for work: a session begun or gone on with, and nobody else at work in it (I12, I15)."""
+"""Open a session of a mailbox for work, new or existing, and lock the mailbox (I12, I15)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from codex_adapter.protocols.mailbox.events import Observer
-from codex_adapter.protocols.mailbox.execution import Execution
+from codex_adapter.protocols.mailbox.execution import CommandExecutor
 from codex_adapter.protocols.mailbox.inbox import Inbox
-from codex_adapter.protocols.mailbox.layout import MailboxRefusal, Places
+from codex_adapter.protocols.mailbox.layout import MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.protocols.mailbox.session import Session
-from codex_adapter.protocols.mailbox.states import Clock, Settings, States, utc_now
-from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError, default_hidden
+from codex_adapter.protocols.mailbox.session_store import Clock, SessionSettings, SessionStore, utc_now
+from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, WorkspaceError, default_hidden
 
 __all__ = ["begin_session", "end_session", "open_session", "sessions", "workspace_of"]
 
 
 @contextmanager
 def begin_session(
-    places: Places,
+    layout: MailboxLayout,
     workspace: str | os.PathLike[str],
     task: str,
     observe: Observer,
     *,
+    agents: Sequence[AgentPlaces],
     sandbox: Sandbox | None,
     network: bool = False,
     containment: Containment | None = None,
     clock: Clock = utc_now,
 ) -> Iterator[Session]:
-    """A new session for `task`, in `workspace`, which is an existing directory.
+    """Begin a session for `task` in `workspace`, an existing directory.
 
-    Commands run in `sandbox` where there is one; `network` gives them network there; `containment` holds them. Raises
-    `MailboxRefusal` and other `MailboxError`, and `WorkspaceError` where the workspace cannot be had.
+    `agents` are those whose settings and logins are out of reach (H14, H15). Commands run in `sandbox` if there is one;
+    `network` gives them network there; `containment` contains them. Raises `MailboxRefusal` and other `MailboxError`,
+    and `WorkspaceError` where the workspace cannot be opened.
     """
-    with Workspace(workspace, hidden=_hidden(sandbox)) as files:
+    with Workspace(workspace, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         root = os.path.realpath(files.root)
-        _require_apart(places, root)
+        _require_apart(layout, root)
         if not _is_text(root):
             raise WorkspaceError("bad_name", "the path must be UTF-8")
-        places.make()
-        states = States(places, clock)
-        with places.locked() as for_session:
-            _require_free(states)
-            _require_empty(places)
-            state = states.begin(task, Settings(root))
+        layout.make()
+        store = SessionStore(layout, clock)
+        with layout.locked() as for_session:
+            _require_free(store)
+            _require_empty(layout)
+            state = store.begin(task, SessionSettings(root))
             for_session(state.session_id)
-            execution = Execution(files, sandbox, network=network, containment=containment)
-            yield Session(places, states, state, execution, observe)
+            executor = CommandExecutor(files, sandbox, network=network, containment=containment)
+            yield Session(layout, store, state, executor, observe)
 
 
 @contextmanager
 def open_session(
-    places: Places,
+    layout: MailboxLayout,
     session: str | None,
     observe: Observer,
     *,
     workspace: str | os.PathLike[str] | None = None,
+    agents: Sequence[AgentPlaces],
     sandbox: Sandbox | None,
     network: bool = False,
     containment: Containment | None = None,
     clock: Clock = utc_now,
 ) -> Iterator[Session]:
-    """A session that is there: by its id, or the one that is not complete. As `begin_session`.
+    """Open an existing session by its id, or the one that is not complete; otherwise as `begin_session`.
 
-    `workspace` may be given where it is to be the session's.
+    `workspace`, if passed, must be that of the session.
     """
-    states = States(places, clock)
-    state = _chosen(places, states, session)
-    root = states.settings(state.session_id).workspace
+    store = SessionStore(layout, clock)
+    state = _chosen(layout, store, session)
+    root = store.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
         raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
-    with places.locked() as for_session, Workspace(root, hidden=_hidden(sandbox)) as files:
+    with layout.locked() as for_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         if os.path.realpath(root) != root:
             told = f"the path of the workspace of session {state.session_id} has become a link; move the workspace back"
             raise MailboxRefusal(told)
-        _require_apart(places, root)
+        _require_apart(layout, root)
         for_session(state.session_id)
-        # Whoever had the lock before may have gone on with it.
-        state = states.load(state.session_id)
-        execution = Execution(files, sandbox, network=network, containment=containment)
-        yield Session(places, states, state, execution, observe)
+        # The process that held the lock before may have continued it.
+        state = store.load(state.session_id)
+        executor = CommandExecutor(files, sandbox, network=network, containment=containment)
+        yield Session(layout, store, state, executor, observe)
 
 
-def end_session(places: Places, session: str | None, *, clock: Clock = utc_now) -> SessionState:
+def end_session(layout: MailboxLayout, session: str | None, *, clock: Clock = utc_now) -> SessionState:
     """Complete a session without the model. Raises `MailboxError`."""
-    states = States(places, clock)
-    state = _chosen(places, states, session)
-    with places.locked():
-        return states.complete(states.load(state.session_id))
+    store = SessionStore(layout, clock)
+    state = _chosen(layout, store, session)
+    with layout.locked():
+        return store.complete(store.load(state.session_id))
 
 
-def sessions(places: Places) -> list[SessionState]:
-    """All sessions of a mailbox, the oldest first. Raises `MailboxError`."""
-    places.require()
-    return States(places).all()
+def sessions(layout: MailboxLayout) -> list[SessionState]:
+    """Return all sessions of a mailbox, the oldest first. Raises `MailboxError`."""
+    layout.require()
+    return SessionStore(layout).all()
 
 
-def workspace_of(places: Places, session: str | None) -> str:
+def workspace_of(layout: MailboxLayout, session: str | None) -> str:
     """Return the workspace of a session, chosen as by `open_session`. Raises `MailboxError`."""
-    states = States(places)
-    return states.settings(_chosen(places, states, session).session_id).workspace
+    store = SessionStore(layout)
+    return store.settings(_chosen(layout, store, session).session_id).workspace
 
 
-def _hidden(sandbox: Sandbox | None) -> tuple[str, ...]:
-    return default_hidden(os.environ) if sandbox is None else sandbox.hidden
+def _hidden(sandbox: Sandbox | None, agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
+    return default_hidden(os.environ, agents) if sandbox is None else sandbox.hidden
 
 
-def _chosen(places: Places, states: States, session: str | None) -> SessionState:
-    places.require()
+def _chosen(layout: MailboxLayout, store: SessionStore, session: str | None) -> SessionState:
+    layout.require()
     if session is None:
-        state = states.open()
+        state = store.open()
         if state is None:
-            raise MailboxRefusal("it has no session that is not complete; begin one with `mailbox start`")
+            raise MailboxRefusal("all of its sessions are complete; begin one with `mailbox start`")
         return state
-    if session not in places.sessions():
+    if session not in layout.sessions():
         raise MailboxRefusal("it has no session of this id; see `mailbox status`")
-    return states.load(session)
+    return store.load(session)
 
 
-def _require_free(states: States) -> None:
-    state = states.open()
+def _require_free(store: SessionStore) -> None:
+    state = store.open()
     if state is not None:
         id_ = state.session_id
         raise MailboxRefusal(
-            f"session {id_} is not complete; go on with `mailbox resume`, or `mailbox end {id_}` first"
+            f"session {id_} is not complete; continue it with `mailbox resume`, or end it with `mailbox end {id_}`"
         )
 
 
-def _require_empty(places: Places) -> None:
-    seen = Inbox(places.inbox).look()
-    if seen.whole or seen.partial or seen.unreadable:
+def _require_empty(layout: MailboxLayout) -> None:
+    seen = Inbox(layout.inbox).scan()
+    if seen.complete or seen.partial or seen.unreadable:
         raise MailboxRefusal("its inbox has files that answer nothing yet; move them away first")
 
 
-def _require_apart(places: Places, workspace: str) -> None:
-    """Neither lies in the other, whatever links and mounts lead there (I12)."""
-    if any(_lies_in(workspace, directory) for directory in places.directories):
-        raise MailboxRefusal("the workspace is one of its directories; give another one")
-    if any(_lies_in(directory, workspace) for directory in (places.root, *places.directories)):
-        raise MailboxRefusal("it lies in the workspace, where an agent could answer itself; put it elsewhere")
+def _require_apart(layout: MailboxLayout, workspace: str) -> None:
+    """Raise `MailboxRefusal` if the mailbox and the workspace overlap, through links and mounts too (I12)."""
+    if any(_lies_in(workspace, directory) for directory in layout.directories):
+        raise MailboxRefusal("the workspace is one of its directories; use another one")
+    if any(_lies_in(directory, workspace) for directory in (layout.root, *layout.directories)):
+        raise MailboxRefusal("it is in the workspace, where an agent could answer itself; move it out")
 
 
 def _lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
-    """Whether a path, which need not be there yet, is a directory or leads below it."""
+    """Return whether a path, which need not exist, is a directory or leads below it."""
     real = Path(os.path.realpath(path))
     return any(_is_same(above, directory) for above in (real, *real.parents))
 
@@ -158,7 +161,7 @@ def _is_same(one: Path, other: str | os.PathLike[str]) -> bool:
 
 
 def _is_text(path: str) -> bool:
-    """Whether it can be written into a session's settings."""
+    """Return whether a path can be written into a session's settings."""
     try:
         path.encode()
     except UnicodeEncodeError:

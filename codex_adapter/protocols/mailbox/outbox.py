@@ -1,4 +1,4 @@
-"""An outbox file: what a model must know to go on with a task (I6 to I8)."""
+"""Render an outbox file: all that a model needs to continue a task (I6 to I8)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
 from codex_adapter.workspace import Listing
 
-__all__ = ["MOST_FILES", "Outbox", "Requested", "spelt_out", "write_outbox"]
+__all__ = ["MOST_FILES", "OutboxContent", "RequestedFile", "escape_controls", "render_outbox"]
 
 MOST_FILES: Final = 2000
-"""That are listed (I7)."""
+"""The limit of files that are listed (I7)."""
 _CONTINUE: Final = (
     "Continue working on the task based on the results above. If the task is complete, send [DONE] with a summary."
 )
@@ -30,23 +30,23 @@ _MARKER: Final = r"=== (?:HEADER|PROTOCOL|CONTEXT|PROMPT) ==="
 _WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
 
 
-class Requested(NamedTuple):
-    """A file that was asked for; without content, `remark` says why."""
+class RequestedFile(NamedTuple):
+    """A file that the model requested; without content, `remark` says why."""
 
     path: str
     content: str | None
     remark: str = ""
 
 
-class Outbox(msgspec.Struct, frozen=True, kw_only=True):
-    """All that differs from one outbox file to another."""
+class OutboxContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The content that differs from one outbox file to another."""
 
     session: str
     sequence: int
     task: str
     listing: Listing
     results: Sequence[CommandResult] = ()
-    requested: Sequence[Requested] = ()
+    requested: Sequence[RequestedFile] = ()
 
     @override
     def __repr__(self) -> str:
@@ -54,8 +54,8 @@ class Outbox(msgspec.Struct, frozen=True, kw_only=True):
         return "Outbox(...)"
 
 
-def write_outbox(outbox: Outbox) -> str:
-    """The text of the file, which ends with a newline and can be encoded as UTF-8 (I6 to I8)."""
+def render_outbox(outbox: OutboxContent) -> str:
+    """Return the text of the file, which ends with a newline and can be encoded as UTF-8 (I6 to I8)."""
     sections = {
         "HEADER": _header(outbox),
         "PROTOCOL": INSTRUCTIONS,
@@ -66,10 +66,10 @@ def write_outbox(outbox: Outbox) -> str:
     return f"{text}\n".encode(errors="backslashreplace").decode()
 
 
-def spelt_out(text: str, *, lines: bool = False) -> str:
-    """The text with control characters, and what else does not show but acts, as `\\x1b` or `\\u202e` (I8).
+def escape_controls(text: str, *, lines: bool = False) -> str:
+    """Return the text with control and other invisible characters as `\\x1b` or `\\u202e` (I8).
 
-    With `lines`, newlines and tabs stay. What is spelt out already is not changed.
+    With `lines`, newlines and tabs stay. Escapes are not escaped again.
     """
 
     def spelt(match: re.Match[str]) -> str:
@@ -81,13 +81,13 @@ def spelt_out(text: str, *, lines: bool = False) -> str:
     return _CONTROL.sub(spelt, text)
 
 
-def _header(outbox: Outbox) -> str:
+def _header(outbox: OutboxContent) -> str:
     task = outbox.task.replace("\n", "\n  ")
     return f"Session: {outbox.session}\nSequence: {outbox.sequence}\nTask: {task}"
 
 
-def _context(outbox: Outbox) -> Iterator[str]:
-    """The parts between which an empty line stands."""
+def _context(outbox: OutboxContent) -> Iterator[str]:
+    """Yield the parts, which an empty line separates."""
     yield "\n".join(["## Workspace Files", *_files(outbox.listing)])
     if outbox.sequence > 1:
         results = [line for result in outbox.results for line in _result(result)]
@@ -100,7 +100,7 @@ def _context(outbox: Outbox) -> Iterator[str]:
 
 def _files(listing: Listing) -> Iterator[str]:
     for entry in listing.files[:MOST_FILES]:
-        yield f"  {spelt_out(entry.path)} ({entry.size} bytes)"
+        yield f"  {escape_controls(entry.path)} ({entry.size} bytes)"
     more = len(listing.files) - MOST_FILES
     missing = [
         *([f"{more} more files are there"] if more > 0 else []),
@@ -115,19 +115,19 @@ def _files(listing: Listing) -> Iterator[str]:
 
 def _result(result: CommandResult) -> Iterator[str]:
     mark = "[OK]" if result.success else "[FAILED]"
-    yield f"{mark} {spelt_out(result.command)}: {spelt_out(result.summary)}"
+    yield f"{mark} {escape_controls(result.command)}: {escape_controls(result.summary)}"
     if result.output:
-        yield "  Output: " + spelt_out(result.output.removesuffix("\n"), lines=True).replace("\n", "\n    ")
+        yield "  Output: " + escape_controls(result.output.removesuffix("\n"), lines=True).replace("\n", "\n    ")
 
 
-def _content(requested: Requested) -> str:
-    path = spelt_out(requested.path)
-    shown = f"({spelt_out(requested.remark)})\n" if requested.content is None else _shown(requested.content, path)
+def _content(requested: RequestedFile) -> str:
+    path = escape_controls(requested.path)
+    shown = f"({escape_controls(requested.remark)})\n" if requested.content is None else _shown(requested.content, path)
     return f"--- {path} ---\n{shown}--- end {path} ---"
 
 
 def _shown(content: str, path: str) -> str:
-    """The lines of a content; one alone in parentheses would say why there is none."""
+    """Return the lines of a content; one line in parentheses alone would read as a remark."""
     if re.fullmatch(r"\\*+\(.*\)\n", content):
         return f"\\{content}"
     more = rf"--- end {re.escape(path)} ---|\\ No newline at end of file"
@@ -136,6 +136,6 @@ def _shown(content: str, path: str) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """The text with a backslash before each line that would be taken for one of ours, or for such a line with it."""
+    """Return the text with a backslash before each line that is a marker of ours, or an escaped one."""
     ours = f"{_MARKER}|{more}" if more else _MARKER
     return re.sub(rf"^([{_WITHIN_LINE}]*+)(?=\\*(?:{ours})[{_WITHIN_LINE}]*+$)", r"\1\\", text, flags=re.MULTILINE)

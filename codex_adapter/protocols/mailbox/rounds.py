@@ -1,4 +1,4 @@
-"""The journal of a round: what was taken up, what was begun, and what came of it, each before the next (I14)."""
+"""Keep the journal of a round: answers accepted, commands begun and finished, each before the next step (I14)."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import msgspec
 from codex_adapter.protocols.mailbox.layout import MailboxError, append_line
 from codex_adapter.protocols.mailbox.messages import CommandResult, Done
 
-__all__ = ["Answer", "Begun", "Intent", "Round"]
+__all__ = ["AnswerRecord", "Begun", "ChangeIntent", "RoundJournal"]
 
 
-class Intent(msgspec.Struct, frozen=True):
-    """What a change of a file starts from and leads to: fingerprints, None for no file."""
+class ChangeIntent(msgspec.Struct, frozen=True):
+    """The fingerprints of a file before and after a change; None for no file."""
 
     was: bytes | None
     becomes: bytes | None
 
 
-class Answer(msgspec.Struct, frozen=True, tag=True):
-    """An answer was taken up; `digest` is the SHA-256 of its bytes."""
+class AnswerRecord(msgspec.Struct, frozen=True, tag="Answer"):
+    """An answer was accepted; `digest` is the SHA-256 of its bytes."""
 
     position: int
     digest: bytes
 
 
-class Begun(msgspec.Struct, frozen=True, tag=True):
-    """A command is about to be carried out; `intent` for a change of a file."""
+class Begun(msgspec.Struct, frozen=True, tag="Begun"):
+    """A command is about to be executed; `intent` for a change of a file."""
 
     position: int
     index: int
-    intent: Intent | None = None
+    intent: ChangeIntent | None = None
 
 
-class Finished(msgspec.Struct, frozen=True, tag=True):
-    """What came of a command; `requested` is the path of a file that is to be shown."""
+class Finished(msgspec.Struct, frozen=True, tag="Finished"):
+    """A command has finished; `requested` is the path of a file to show."""
 
     position: int
     index: int
@@ -46,13 +46,13 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
     requested: str | None = None
 
 
-_Record: TypeAlias = Answer | Begun | Finished
+_Record: TypeAlias = AnswerRecord | Begun | Finished
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[_Record] = msgspec.json.Decoder(_Record)
 
 
-class Round:
-    """A round's journal, with what an earlier life wrote to it. Raises `MailboxError` where it cannot be read."""
+class RoundJournal:
+    """The journal of a round, with the records of earlier processes. Raises `MailboxError` if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -63,46 +63,46 @@ class Round:
             self._take(_decoded(line))
 
     def digest(self, position: int) -> bytes | None:
-        """Of an answer's bytes as it was taken up; None when it was not."""
+        """Return the digest of an accepted answer; None if it was not accepted."""
         return self._digests.get(position)
 
     @property
     def positions(self) -> Iterable[int]:
-        """Of the answers that were taken up."""
+        """The positions of the accepted answers."""
         return self._digests.keys()
 
     def summary(self, position: int) -> str | None:
-        """What the `DONE` of an answer said that was carried out; None where there was none."""
+        """Return the summary of an executed `DONE` of an answer; None without one."""
         of_answer = (each.result for (place, _), each in self._finished.items() if place == position)
         return next((it.output for it in of_answer if it.success and it.command == Done.name), None)
 
     def begun(self, position: int, index: int) -> Begun | None:
-        """A command that was begun; None when it was not."""
+        """Return the record of a command that was begun; None if it was not."""
         return self._begun.get((position, index))
 
     def finished(self, position: int, index: int) -> Finished | None:
-        """What came of a command; None when that is not known."""
+        """Return the record of a finished command; None if it did not finish."""
         return self._finished.get((position, index))
 
     @property
     def results(self) -> tuple[CommandResult, ...]:
-        """All that came of the commands so far, in their order."""
+        """The results of the commands so far, in order."""
         return tuple(self._finished[place].result for place in sorted(self._finished))
 
     @property
     def requested(self) -> tuple[str, ...]:
-        """The files that are to be shown, each once."""
+        """The paths of the files to show, each once."""
         found = (self._finished[place].requested for place in sorted(self._finished))
         return tuple(dict.fromkeys(path for path in found if path is not None))
 
     def add(self, record: _Record) -> None:
-        """Write a record down. Raises `MailboxError`."""
+        """Append a record. Raises `MailboxError`."""
         append_line(self._path, _encoder.encode(record) + b"\n")
         self._take(record)
 
     def _take(self, record: _Record) -> None:
         match record:
-            case Answer(position=position, digest=digest):
+            case AnswerRecord(position=position, digest=digest):
                 self._digests[position] = digest
             case Begun(position=position, index=index):
                 self._begun[position, index] = record
@@ -111,7 +111,7 @@ class Round:
 
 
 def _whole_lines(path: Path) -> list[bytes]:
-    """The lines of a journal; a torn one at its end, of a writer that was killed, is cut off."""
+    """Return the lines of a journal; cut off a torn one at its end, which a killed writer leaves."""
     try:
         with path.open("r+b") as file:
             data = file.read()
@@ -130,4 +130,4 @@ def _decoded(line: bytes) -> _Record:
     try:
         return _decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise MailboxError("the journal of the round is damaged; put it back as it was, or end the session") from None
+        raise MailboxError("the journal of the round is damaged; restore it, or end the session") from None

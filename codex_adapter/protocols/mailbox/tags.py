@@ -1,4 +1,4 @@
-"""The tags of an answer: the lines on which they stand, and what an opening tag says (I1, I2)."""
+"""Find the tags of an answer, and parse opening tags (I1, I2)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WHITE_SPACE: Final = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"
 )
-"""What a line is trimmed of (I1)."""
+"""The characters that lines are trimmed of (I1)."""
 
 _NAMES: Final = "|".join(_ATTRIBUTES)
-# `\b` behind a name: what goes on with a letter, a digit or `_` is another name.
+# `\b` after a name: with another letter, digit or `_` it is another name.
 _TAG: Final = re.compile(rf"\[/?(?:{_NAMES})\b")
 _OPENING: Final = re.compile(rf"\[({_NAMES})\b")
-# Possessive, here and elsewhere: what was passed is never tried again, so that no text takes more than linear time.
+# Possessive, here and elsewhere: nothing is tried twice, so that every text takes linear time.
 _ATTRIBUTE: Final = re.compile(rf'[{WHITE_SPACE}]++([^{WHITE_SPACE}="\]]++)="((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _END: Final = re.compile(rf"[{WHITE_SPACE}]*+\]")
 _ESCAPED: Final = re.compile(r'\\(["\\])')
@@ -39,11 +39,11 @@ _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 class MalformedError(ValueError):
-    """A block is not carried out; the text says why, and what to do."""
+    """A block is not executed; the text says why, and what to do."""
 
 
 def closing_tag(name: str) -> str:
-    """The closing tag of a command."""
+    """Return the closing tag of a command."""
     return f"[/{name}]"
 
 
@@ -51,14 +51,14 @@ _CLOSING: Final = {closing_tag(name): name for name in BODIES}
 
 
 class TagLine(NamedTuple):
-    """A line of an answer on which there is some tag."""
+    """A line of an answer with a tag."""
 
     number: int
     """From 1."""
     start: int
-    """Where it begins in the text."""
+    """The offset of its begin in the text."""
     end: int
-    """Where it ends, its newline not counted."""
+    """The offset of its end, without the newline."""
     tag: str
     """The line, trimmed."""
     opens: str
@@ -69,12 +69,12 @@ class TagLine(NamedTuple):
     """The commands with an opening tag anywhere in the line."""
 
     def ends_with_closing(self, name: str) -> bool:
-        """Whether a command's closing tag is the last on the line."""
+        """Return whether a command's closing tag is the last on the line."""
         return self.tag.endswith(closing_tag(name))
 
 
 def tag_lines(text: str) -> Iterator[TagLine]:
-    """The lines with tags, in their order. Each character is looked at a fixed number of times."""
+    """Yield the lines with tags in order. Each character is looked at a fixed number of times."""
     number, counted, position = 1, 0, 0
     while hit := _TAG.search(text, position):
         start = text.rfind("\n", position, hit.start()) + 1 or position
@@ -89,7 +89,7 @@ def tag_lines(text: str) -> Iterator[TagLine]:
 
 
 def read_attributes(name: str, tag: str) -> dict[str, str]:
-    """The attributes of an opening tag, each that its command has (I2). Raises `MalformedError`."""
+    """Return all attributes of an opening tag (I2). Raises `MalformedError` if one is missing or wrong."""
     found: dict[str, str] = {}
     position = len(name) + 1
     while attribute := _ATTRIBUTE.match(tag, position):

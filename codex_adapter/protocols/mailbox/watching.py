@@ -1,4 +1,4 @@
-"""Waiting for a change in a directory: by the system's notifications where they can be had (I16)."""
+"""Wait for changes in a directory, by the system's notifications if they are available (I16)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Watch", "watched"]
 
 _POLLED: Final = 1.0
 _LOOKED_AFTER: Final = 10.0
-"""Seconds between two looks all the same: what other machines write to a shared directory is notified by none."""
+"""Seconds between two looks despite notifications: none arrive for what other machines write."""
 
 
 class Watch:
-    """Waits for changes; `notified` tells whether the system tells of them."""
+    """A watch of a directory; `notified` is whether the system reports changes."""
 
     def __init__(self, notify: INotify | None) -> None:
         self._notify = notify
         self.notified: Final = notify is not None
 
     async def changed(self, at_most: float | None = None) -> None:
-        """Return after a change, or when it is time to look in any case: after `at_most` seconds, if not before."""
+        """Return after a change, or when it is time to look anyway, after `at_most` seconds at the latest."""
         patience = _POLLED if self._notify is None else _LOOKED_AFTER
         with trio.move_on_after(patience if at_most is None else min(at_most, patience)):
             if self._notify is None:
@@ -39,13 +39,13 @@ class Watch:
 
 @contextmanager
 def watched(directory: Path) -> Iterator[Watch]:
-    """A watch of a directory."""
+    """Open a watch of a directory."""
     with ExitStack() as opened:
         yield Watch(_notifications(directory, opened))
 
 
 def _notifications(directory: Path, opened: ExitStack) -> INotify | None:
-    """The system's, where the library is installed and the system has some left to give."""
+    """Return the system's notifications; None without the library, or if the system has none left."""
     try:
         from inotify_simple import INotify, flags  # noqa: PLC0415 - optional
 

@@ -1,18 +1,32 @@
-"""Operations on a workspace: an agent's list of them, carried out in order and answered with events (O).
+"""Operations on a workspace: an agent sends a list of them, which are executed in order and answered with events (O).
 
-Here is what reads and checks messages; their types are in `codex_adapter.protocols.operations.protocol`.
+Open an executor with `open_executor` and a policy of `load_policy`, and pass it messages; or serve a client with
+`Server`, or have an agent work on a task with `AgentWork`. The types of operations and events are in `operations`,
+`events` and `messages`.
 """
 
 from __future__ import annotations
 
+from codex_adapter.protocols.operations.agent import AgentWork
+from codex_adapter.protocols.operations.agent_decisions import DecisionLines, Decisions, PersonDecisions
+from codex_adapter.protocols.operations.agent_records import WorkEnd
+from codex_adapter.protocols.operations.audit import AuditRecord, read_audit
 from codex_adapter.protocols.operations.encoding import encode_events_message
+from codex_adapter.protocols.operations.executor import ExecutorReply, OperationExecutor, PendingApproval
+from codex_adapter.protocols.operations.files import Preview
 from codex_adapter.protocols.operations.messages import (
+    Approval,
+    EventsMessage,
     InvalidMessageError,
     read_events_message,
     read_message,
     validate_operations_message,
 )
+from codex_adapter.protocols.operations.opening import open_executor
+from codex_adapter.protocols.operations.policy import Policy, PolicyError, load_policy
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
+from codex_adapter.protocols.operations.serve import Decide, Server
+from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.strict_schema import agent_schema, without_nulls
 from codex_adapter.protocols.operations.validation import (
     Invalid,
@@ -23,15 +37,35 @@ from codex_adapter.protocols.operations.validation import (
 )
 
 __all__ = [
+    "AgentWork",
+    "Approval",
+    "AuditRecord",
+    "Decide",
+    "DecisionLines",
+    "Decisions",
+    "EventsMessage",
+    "ExecutorReply",
     "Invalid",
     "InvalidMessageError",
     "InvalidOperationError",
+    "OperationExecutor",
+    "PendingApproval",
+    "PersonDecisions",
+    "Policy",
+    "PolicyError",
+    "Preview",
+    "Server",
+    "StateError",
     "Valid",
+    "WorkEnd",
     "agent_schema",
     "encode_events_message",
     "events_schema",
+    "load_policy",
+    "open_executor",
     "operations_schema",
     "parse_operation",
+    "read_audit",
     "read_events_message",
     "read_message",
     "validate_operation",

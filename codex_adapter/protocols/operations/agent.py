@@ -1,4 +1,4 @@
-"""An agent at work on a task: its answers are operations, and what comes of them is its next prompt (O15 to O17)."""
+"""Have an agent work on a task: its answers are operations, and their events are its next prompt (O15 to O17)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final, Protocol
 import trio
 
 from codex_adapter import OversizeLine, RunRequest
-from codex_adapter.prompting import OpenRun
-from codex_adapter.protocols.operations.agent_answers import read_agent_answer
-from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, Decisions, Given
+from codex_adapter.prompting import OpenRun, PromptedAgent
+from codex_adapter.protocols.operations.agent_answers import parse_agent_message
+from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, DecisionInput, Decisions
 from codex_adapter.protocols.operations.agent_prompts import events_prompt, first_prompt
-from codex_adapter.protocols.operations.agent_records import Ended, Reason, Records
+from codex_adapter.protocols.operations.agent_records import Reason, RecordEncoder, WorkEnd
 from codex_adapter.protocols.operations.agent_session import AgentSession
-from codex_adapter.protocols.operations.executor import Answer, Runtime, Waiting
-from codex_adapter.protocols.operations.protocol import Approval
+from codex_adapter.protocols.operations.executor import ExecutorReply, OperationExecutor, PendingApproval
+from codex_adapter.protocols.operations.messages import Approval
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.validation import Invalid
 from codex_adapter.workspace import SteeringWatch
@@ -22,32 +22,33 @@ from codex_adapter.workspace import SteeringWatch
 __all__ = ["MOST_TURNS", "AgentWork", "Sink"]
 
 MOST_TURNS: Final = 20
-"""Turns of an agent where nobody says how many."""
+"""The default limit of turns."""
 _WRONG_IN_A_ROW: Final = 3
 _CHANGED: Final = "{} in the workspace has changed, which steers programs outside of the sandbox; look at it first"
 
 
 class Sink(Protocol):
-    """Whoever reads the records of the work."""
+    """The consumer of the records of the work."""
 
     async def write(self, data: bytes) -> bool:
-        """Write whole lines at the reader's pace; False when nobody reads any more."""
+        """Write whole lines at the reader's pace; return False once the reader is gone."""
 
     async def wait_reader_gone(self) -> None:
-        """Return when nobody reads any more, as far as that can be told without writing."""
+        """Return once the reader is gone, as far as that shows without writing."""
 
 
 class AgentWork:
-    """One piece of work: turns of the agent, each with its operations carried out, until it is done (O15).
+    """Work on one task: turns of the agent, with its operations executed after each, until it is done (O15).
 
-    `request` is the run of a turn: its prompt is the task, its working directory the workspace, in which it is not run,
-    and the extensions that this needs are added to its own. `decisions` are on what waits; None leaves it undecided.
-    `turns` is at least 1.
+    `request` is the run of a turn: its prompt is the task, its working directory the workspace, in which it does not
+    run; `agent` adds what a turn needs. `decisions` are those on pending approvals; None leaves them undecided. `turns`
+    is at least 1.
     """
 
     def __init__(
         self,
-        runtime: Runtime,
+        executor: OperationExecutor,
+        agent: PromptedAgent,
         open_run: OpenRun,
         request: RunRequest,
         sink: Sink,
@@ -55,29 +56,29 @@ class AgentWork:
         decisions: Decisions | None = None,
         turns: int = MOST_TURNS,
     ) -> None:
-        self._runtime = runtime
+        self._executor = executor
         self._task = request.prompt
         self._sink = sink
         self._decisions = decisions
         self._turns = turns
-        self._records = Records()
-        self._agent = AgentSession(open_run, request, self._records, self._write)
-        self._steering = SteeringWatch(request.working_dir or ".")
-        self._asking = trio.CancelScope()
+        self._records = RecordEncoder()
+        self._agent = AgentSession(agent, open_run, request, self._records, self._write)
+        self._steering = SteeringWatch(request.working_dir or ".", executor.steering)
+        self._decision_scope = trio.CancelScope()
         self._stopped = False
 
     def cancel(self) -> None:
-        """End the agent's run in order, and carry out nothing more (O17)."""
+        """End the agent's run in order, and execute nothing more (O17)."""
         self._rest()
         self._agent.cancel()
 
     def kill(self) -> None:
-        """As `cancel`, but the agent is not asked first."""
+        """As `cancel`, but end the agent at once."""
         self._rest()
         self._agent.kill()
 
-    async def run(self) -> Ended:
-        """Work to the end, and tell how it was. Raises `StateError`, once that has been told."""
+    async def run(self) -> WorkEnd:
+        """Work to the end, and return how it ended. Raises `StateError`, after a record of it."""
         failure: StateError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
@@ -92,10 +93,10 @@ class AgentWork:
             raise failure
         return ended
 
-    async def _work(self) -> Ended:
-        for answer in await self._runtime.unfinished():
+    async def _work(self) -> WorkEnd:
+        for answer in await self._executor.resume_unfinished():
             await self._to_rest(answer)
-        prompt = first_prompt(self._task)
+        prompt = first_prompt(self._task, self._executor.steering)
         wrong = 0
         while (end := self._end()) is None:
             if self._records.turn == self._turns:
@@ -108,14 +109,14 @@ class AgentWork:
                 return self._ended("stopped")
             if text is None:
                 return self._ended("failed")
-            given = read_agent_answer(text)
+            given = parse_agent_message(text)
             if isinstance(given, Invalid):
                 wrong += 1
-                answers = await self._to_rest(await self._runtime.refuse(given.error))
+                answers = await self._to_rest(await self._executor.refuse(given.error))
             else:
                 wrong = 0
                 await self._write(self._records.operations(given.message))
-                answers = await self._to_rest(await self._runtime.take(given.message))
+                answers = await self._to_rest(await self._executor.handle(given.message))
                 if given.last and answers[-1].status == "completed":
                     return self._ended("completed")
             if wrong == _WRONG_IN_A_ROW:
@@ -125,42 +126,42 @@ class AgentWork:
             prompt = events_prompt([answer.line for answer in answers])
         return end
 
-    async def _to_rest(self, answer: Answer) -> list[Answer]:
-        """Deliver an answer, and those to the decisions on what waits, for as long as somebody decides."""
+    async def _to_rest(self, answer: ExecutorReply) -> list[ExecutorReply]:
+        """Deliver a reply, and those to the decisions on pending approvals, as long as there are decisions."""
         answers = [answer]
         await self._deliver(answer)
-        while (waiting := self._runtime.waiting()) is not None and (given := await self._ask(waiting)) is not None:
+        while (pending := self._executor.pending()) is not None and (given := await self._ask(pending)) is not None:
             answer = await self._decided(given)
             await self._deliver(answer)
-            # What was no decision on what waits is nothing that the agent did.
+            # The agent did not cause the reply to a line that decided nothing.
             if answer.batch is not None:
                 answers.append(answer)
         return answers
 
-    async def _ask(self, waiting: Waiting) -> Given | None:
-        given: Given | None = None
+    async def _ask(self, pending: PendingApproval) -> DecisionInput | None:
+        given: DecisionInput | None = None
         if self._decisions is not None and not self._stopped:
-            with trio.CancelScope() as self._asking:
-                given = await self._decisions.next(waiting)
+            with trio.CancelScope() as self._decision_scope:
+                given = await self._decisions.next(pending)
         return given
 
-    async def _decided(self, given: Given) -> Answer:
+    async def _decided(self, given: DecisionInput) -> ExecutorReply:
         match given:
             case Approval():
-                return await self._runtime.decide(given)
+                return await self._executor.decide(given)
             case OversizeLine():
                 reason = f"a decision must have at most {MAX_DECISION_BYTES} bytes"
-                return await self._runtime.refuse(reason)
-        return await self._runtime.take(given)
+                return await self._executor.refuse(reason)
+        return await self._executor.handle(given)
 
-    async def _deliver(self, answer: Answer) -> None:
-        # Before anybody can know of what waits.
+    async def _deliver(self, answer: ExecutorReply) -> None:
+        # Before a supervisor can know what waits.
         early = 0 if self._decisions is None else self._decisions.catch_up()
         if early:
-            refused = await self._runtime.refuse(f"what came when no operation waited decides nothing; lines: {early}")
+            refused = await self._executor.refuse(f"what came when no operation waited decides nothing; lines: {early}")
             await self._write(self._records.events(refused.line))
         if await self._write(self._records.events(answer.line)):
-            await self._runtime.delivered(answer)
+            await self._executor.confirm_delivery(answer)
 
     async def _write(self, data: bytes) -> bool:
         read = await self._sink.write(data)
@@ -168,22 +169,22 @@ class AgentWork:
             self.cancel()
         return read
 
-    def _end(self) -> Ended | None:
-        """The end of the work, where nothing more can be done for now."""
-        waiting = self._runtime.waiting()
+    def _end(self) -> WorkEnd | None:
+        """Return the end of the work, if nothing more can be done for now."""
+        pending = self._executor.pending()
         if self._stopped:
-            return self._ended("stopped", waiting=waiting)
-        return None if waiting is None else self._ended("awaiting_approval", waiting=waiting)
+            return self._ended("stopped", pending=pending)
+        return None if pending is None else self._ended("awaiting_approval", pending=pending)
 
-    def _ended(self, reason: Reason, *, waiting: Waiting | None = None, error: str | None = None) -> Ended:
+    def _ended(self, reason: Reason, *, pending: PendingApproval | None = None, error: str | None = None) -> WorkEnd:
         if error is None and (changed := self._steering.changed()) is not None:
             error = _CHANGED.format(changed)
-        return Ended(reason, self._records.turn, self._agent.id, self._agent.outcome, waiting, error)
+        return WorkEnd(reason, self._records.turn, self._agent.id, self._agent.outcome, pending, error)
 
     def _rest(self) -> None:
         self._stopped = True
-        self._runtime.stop()
-        self._asking.cancel()
+        self._executor.stop()
+        self._decision_scope.cancel()
 
     async def _watch(self) -> None:
         await self._sink.wait_reader_gone()

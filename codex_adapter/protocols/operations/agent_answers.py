@@ -1,4 +1,4 @@
-"""What an agent's last message says as operations (O15)."""
+"""Read an agent's last message as operations (O15)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import NamedTuple
 import msgspec
 
 from codex_adapter.protocols.operations.messages import validate_operations_message
-from codex_adapter.protocols.operations.protocol import MessageOperation
+from codex_adapter.protocols.operations.operations import MessageOperation
 from codex_adapter.protocols.operations.strict_schema import without_nulls
 from codex_adapter.protocols.operations.validation import Invalid, Valid
 
-__all__ = ["AgentAnswer", "read_agent_answer"]
+__all__ = ["AgentOperations", "parse_agent_message"]
 
 
-class AgentAnswer(NamedTuple):
-    """An operations message on one line; `last` when it has nothing but words for the user."""
+class AgentOperations(NamedTuple):
+    """An operations message on one line; `last` if it has only messages for the user."""
 
     message: bytes
     last: bool
 
 
-def read_agent_answer(text: str) -> AgentAnswer | Invalid:
-    """An agent's last message as operations, nulls standing for absent members; or what is wrong with it.
+def parse_agent_message(text: str) -> AgentOperations | Invalid:
+    """Return an agent's last message as operations, without its nulls; or what is wrong with it.
 
-    Whatever else a runtime can be sent, as a decision on an operation that waits, is wrong: an agent has no say in it.
+    Any other message of the protocol, such as a decision on a pending operation, is wrong: an agent does not decide.
     """
     if not text:
         return Invalid(error="a message is missing, or too long to be read; send one, with less in it")
@@ -33,12 +33,12 @@ def read_agent_answer(text: str) -> AgentAnswer | Invalid:
     if isinstance(found, Invalid):
         return found
     last = all(isinstance(read, Valid) and isinstance(read.data, MessageOperation) for read in found.data)
-    return AgentAnswer(_on_one_line(message), last)
+    return AgentOperations(_on_one_line(message), last)
 
 
 def _on_one_line(message: bytes) -> bytes:
     try:
         return msgspec.json.format(message, indent=-1)
     except msgspec.DecodeError:
-        # Half of a surrogate pair is in it, and it was written anew without a line end for that.
+        # It has half of a surrogate pair; `without_nulls` has encoded it again, without a line end.
         return message

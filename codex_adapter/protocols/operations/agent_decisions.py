@@ -1,4 +1,4 @@
-"""Who decides while an agent's operation waits: a person who is asked, or lines from whoever supervises (O16)."""
+"""Get decisions on an agent's pending operations, from a person or from lines of a supervisor (O16)."""
 
 from __future__ import annotations
 
@@ -7,48 +7,50 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, TypeAlias
 
 from codex_adapter import LineFramer, OversizeLine
-from codex_adapter.protocols.operations.executor import Waiting
-from codex_adapter.protocols.operations.messages import InvalidMessageError, read_message
-from codex_adapter.protocols.operations.protocol import Approval, UserMessage
+from codex_adapter.protocols.operations.executor import PendingApproval
+from codex_adapter.protocols.operations.messages import Approval, InvalidMessageError, UserMessage, read_message
 from codex_adapter.protocols.operations.serve import Decide
 
-__all__ = ["MAX_DECISION_BYTES", "AskedPerson", "DecisionLines", "Decisions", "Given"]
+__all__ = ["MAX_DECISION_BYTES", "DecisionInput", "DecisionLines", "Decisions", "PersonDecisions"]
 
 MAX_DECISION_BYTES: Final = 65_536
 _MOST_AHEAD: Final = 256
 
-Given: TypeAlias = Approval | bytes | bytearray | OversizeLine
-"""A decision, or a line that should have one."""
+DecisionInput: TypeAlias = Approval | bytes | bytearray | OversizeLine
+"""A decision, or a line that should contain one."""
 
 
 class Decisions(Protocol):
-    """Where decisions come from."""
+    """A source of decisions."""
 
-    async def next(self, waiting: Waiting) -> Given | None:
-        """What is said about an operation that waits; None when nobody will say anything."""
+    async def next(self, pending: PendingApproval) -> DecisionInput | None:
+        """Return the decision on a pending operation; None if there will be none."""
 
     def catch_up(self) -> int:
-        """Drop plain words that have come already, and tell how many: nobody can have meant what comes to wait now."""
+        """Drop plain words that have arrived already; return their number: they cannot concern the next operation."""
 
 
-class AskedPerson:
-    """A person who is asked about each operation."""
+class PersonDecisions:
+    """Ask a person about each operation."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
 
-    async def next(self, waiting: Waiting) -> Given | None:
+    async def next(self, pending: PendingApproval) -> DecisionInput | None:
         """As `Decisions.next`."""
-        return await self._decide(waiting)
+        return await self._decide(pending)
 
     def catch_up(self) -> int:
-        """As `Decisions.catch_up`; whoever asks sees to it."""
+        """As `Decisions.catch_up`; the question to the person drops what was typed before."""
         return 0
 
 
 class DecisionLines:
-    """Decisions as JSON, one a line. `receive_some` waits for the next bytes, and gives none at their end;
-    `receive_now` does not wait, and gives None where there are none yet."""
+    """Read decisions as JSON, one a line.
+
+    `receive_some` waits for the next bytes, and returns none at their end; `receive_now` does not wait, and returns
+    None if there are none yet.
+    """
 
     def __init__(
         self, receive_some: Callable[[], Awaitable[bytes]], receive_now: Callable[[], bytes | None] = lambda: None
@@ -59,14 +61,14 @@ class DecisionLines:
         self._lines: deque[bytes | bytearray | OversizeLine] = deque()
         self._at_end = False
 
-    async def next(self, waiting: Waiting) -> Given | None:
+    async def next(self, pending: PendingApproval) -> DecisionInput | None:
         """As `Decisions.next`; a cancellation loses nothing."""
         while not self._lines and not self._at_end:
             self._receive(await self._receive_some())
         return self._lines.popleft() if self._lines else None
 
     def catch_up(self) -> int:
-        """As `Decisions.catch_up`; a decision that names its operation may come ahead of it."""
+        """As `Decisions.catch_up`; a decision that names its operation may arrive before it."""
         while not self._at_end and len(self._lines) < _MOST_AHEAD and (data := self._receive_now()) is not None:
             self._receive(data)
         ahead = [line for line in self._lines if not _is_words(line)]

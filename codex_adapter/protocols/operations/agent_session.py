@@ -1,54 +1,54 @@
-"""Run the agent of a piece of work, in one session that answers with operations (O15)."""
+"""Run the agent of a piece of work in one session that answers with operations (O15)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
 
 from msgspec.structs import replace
 
 from codex_adapter import AdapterError, Completion, Event, RunRequest
-from codex_adapter.prompting import Asking, OpenRun
-from codex_adapter.protocols.operations.agent_records import Records
+from codex_adapter.prompting import AgentPrompter, OpenRun, PromptedAgent
+from codex_adapter.protocols.operations.agent_records import RecordEncoder
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 
 __all__ = ["AgentSession"]
 
-_SCHEMA: Final = "backend.codex.output_schema"
-_RESUME: Final = "agent_api.session.resume.v1"
-
 
 class AgentSession:
-    """Runs that go on with one another, each as `request` says, with another prompt; their records go to `write`."""
+    """Runs of one session, each as `request` says, with a prompt of its own; their records go to `write`."""
 
     def __init__(
-        self, open_run: OpenRun, request: RunRequest, records: Records, write: Callable[[bytes], Awaitable[object]]
+        self,
+        agent: PromptedAgent,
+        open_run: OpenRun,
+        request: RunRequest,
+        records: RecordEncoder,
+        write: Callable[[bytes], Awaitable[object]],
     ) -> None:
-        self._asking = Asking(open_run)
+        self._agent = agent
+        self._prompter = AgentPrompter(agent, open_run)
         self._request = request
         self._workspace = request.working_dir or "."
         self._records = records
         self._write = write
-        self.cancel = self._asking.cancel
-        self.kill = self._asking.kill
+        self.cancel = self._prompter.cancel
+        self.kill = self._prompter.kill
         self.id: str | None = None
-        """By which it can be gone on with; None until the agent has told it."""
+        """The session id; None until the agent has reported it."""
         self.outcome: Completion | AdapterError | None = None
-        """That of the last run."""
+        """The outcome of the last run."""
 
     async def turn(self, prompt: str) -> str | None:
-        """A run with this prompt: the agent's last message, whole; None when the run did not go well."""
-        self.outcome, text = await self._asking.ask(self._asked(prompt), self._tell, self._workspace)
+        """Run the agent with this prompt; return its last message, None if the run failed."""
+        self.outcome, text = await self._prompter.prompt(self._request_of(prompt), self._write_events, self._workspace)
         await self._write(self._records.run_ended(self.outcome))
         if isinstance(self.outcome, Completion):
             self.id = self.outcome.session_id or self.id
         return text
 
-    async def _tell(self, events: Sequence[Event]) -> None:
+    async def _write_events(self, events: Sequence[Event]) -> None:
         await self._write(self._records.run_events(events))
 
-    def _asked(self, prompt: str) -> RunRequest:
-        extensions = {**self._request.extensions, _SCHEMA: agent_schema()}
-        if self.id is not None:
-            extensions[_RESUME] = {"selector": "id", "id": self.id}
-        return replace(self._request, prompt=prompt, extensions=extensions)
+    def _request_of(self, prompt: str) -> RunRequest:
+        request = self._agent.with_schema(replace(self._request, prompt=prompt), agent_schema())
+        return request if self.id is None else self._agent.resume(request, self.id)

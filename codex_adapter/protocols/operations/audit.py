@@ -1,4 +1,4 @@
-"""What the log says of messages, operations, outcomes and decisions; of contents and outputs only their sizes (A9)."""
+"""Define and read the log of messages, operations, results and decisions, without contents and outputs (A9)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from codex_adapter.protocols.operations.protocol import Operation, OperationEvent
+from codex_adapter.protocols.operations.events import OperationEvent
+from codex_adapter.protocols.operations.operations import Operation
 from codex_adapter.protocols.operations.state_file import StateError, in_our_words
 from codex_adapter.protocols.operations.text_pieces import Text
 
@@ -32,7 +33,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
-    """An operation or an event as the log has it."""
+    """Return an operation or an event as the log has it."""
     members: dict[str, Any] = {"type": told.__struct_config__.tag}
     for field, name in zip(told.__struct_fields__, told.__struct_encode_fields__, strict=True):
         value = getattr(told, field)
@@ -53,9 +54,9 @@ def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
 
 
 def read_audit(path: Path) -> Iterator[AuditRecord]:
-    """The log in a state's file, from its beginning, also while a runtime has it. Raises `StateError` (A9)."""
+    """Yield the log in a state's file from its beginning, even while an executor uses it. Raises `StateError` (A9)."""
     if not path.is_file():
-        raise StateError("there is no such state; give the file that a runtime was given")
+        raise StateError("it is not the file of a state; give the one of an earlier --state")
     with in_our_words(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         for time, run_id, position, kind, data in database.execute(
             "SELECT time, run_id, position, kind, data FROM audit ORDER BY id"

@@ -1,4 +1,4 @@
-"""What a step of a batch is found to be: ready, waiting, a command to be run, or come to its event."""
+"""Define what a step of a batch can be: ready, in need of a decision, a command to run, or finished."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
+from codex_adapter.protocols.operations.events import OperationEvent
 from codex_adapter.protocols.operations.judging import NeedsApproval
-from codex_adapter.protocols.operations.protocol import Operation, OperationEvent, ShellOperation, Status
+from codex_adapter.protocols.operations.messages import Status
+from codex_adapter.protocols.operations.operations import Operation, ShellOperation
 from codex_adapter.protocols.operations.store import Batch, Intent, Step
 
-__all__ = ["Command", "Outcome", "Ready", "Resting", "Waits", "name_of"]
+__all__ = ["CommandToRun", "NeedsDecision", "Outcome", "Paused", "Ready", "name_of"]
 
 
 class Outcome(NamedTuple):
-    """An operation's event; `operation` None where it is none. `halts`: nothing behind it is to be carried out."""
+    """The event of an operation; `operation` is None if it is invalid. `halts`: nothing after it is executed."""
 
     step: Step
     event: OperationEvent
@@ -22,31 +24,31 @@ class Outcome(NamedTuple):
     halts: bool = False
 
 
-class Command(NamedTuple):
-    """A command that is to be run now, and has been recorded as begun."""
+class CommandToRun(NamedTuple):
+    """A command that the caller runs now; it is recorded as begun."""
 
     step: Step
     operation: ShellOperation
     operation_id: str | None
 
 
-class Resting(NamedTuple):
-    """A batch that goes no further by itself; `status` is None where the walk was asked to stop."""
+class Paused(NamedTuple):
+    """A batch that does not continue by itself; `status` is None after a request to stop."""
 
     batch: Batch
     status: Status | None
 
 
 class Ready(NamedTuple):
-    """An operation that may be carried out."""
+    """An operation that may be executed."""
 
     step: Step
     operation: Operation
     intent: Intent | None
 
 
-class Waits(NamedTuple):
-    """An operation that a person is to decide on."""
+class NeedsDecision(NamedTuple):
+    """An operation that needs a person's decision."""
 
     step: Step
     operation: Operation
@@ -54,7 +56,7 @@ class Waits(NamedTuple):
 
 
 def name_of(step: Step, operation: Operation) -> str | None:
-    """What an operation is called in its event; None when it has no id and was given none."""
+    """Return the id of an operation in its event; None if it has none."""
     if step.operation_id is not None:
         return step.operation_id
     return None if operation.id is UNSET else operation.id

@@ -1,4 +1,4 @@
-"""Whether a command meets a rule of words: `git push` is met by `git -C x push`, `rm -r` by `/bin/rm -fr x`."""
+"""Match commands with rules of words: `git -C x push` matches `git push`, `/bin/rm -fr x` matches `rm -r`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from codex_adapter.protocols.operations.shell.words import Command
 __all__ = ["Match", "is_allowed", "is_named", "match"]
 
 Match = Literal["yes", "maybe", "no"]
-"""Whether a rule is met; `maybe` where it hangs on words that are not known before the run."""
+"""Whether a command matches; `maybe` if that depends on words that are not known before the run."""
 
 CLUSTER = re.compile(r"-[A-Za-z]{2,3}")
-"""Options of one letter each, as in `rm -rf`; or, with luck, the one option of a program that writes them so."""
+"""Options of one letter each, as in `rm -rf`; for some programs, one long option."""
 MOST_READINGS = 16
-"""Places where the first operand may be; where there are more, it is not known."""
+"""The limit of positions at which the first operand may be; with more, it is not known."""
 SYSTEM_DIRECTORIES = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin")
 VALUED = {
     "git": {"-C", "--git-dir", "--work-tree", "--namespace"},
@@ -38,11 +38,11 @@ FLAGS = {
     "npm": {"-g", "--global", "-s", "--silent", "--no-audit", "--no-fund", "-y", "--yes"},
     "cargo": {"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"},
 }
-"""Options there that have no value."""
+"""Options in that position without a value."""
 
 
 def match(rule: str, command: Command) -> Match:
-    """Whether a command meets a rule that is to hold it back (A4)."""
+    """Return whether a command matches a rule that holds it back (A4)."""
     name, *wanted = rule.split()
     if not is_named(name, command):
         return "no"
@@ -53,7 +53,7 @@ def match(rule: str, command: Command) -> Match:
 
 
 def is_allowed(rule: str, command: Command) -> bool:
-    """Whether a command certainly is what a rule allows: without a path of its own, without options in between (A4)."""
+    """Return whether a command certainly is what a rule allows: without a path, without options in between (A4)."""
     name, *wanted = rule.split()
     first = command.words[0]
     directory, _, program = (first.text or "").rpartition("/")
@@ -73,12 +73,12 @@ def is_allowed(rule: str, command: Command) -> bool:
 
 
 def is_named(name: str, command: Command) -> bool:
-    """Return whether a command is of the program of a rule (A4)."""
+    """Return whether a command runs the program of a rule (A4)."""
     return fnmatchcase(command.words[0].text or "" if "/" in name else command.program, name)
 
 
 def _stands_anywhere(word: str) -> bool:
-    """Options, and words with a pattern, a path or a value, are looked for among all arguments."""
+    """Return whether a word of a rule is searched among all arguments: an option, a pattern, a path or a value."""
     return word.startswith("-") or any(character in word for character in "*?=/")
 
 
@@ -122,7 +122,7 @@ def _may_fit(pattern: str, word: Word) -> bool:
 
 
 def _leads(wanted: Sequence[str], program: str, arguments: Sequence[Word]) -> Match:
-    """Whether the operands begin with the words wanted, in any reading of the options before and between them."""
+    """Return whether the operands begin with the wanted words, in any reading of the options around them."""
     if not wanted:
         return "yes"
     starts = list(islice(_operands(program, arguments), MOST_READINGS + 1))
@@ -139,7 +139,7 @@ def _leads_after(wanted: Sequence[str], program: str, arguments: Sequence[Word],
 
 
 def _operands(program: str, arguments: Sequence[Word]) -> Iterator[int]:
-    """Where the first operand may be: of an option that is not known here, the next word may be the value or not."""
+    """Yield where the first operand may be: the word after an unknown option may be its value or not."""
     index = 0
     while index < len(arguments):
         word = arguments[index]

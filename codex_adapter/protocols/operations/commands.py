@@ -1,4 +1,4 @@
-"""Commands of operations, run in the workspace and told of as events (O8, O13)."""
+"""Run the commands of operations in the workspace, and return their events (O8, O13)."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from typing import Final
 import trio
 from msgspec import UNSET
 
-from codex_adapter.protocols.operations.outcomes import Outcomes
+from codex_adapter.protocols.operations.event_factory import EventFactory
+from codex_adapter.protocols.operations.events import LeftOut, OperationEvent
+from codex_adapter.protocols.operations.operations import ShellOperation
 from codex_adapter.protocols.operations.policy import Policy
-from codex_adapter.protocols.operations.protocol import LeftOut, OperationEvent, ShellOperation
 from codex_adapter.workspace import CommandResult, Containment, Sandbox, Workspace, WorkspaceError, run_command
 
-__all__ = ["Commands"]
+__all__ = ["CommandRunner"]
 
 _STOPPED: Final = "The runtime was asked to stop; the command was killed"
 
 
-class Commands:
-    """Run one command after another, held by `containment`, in `sandbox` where there is one."""
+class CommandRunner:
+    """Run one command after another, held by `containment`, in `sandbox` if there is one."""
 
     def __init__(
         self,
         workspace: Workspace,
         policy: Policy,
         sandbox: Sandbox | None,
-        outcomes: Outcomes,
+        outcomes: EventFactory,
         containment: Containment,
     ) -> None:
         self._workspace = workspace
         self._policy = policy
         self._sandbox = sandbox
-        self._outcomes = outcomes
+        self._events = outcomes
         self._containment = containment
         self._under_way = trio.CancelScope()
         self._stopped = False
 
     def stop(self) -> None:
-        """Kill the command under way, and start none that is about to be."""
+        """Kill the current command, and start no other."""
         self._stopped = True
         self._under_way.cancel()
 
     async def run(self, operation: ShellOperation, operation_id: str | None) -> OperationEvent:
-        """Run one and tell what came of it. Raises `WorkspaceError` for failures of the machine."""
+        """Run a command and return its event. Raises `WorkspaceError` for failures of the machine."""
         result: CommandResult | None = None
         with trio.CancelScope() as self._under_way:
             if self._stopped:
@@ -62,10 +63,10 @@ class Commands:
             except WorkspaceError as error:
                 if error.system:
                     raise
-                return self._outcomes.failed(operation, operation_id, error.text)
+                return self._events.failed(operation, operation_id, error.text)
         if result is None:
-            return self._outcomes.failed(operation, operation_id, _STOPPED)
-        return self._outcomes.done(operation, operation_id, **self._told(result))
+            return self._events.failed(operation, operation_id, _STOPPED)
+        return self._events.done(operation, operation_id, **self._told(result))
 
     def _told(self, result: CommandResult) -> dict[str, object]:
         left_out = LeftOut(stdout=result.stdout.left_out or UNSET, stderr=result.stderr.left_out or UNSET)

@@ -1,26 +1,26 @@
-"""Edits of a file's content: each replaces the first place where its old text stands (O8)."""
+"""Edit a file's content: each edit replaces the first occurrence of its old text (O8)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from codex_adapter.protocols.operations.protocol import FileEdit
+from codex_adapter.protocols.operations.operations import FileEdit
 
 __all__ = ["EditFailed", "apply_edits"]
 
 _MOST_BYTES: Final = 2 * 1024**3
-"""Read and written anew for the edits of one operation, which nobody can stop: a second."""
+"""The bytes read and written for one operation, which cannot be stopped: about a second."""
 
 
 class EditFailed(Exception):
-    """An edit's old text is not in the file, or it is too much; the message says where, and nothing of the text."""
+    """An edit's old text is not in the file, or there is too much; the message says where and quotes nothing."""
 
 
 def apply_edits(content: bytes, edits: Sequence[FileEdit]) -> bytes:
-    """The content after all edits, one after the other (O8).
+    """Return the content after all edits, one after the other (O8).
 
-    Bytes are compared, so the rest of the file need not be text; an empty old text stands at the beginning of every
+    Bytes are compared, so the rest of the file need not be text; an empty old text matches at the beginning of the
     file. Raises `EditFailed`.
     """
     worked = 0

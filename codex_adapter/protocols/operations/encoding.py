@@ -1,4 +1,4 @@
-"""Events and their messages as JSON, each on one line, whole or piece by piece (O3, O4)."""
+"""Encode events and their messages as JSON on one line, whole or in pieces (O3, O4)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from io import BytesIO
 import msgspec
 from msgspec import UNSET
 
-from codex_adapter.protocols.operations.protocol import PROTOCOL_VERSION, OperationEvent, ReadFileEvent, Status
+from codex_adapter.protocols.operations.events import OperationEvent, ReadFileEvent
+from codex_adapter.protocols.operations.messages import PROTOCOL_VERSION, Status
 from codex_adapter.records import encode_lines
 
 __all__ = ["encode_events_message", "event_pieces", "events_message_pieces", "timestamp"]
 
 
 def timestamp(moment: datetime) -> str:
-    """A moment, which must have a time zone, as events say it: UTC, milliseconds, `Z` (O4)."""
+    """Return a moment, which must have a time zone, as in events: UTC, milliseconds, `Z` (O4)."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def encode_events_message(
     run_id: str, status: Status, events: Iterable[OperationEvent | bytes | Iterator[bytes]]
 ) -> bytes:
-    """The runtime's answer as one line, with its newline; events may be JSON already, also in pieces (O4)."""
-    line = BytesIO()  # to join a list of the pieces would be to have all of them twice
+    """Return an events message as one line with its newline; events may be JSON already, also in pieces (O4)."""
+    line = BytesIO()  # a list of the pieces and their join would take twice the memory
     line.writelines(events_message_pieces(run_id, status, events))
     return line.getvalue()
 
@@ -32,7 +33,7 @@ def encode_events_message(
 def events_message_pieces(
     run_id: str, status: Status, events: Iterable[OperationEvent | bytes | Iterator[bytes]]
 ) -> Iterator[bytes]:
-    """The same in pieces; the next event is asked for when the one before it is out (O3)."""
+    """Yield an events message in pieces; each event is requested after the one before it (O3)."""
     head = {"protocolVersion": PROTOCOL_VERSION, "runId": run_id, "status": status}
     yield encode_lines([head])[:-2] + b',"events":['
     for place, event in enumerate(events):
@@ -48,7 +49,7 @@ def events_message_pieces(
 
 
 def event_pieces(event: OperationEvent) -> Iterator[bytes]:
-    """One event in pieces, of which the content of a file is never whole (O3)."""
+    """Yield one event in pieces; the content of a file is never whole in memory (O3)."""
     if isinstance(event, ReadFileEvent) and event.content is not UNSET:
         yield encode_lines([msgspec.structs.replace(event, content=UNSET)])[:-2] + b',"content":'
         yield from event.content.json_pieces()

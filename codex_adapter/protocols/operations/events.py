@@ -1,4 +1,4 @@
-"""The events as types: what became of each operation, in the names of the wire (O4)."""
+"""Define the events of operations, in the names of the wire (O4)."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ __all__ = [
 ]
 
 Category = Literal["validation", "policy", "execution", "timeout", "system"]
-"""What kind of an error it is."""
+"""The category of an error."""
 
 Count = Annotated[int, Meta(ge=0)]
 Timestamp = Annotated[str, Meta(description="UTC, ISO 8601, as 2025-01-15T10:30:00.000Z")]
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"):
-    """What all events have."""
+    """The members of all events."""
 
     timestamp: Timestamp
 
 
 class _Answer(_Event, frozen=True, kw_only=True):
-    """What answers an operation, which may have an id; null is read as none."""
+    """The event of an operation, which may have an id; null is read as no id."""
 
     operation_id: str | UnsetType | None = UNSET
 
@@ -51,7 +51,7 @@ class _Answer(_Event, frozen=True, kw_only=True):
 
 
 class _FileEvent(_Answer, frozen=True, kw_only=True):
-    """What answers an operation on a file; `error` says why it failed."""
+    """The event of an operation on a file; `error` says why it failed."""
 
     path: str
     success: bool
@@ -59,7 +59,7 @@ class _FileEvent(_Answer, frozen=True, kw_only=True):
 
 
 class UserMessageEvent(_Event, frozen=True, kw_only=True, tag="userMessage"):
-    """What the user said."""
+    """A message of the user."""
 
     content: str
 
@@ -102,7 +102,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShellEvent(_Answer, frozen=True, kw_only=True, tag="shell"):
-    """A command ran, or could not; `error` is the system's failure and not the command's."""
+    """A command ran, or could not; `error` is a failure of the system, not of the command."""
 
     command: str
     success: bool
@@ -117,7 +117,7 @@ class ShellEvent(_Answer, frozen=True, kw_only=True, tag="shell"):
 
 
 class ApprovalDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be approved, and by which policy it has to be."""
+    """The subject of an approval, and the policy that requires it."""
 
     command: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -134,7 +134,7 @@ class ApprovalRequiredEvent(_Event, frozen=True, kw_only=True, tag="approvalRequ
 
 
 class PolicyDeniedEvent(_Answer, frozen=True, kw_only=True, tag="policyDenied"):
-    """An operation was not carried out: a policy or a person forbids it."""
+    """An operation was not executed: a policy or a person forbids it."""
 
     operation_type: OperationType
     reason: str
@@ -142,7 +142,7 @@ class PolicyDeniedEvent(_Answer, frozen=True, kw_only=True, tag="policyDenied"):
 
 
 class ErrorEvent(_Answer, frozen=True, kw_only=True, tag="error"):
-    """An operation that is none, or a failure of the machine."""
+    """An invalid operation, or a failure of the machine."""
 
     category: Category
     message: str

@@ -1,48 +1,47 @@
-"""The runtime: one message in, one events message out, each operation in its turn (O7 to O13, A7, A8).
+"""Execute operations: one message in, one events message out, each operation in turn (O7 to O13, A7, A8).
 
-One task uses it. What blocks is done in a thread, one thing at a time.
+One task uses an executor. Blocking work is done in a thread, one call at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 import trio
 from msgspec import UNSET
 
 from codex_adapter.file_systems import work_through
-from codex_adapter.protocols.operations.batch import Walk, new_id
-from codex_adapter.protocols.operations.batch_steps import Command, Outcome, Resting
-from codex_adapter.protocols.operations.commands import Commands
+from codex_adapter.protocols.operations.batch import BatchStepper, new_id
+from codex_adapter.protocols.operations.batch_steps import CommandToRun, Outcome, Paused
+from codex_adapter.protocols.operations.commands import CommandRunner
 from codex_adapter.protocols.operations.encoding import encode_events_message
-from codex_adapter.protocols.operations.files import Files, Preview
-from codex_adapter.protocols.operations.findings import printable
-from codex_adapter.protocols.operations.messages import InvalidMessageError, read_message
-from codex_adapter.protocols.operations.outcomes import Clock, Outcomes, utc_now
-from codex_adapter.protocols.operations.policy import Policy
-from codex_adapter.protocols.operations.protocol import (
+from codex_adapter.protocols.operations.event_factory import Clock, EventFactory, utc_now
+from codex_adapter.protocols.operations.events import ApprovalRequiredEvent, OperationEvent
+from codex_adapter.protocols.operations.files import FileExecutor, Preview
+from codex_adapter.protocols.operations.findings import safe_text
+from codex_adapter.protocols.operations.messages import (
     Approval,
-    ApprovalRequiredEvent,
-    Operation,
-    OperationEvent,
+    InvalidMessageError,
     OperationsMessage,
     Status,
+    read_message,
 )
+from codex_adapter.protocols.operations.operations import Operation
+from codex_adapter.protocols.operations.policy import Policy
 from codex_adapter.protocols.operations.store import Batch, Step, Store
 from codex_adapter.protocols.operations.validation import parse_operation
 from codex_adapter.workspace import Containment, Sandbox, Workspace, WorkspaceError
 
-__all__ = ["Answer", "Preview", "Runtime", "Waiting"]
+__all__ = ["ExecutorReply", "OperationExecutor", "PendingApproval", "Preview"]
 
-_T = TypeVar("_T")
-_waits = msgspec.json.Decoder(ApprovalRequiredEvent)
+_approval_events = msgspec.json.Decoder(ApprovalRequiredEvent)
 
 
-class Waiting(NamedTuple):
-    """An operation that a person is to decide on, and by which key of the policy."""
+class PendingApproval(NamedTuple):
+    """An operation that needs a person's decision, and the key of the policy that requires it."""
 
     run_id: str
     operation_id: str
@@ -51,8 +50,8 @@ class Waiting(NamedTuple):
     policy: str
 
 
-class Answer(NamedTuple):
-    """An events message as a line with its newline; `batch` is None where nothing was taken up."""
+class ExecutorReply(NamedTuple):
+    """An events message as a line with its newline; `batch` is None if the message was refused."""
 
     run_id: str
     status: Status
@@ -60,12 +59,12 @@ class Answer(NamedTuple):
     batch: Batch | None = None
 
 
-class Runtime:
-    """Carries out operations in a workspace, by a policy, keeping its state in `store`.
+class OperationExecutor:
+    """Execute operations in a workspace by a policy, with the state in `store`.
 
     `sandbox` is for commands; None runs them without one. `containment` holds them, at any level by default. `clock`
-    gives the times of events.
-    Every method that is async raises `StateError` when the state cannot be kept: then nothing more is carried out.
+    returns the times of events. Every async method raises `StateError` if the state cannot be kept; then nothing more
+    is executed.
     """
 
     def __init__(
@@ -78,24 +77,27 @@ class Runtime:
         containment: Containment | None = None,
         clock: Clock = utc_now,
     ) -> None:
+        self.steering: Final = workspace.steering
+        """The names that an agent must not change (H15)."""
         self._store = store
+        self._last_pending: tuple[tuple[Batch, Step], PendingApproval] | None = None
         self._limits = policy.limits
-        self._outcomes = Outcomes(clock)
-        self._files = Files(workspace, policy.limits.file_bytes, self._outcomes)
-        self._walk = Walk(store, self._files, policy, self._outcomes)
-        self._commands = Commands(workspace, policy, sandbox, self._outcomes, containment or Containment())
+        self._events = EventFactory(clock)
+        self._files = FileExecutor(workspace, policy.limits.file_bytes, self._events)
+        self._stepper = BatchStepper(store, self._files, policy, self._events)
+        self._commands = CommandRunner(workspace, policy, sandbox, self._events, containment or Containment())
 
     def stop(self) -> None:
-        """Rest before the next operation; a command under way is killed (O13)."""
-        self._walk.stopping.set()
+        """Pause before the next operation; kill the current command (O13)."""
+        self._stepper.stopping.set()
         self._commands.stop()
 
-    async def unfinished(self) -> list[Answer]:
-        """Go on with what an earlier life of this state left, and give what it did not deliver (O11)."""
-        return [await self._answer(await self._run(batch)) for batch in await _in_a_thread(self._store.batches)]
+    async def resume_unfinished(self) -> list[ExecutorReply]:
+        """Continue the batches of an earlier process; return their replies (O11)."""
+        return [await self._reply(await self._run(batch)) for batch in await work_through(self._store.batches)]
 
-    async def take(self, line: bytes | bytearray) -> Answer:
-        """Carry out a message, or a decision, to where it rests (O7, A8)."""
+    async def handle(self, line: bytes | bytearray) -> ExecutorReply:
+        """Execute a message or a decision until its batch pauses (O7, A8)."""
         try:
             message = read_message(line)
         except InvalidMessageError as error:
@@ -105,67 +107,65 @@ class Runtime:
                 return await self._begin(message)
             case Approval():
                 return await self.decide(message)
-        found = self._waiting()
+        found = self._pending()
         if found is None:
             return await self.refuse("no operation waits for a decision")
         if message.decision is None:
             return await self.refuse('content: must be "approved" or "denied"')
         return await self.decide(Approval(operation_id=found[1].operation_id or "", decision=message.decision))
 
-    async def decide(self, approval: Approval) -> Answer:
-        """Carry out a decision on what waits, to where it rests (A8)."""
-        found = self._waiting()
+    async def decide(self, approval: Approval) -> ExecutorReply:
+        """Execute a decision on the pending operation until its batch pauses (A8)."""
+        found = self._pending()
         if found is None or found[1].operation_id != approval.operation_id:
             return await self.refuse(self._why_not(approval))
         batch, step = found
         if approval.run_id not in (UNSET, batch.run_id):
             return await self.refuse("runId: is not that of the operation that waits")
-        return await self._answer(
-            await self._until_it_rests(batch, await _in_a_thread(self._walk.decide, batch, step, approval))
+        return await self._reply(
+            await self._run_commands(batch, await work_through(self._stepper.decide, batch, step, approval))
         )
 
-    async def refuse(self, reason: str) -> Answer:
-        """What was not taken up at all; with the id of the batch that waits, if one does: it goes on waiting."""
-        found = self._waiting()
+    async def refuse(self, reason: str) -> ExecutorReply:
+        """Return the reply to a message that is refused; it has the id of the pending batch, which stays pending."""
+        found = self._pending()
         status: Status = "error" if found is None else "awaiting_approval"
         run_id = new_id("run") if found is None else found[0].run_id
-        await _in_a_thread(self._walk.refuse, run_id, reason)
-        event = self._outcomes.error("validation", reason)
-        return Answer(run_id, status, encode_events_message(run_id, status, [event]))
+        await work_through(self._stepper.refuse, run_id, reason)
+        event = self._events.error("validation", reason)
+        return ExecutorReply(run_id, status, encode_events_message(run_id, status, [event]))
 
-    def waiting(self) -> Waiting | None:
-        """The operation that waits, if one does."""
-        found = self._waiting()
+    def pending(self) -> PendingApproval | None:
+        """Return the operation that waits for a decision, if any."""
+        found = self._pending()
         if found is None:
-            return None
-        batch, step = found
-        *_, told = self._store.events(batch)
-        event = _waits.decode(b"".join(told))
-        operation = parse_operation(self._store.document(step))
-        return Waiting(batch.run_id, event.operation_id, operation, event.reason, event.details.policy or "")
+            self._last_pending = None
+        elif self._last_pending is None or self._last_pending[0] != found:
+            self._last_pending = found, self._read_pending(*found)
+        return None if self._last_pending is None else self._last_pending[1]
 
-    async def preview(self, waiting: Waiting) -> Preview | None:
-        """What an operation that waits would make of a file; None where there is nothing to be seen of that."""
-        return await _in_a_thread(self._files.preview, waiting.operation)
+    async def preview(self, pending: PendingApproval) -> Preview | None:
+        """Return what a pending operation would make of a file; None if there is nothing to show."""
+        return await work_through(self._files.preview, pending.operation)
 
-    async def delivered(self, answer: Answer) -> None:
-        """Whoever asked has the answer: its events need not be kept (O9)."""
-        if answer.batch is not None:
-            await _in_a_thread(self._forget, answer.batch)
+    async def confirm_delivery(self, reply: ExecutorReply) -> None:
+        """Note that a reply was delivered, so that its events need not be kept (O9)."""
+        if reply.batch is not None:
+            await work_through(self._forget, reply.batch)
 
-    async def _begin(self, message: OperationsMessage) -> Answer:
-        found = self._waiting()
+    async def _begin(self, message: OperationsMessage) -> ExecutorReply:
+        found = self._pending()
         if found is not None:
-            named = printable(found[1].operation_id or "")
-            return await self.refuse(f"operation {named} waits to be approved or denied; decide on it first")
+            quoted = safe_text(found[1].operation_id or "")
+            return await self.refuse(f"operation {quoted} waits to be approved or denied; decide on it first")
         if len(message.operations) > self._limits.operations:
             return await self.refuse(f"operations: must be at most {self._limits.operations}; send fewer at once")
-        batch = await _in_a_thread(self._walk.begin, new_id("run"), message.operations)
+        batch = await work_through(self._stepper.begin, new_id("run"), message.operations)
         del message  # it may be large, and is in the store
-        return await self._answer(await self._run(batch))
+        return await self._reply(await self._run(batch))
 
     def _why_not(self, approval: Approval) -> str:
-        """Why a decision is none on what waits (A8)."""
+        """Return why a decision does not concern the pending operation (A8)."""
         earlier = self._store.last_decision(approval.operation_id)
         if earlier is None:
             return "operationId: no operation with this id waits for a decision"
@@ -173,58 +173,47 @@ class Runtime:
         over = all(batch.run_id != run_id for batch in self._store.batches())
         return f"operationId: it was {decision} already" + (f", in {run_id}, which is over" if over else "")
 
-    async def _run(self, batch: Batch) -> Resting:
+    async def _run(self, batch: Batch) -> Paused:
         if batch.status is not None:
-            return Resting(batch, batch.status)
-        return await self._until_it_rests(batch, await _in_a_thread(self._walk.go_on, batch))
+            return Paused(batch, batch.status)
+        return await self._run_commands(batch, await work_through(self._stepper.resume, batch))
 
-    async def _until_it_rests(self, batch: Batch, found: Command | Resting) -> Resting:
-        while isinstance(found, Command):
+    async def _run_commands(self, batch: Batch, found: CommandToRun | Paused) -> Paused:
+        while isinstance(found, CommandToRun):
             step, operation, operation_id = found
             try:
                 outcome = Outcome(step, await self._commands.run(operation, operation_id), operation)
             except WorkspaceError as error:
-                outcome = await _in_a_thread(self._walk.halted, batch, step, operation, error)
-            # The command has run: whoever cancels now must not make it unknown what came of it.
+                outcome = await work_through(self._stepper.system_failure, batch, step, operation, error)
+            # The command has run: a cancellation must not lose its result.
             with trio.CancelScope(shield=True):
-                found = await _in_a_thread(self._walk.settle, batch, outcome)
+                found = await work_through(self._stepper.finish_command, batch, outcome)
         return found
 
-    async def _answer(self, resting: Resting) -> Answer:
-        batch, status = resting
-        return await _in_a_thread(self._written, batch, status)
+    async def _reply(self, paused: Paused) -> ExecutorReply:
+        batch, status = paused
+        return await work_through(self._encoded_reply, batch, status)
 
-    def _written(self, batch: Batch, status: Status | None) -> Answer:
+    def _encoded_reply(self, batch: Batch, status: Status | None) -> ExecutorReply:
         events: Iterator[Iterator[bytes] | OperationEvent] = self._store.events(batch)
         if status is None:
-            events = chain(events, [self._walk.stopped(batch)])
+            events = chain(events, [self._stepper.stopped(batch)])
         line = encode_events_message(batch.run_id, status or "error", events)
-        return Answer(batch.run_id, status or "error", line, batch)
+        return ExecutorReply(batch.run_id, status or "error", line, batch)
 
-    def _waiting(self) -> tuple[Batch, Step] | None:
+    def _pending(self) -> tuple[Batch, Step] | None:
         for batch in self._store.batches():
             step = self._store.next_step(batch)
             if step is not None and step.state == "waiting":
                 return batch, step
         return None
 
+    def _read_pending(self, batch: Batch, step: Step) -> PendingApproval:
+        *_, pieces = self._store.events(batch)
+        event = _approval_events.decode(b"".join(pieces))
+        operation = parse_operation(self._store.document(step))
+        return PendingApproval(batch.run_id, event.operation_id, operation, event.reason, event.details.policy or "")
+
     def _forget(self, batch: Batch) -> None:
         with self._store.change():
             self._store.deliver(batch)
-
-
-async def _in_a_thread(work: Callable[..., _T], *args: Any) -> _T:
-    begun = False
-
-    def once() -> _T:
-        nonlocal begun
-        begun = True
-        return work(*args)
-
-    try:
-        return await work_through(once)
-    except RuntimeError:
-        if begun:
-            raise
-        # No thread can be had; it can be done here as well.
-        return work(*args)

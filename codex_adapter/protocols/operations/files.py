@@ -1,4 +1,4 @@
-"""File operations carried out in a workspace, and what became of those that a kill cut short (O8, O10, O12)."""
+"""Execute file operations in a workspace, and recover those that a kill interrupted (O8, O10, O12)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from contextlib import suppress
 from typing import Final, NamedTuple, TypeAlias
 
 from codex_adapter.protocols.operations.edits import EditFailed, apply_edits
-from codex_adapter.protocols.operations.outcomes import Outcomes
-from codex_adapter.protocols.operations.protocol import (
+from codex_adapter.protocols.operations.event_factory import EventFactory
+from codex_adapter.protocols.operations.events import OperationEvent
+from codex_adapter.protocols.operations.operations import (
     CreateFileOperation,
     DeleteFileOperation,
     EditFileOperation,
     MessageOperation,
     Operation,
-    OperationEvent,
     ReadFileOperation,
 )
 from codex_adapter.protocols.operations.store import Intent
 from codex_adapter.protocols.operations.text_pieces import Text
 from codex_adapter.workspace import Workspace, WorkspaceError, fingerprint
 
-__all__ = ["Change", "Files", "Preview", "Quiet"]
+__all__ = ["FileChange", "FileExecutor", "NoChange", "Preview"]
 
-Change: TypeAlias = CreateFileOperation | EditFileOperation | DeleteFileOperation
-"""What changes a file."""
-Quiet: TypeAlias = MessageOperation | ReadFileOperation
-"""What changes nothing."""
+FileChange: TypeAlias = CreateFileOperation | EditFileOperation | DeleteFileOperation
+"""An operation that changes a file."""
+NoChange: TypeAlias = MessageOperation | ReadFileOperation
+"""An operation that changes nothing."""
 _UNKNOWN: Final = "The runtime was killed while this was under way, and the file is not as it was; look at it first"
 
 
 class Preview(NamedTuple):
-    """A file's content before and after a change; None for no file, or `unseen`, why it cannot be read."""
+    """A file's content before and after a change; None for no file. `unseen` says why it cannot be read."""
 
     path: str
     before: bytes | None
@@ -40,34 +40,34 @@ class Preview(NamedTuple):
     unseen: str = ""
 
 
-class Files:
-    """Carries out the operations on files, of at most `limit` bytes each. Its methods block.
+class FileExecutor:
+    """Execute operations on files of at most `limit` bytes each. All methods block.
 
-    Failures of an operation are its event; those of the machine are raised, as `WorkspaceError`.
+    Failures of an operation are in its event; failures of the machine are raised as `WorkspaceError`.
     """
 
-    def __init__(self, workspace: Workspace, limit: int, outcomes: Outcomes) -> None:
+    def __init__(self, workspace: Workspace, limit: int, outcomes: EventFactory) -> None:
         self._workspace = workspace
         self._limit = limit
-        self._outcomes = outcomes
+        self._events = outcomes
 
-    def carry_out(self, operation: Change | Quiet, operation_id: str | None) -> OperationEvent:
-        """Do it."""
+    def execute(self, operation: FileChange | NoChange, operation_id: str | None) -> OperationEvent:
+        """Execute an operation and return its event."""
         try:
             members = self._do(operation)
         except EditFailed as error:
-            return self._outcomes.failed(operation, operation_id, str(error))
+            return self._events.failed(operation, operation_id, str(error))
         except UnicodeDecodeError:
             text = "The file is not UTF-8 text; read it with the encoding base64"
-            return self._outcomes.failed(operation, operation_id, text)
+            return self._events.failed(operation, operation_id, text)
         except WorkspaceError as error:
             if error.system:
                 raise
-            return self._outcomes.failed(operation, operation_id, error.text)
-        return self._outcomes.done(operation, operation_id, **members)
+            return self._events.failed(operation, operation_id, error.text)
+        return self._events.done(operation, operation_id, **members)
 
     def preview(self, operation: Operation) -> Preview | None:
-        """What a change would make of a file as it is now; None for what is no change, or would fail (O14)."""
+        """Return what a change would make of a file as it is now; None for no change, or one that would fail (O14)."""
         if not isinstance(operation, CreateFileOperation | EditFileOperation | DeleteFileOperation):
             return None
         before, unseen = self._seen(operation.path)
@@ -82,7 +82,7 @@ class Files:
                 return Preview(path, before, None, unseen)
 
     def intent(self, operation: Operation) -> Intent | None:
-        """What a change starts from and leads to; None for what is no change (O12)."""
+        """Return what a change starts from and leads to; None for an operation that changes nothing (O12)."""
         match operation:
             case CreateFileOperation(path=path):
                 return Intent(self._digest(path), _digest(operation.pieces()))
@@ -96,17 +96,17 @@ class Files:
                 return Intent(self._digest(path))
         return None
 
-    def after_a_kill(self, operation: Change, intent: Intent, operation_id: str | None) -> OperationEvent:
+    def recover(self, operation: FileChange, intent: Intent, operation_id: str | None) -> OperationEvent:
         """Find out whether a change was made, and make it if it was not (O12)."""
         self._workspace.sweep(operation.path)
         now = self._digest(operation.path)
         if now == intent.was:
-            return self.carry_out(operation, operation_id)
+            return self.execute(operation, operation_id)
         if now != intent.becomes:
-            return self._outcomes.failed(operation, operation_id, _UNKNOWN)
-        return self._outcomes.done(operation, operation_id, **_made(operation))
+            return self._events.failed(operation, operation_id, _UNKNOWN)
+        return self._events.done(operation, operation_id, **_made(operation))
 
-    def _do(self, operation: Change | Quiet) -> dict[str, object]:
+    def _do(self, operation: FileChange | NoChange) -> dict[str, object]:
         match operation:
             case CreateFileOperation(path=path, overwrite=overwrite):
                 size = self._workspace.write(path, operation.pieces(), overwrite=overwrite, limit=self._limit)
@@ -122,7 +122,7 @@ class Files:
         return {}
 
     def _seen(self, path: str) -> tuple[bytes | None, str]:
-        """A file's content as far as there is one, and why it cannot be seen."""
+        """Return a file's content, None without one, and why it cannot be read."""
         try:
             return self._workspace.read(path, limit=self._limit), ""
         except WorkspaceError as error:
@@ -132,8 +132,8 @@ class Files:
         return fingerprint(self._workspace, path, limit=self._limit)
 
 
-def _made(operation: Change) -> dict[str, object]:
-    """What the event of a change says that had been made before the kill."""
+def _made(operation: FileChange) -> dict[str, object]:
+    """Return the members of the event of a change that was made before the kill."""
     match operation:
         case CreateFileOperation():
             return {"bytes_written": sum(map(len, operation.pieces()))}

@@ -1,4 +1,4 @@
-"""What one key of a policy says of one thing that an operation does, in words for an agent and for a person."""
+"""Find what single keys of a policy say about an operation, in words for an agent and a person."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple
 from codex_adapter.protocols.operations.path_rules import first_match, plain
 from codex_adapter.protocols.operations.policy import FileRules, VariablesPolicy
 
-__all__ = ["Access", "Finding", "named", "of_path", "of_variable", "printable"]
+__all__ = ["Access", "Finding", "path_findings", "quoted", "safe_text", "variable_findings"]
 
 Access = Literal["read", "write", "delete"]
 PARTICIPLES: dict[Access, str] = {"read": "Reading", "write": "Writing", "delete": "Deleting"}
 
 
 class Finding(NamedTuple):
-    """A reason to hold an operation back; `rule` is the policy's key."""
+    """A reason to deny or to delay an operation; `rule` is the policy's key."""
 
     action: Literal["approve", "deny"]
     reason: str
@@ -24,21 +24,21 @@ class Finding(NamedTuple):
     suggestion: str | None = None
 
 
-def named(name: str) -> str:
-    """A name of the agent's choice, in quotes."""
-    return f"'{printable(name)}'"
+def quoted(name: str) -> str:
+    """Return a name of the agent's choice, in quotes."""
+    return f"'{safe_text(name)}'"
 
 
-def printable(text: str, longest: int = 100) -> str:
-    """A text of the agent's choice, cut short, and with nothing in it that moves a terminal's cursor."""
+def safe_text(text: str, longest: int = 100) -> str:
+    """Return a text of the agent's choice, shortened, without characters that control a terminal."""
     shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
     return shown if len(shown) <= longest else f"{shown[:longest]}…"
 
 
-def of_path(access: Access, rules: FileRules, path: str) -> Iterator[Finding]:
-    """What the rules for one kind of access say of a path, seen from the workspace's root (A5)."""
+def path_findings(access: Access, rules: FileRules, path: str) -> Iterator[Finding]:
+    """Yield what the rules for one kind of access say about a path below the workspace's root (A5)."""
     path = plain(path)
-    doing = f"{PARTICIPLES[access]} {named(path)}"
+    doing = f"{PARTICIPLES[access]} {quoted(path)}"
     if pattern := first_match(rules.deny, path):
         told = f"Leave out files that match '{pattern}'"
         yield Finding("deny", f"{doing} is blocked by the rule '{pattern}'", f"files.{access}.deny", told)
@@ -46,10 +46,10 @@ def of_path(access: Access, rules: FileRules, path: str) -> Iterator[Finding]:
         yield Finding("approve", f"{doing} requires approval by the rule '{pattern}'", f"files.{access}.approve")
 
 
-def of_variable(rules: VariablesPolicy, name: str) -> Iterator[Finding]:
-    """What the policy says of a variable that a command gets or sets (A6)."""
-    setting = f"Setting the variable {named(name)}, which can change what is executed,"
+def variable_findings(rules: VariablesPolicy, name: str) -> Iterator[Finding]:
+    """Yield what the policy says about a variable that a command gets or sets (A6)."""
+    setting = f"Setting the variable {quoted(name)}, which can change what is executed,"
     if any(fnmatchcase(name, pattern) for pattern in rules.deny):
-        yield Finding("deny", f"{setting} is blocked", "variables.deny", f"Do without the variable {named(name)}")
+        yield Finding("deny", f"{setting} is blocked", "variables.deny", f"Do without the variable {quoted(name)}")
     elif any(fnmatchcase(name, pattern) for pattern in rules.approve):
         yield Finding("approve", f"{setting} requires approval", "variables.approve")

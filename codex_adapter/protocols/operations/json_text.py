@@ -1,6 +1,6 @@
-"""JSON taken apart without its values being decoded: members of objects, elements of arrays (O1, O3).
+"""Split JSON without decoding its values: members of objects, elements of arrays (O1, O3).
 
-However many members or elements there are, none is made but those that are asked for.
+However many members or elements there are, only the requested ones become objects.
 """
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, get_args
 
 import msgspec
 from msgspec import Raw
 
-__all__ = ["HALF_OF_A_PAIR", "NotJSON", "elements", "members", "string", "to_json"]
+from codex_adapter.protocols.operations.text_pieces import Text
+from codex_adapter.strict_decode import FieldError
+
+__all__ = ["HALF_OF_A_PAIR", "NotJSON", "decode_field", "elements", "members", "string", "to_json"]
 
 HALF_OF_A_PAIR: Final = "has half of a surrogate pair; write the character itself, or the escapes of both halves"
 _MOST_TO_REPAIR: Final = 1024 * 1024
-"""Bytes of a text that is read as a whole for the sake of half of a pair in it; the objects are many times that."""
+"""The limit, in bytes, of a text that is decoded because of half a surrogate pair; its objects take much more."""
 _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _NOT_JSON: Final = "must be JSON in UTF-8"
 _NESTED: Final = "must be nested less deeply"
@@ -25,11 +28,11 @@ _ABSENT: Final = Raw(b"")
 
 
 class NotJSON(ValueError):
-    """What is given is no JSON; the message says what it must be, and can follow a name."""
+    """The text is not JSON; the message says what it must be, and can follow a name."""
 
 
 def members(text: bytes | bytearray | Raw, names: tuple[str, ...]) -> dict[str, Raw] | None:
-    """The members of an object that have these names, the last one of each; None for any other JSON. Raises NotJSON.
+    """Return the members of an object with these names, the last one of each; None for other JSON. Raises NotJSON.
 
     They are views of the text, unless it has half of a surrogate pair somewhere.
     """
@@ -43,7 +46,7 @@ def members(text: bytes | bytearray | Raw, names: tuple[str, ...]) -> dict[str, 
 
 
 def elements(text: bytes | bytearray | Raw, most: int) -> list[Raw] | None:
-    """The elements of an array that has at most so many; None for any other JSON. Raises NotJSON."""
+    """Return the elements of an array of at most `most`; None for other JSON. Raises NotJSON."""
     parts = _parts(_array_reader(most), text)
     if isinstance(parts, _Whole):
         given = parts.value
@@ -52,15 +55,32 @@ def elements(text: bytes | bytearray | Raw, most: int) -> list[Raw] | None:
 
 
 def string(text: bytes | bytearray | Raw) -> str | None:
-    """The string that JSON is; None for any other JSON, and for a string that is no Unicode."""
+    """Return a JSON string decoded; None for other JSON, and for a string that is not Unicode."""
     try:
         return msgspec.json.decode(text, type=str)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
+def decode_field(name: str, given: Raw, kind: Any) -> Any:
+    """Return the value of a member, for `read_struct`. Raise `FieldError`, and ValidationError for a broken rule."""
+    bare = get_args(kind)[0]
+    try:
+        if bare is Text:
+            return _text(given)
+        if bare is int:
+            return msgspec.convert(_number(given), kind)
+        return _decoder(kind).decode(given)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:  # the text is JSON, so this is the only way in which it can fail to be Unicode
+        raise FieldError(name, HALF_OF_A_PAIR) from None
+    except UnicodeDecodeError:
+        raise FieldError(name, "must be UTF-8") from None
+
+
 def to_json(value: object) -> bytes:
-    """A decoded value as JSON again. Raises NotJSON when there is none for it."""
+    """Encode a decoded value as JSON. Raises NotJSON if that is not possible."""
     try:
         return json.dumps(value, allow_nan=False).encode()
     except (TypeError, ValueError):
@@ -70,7 +90,7 @@ def to_json(value: object) -> bytes:
 
 
 class _Whole:
-    """JSON that only the standard library reads."""
+    """A value of JSON that only the standard library decodes."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -114,6 +134,23 @@ def _object_reader(names: tuple[str, ...]) -> msgspec.json.Decoder[msgspec.Struc
 
 @cache
 def _array_reader(most: int) -> msgspec.json.Decoder[msgspec.Struct]:
-    # A list would be made of all that is there before anybody could count it.
+    # A list would be complete before its elements could be counted.
     fields = [(f"element_{number}", Raw, _ABSENT) for number in range(most)]
     return msgspec.json.Decoder(msgspec.defstruct("_Array", fields, array_like=True, forbid_unknown_fields=True))
+
+
+def _text(given: Raw) -> Text:
+    if bytes(memoryview(given)[:1]) != b'"':
+        raise msgspec.ValidationError
+    return Text.of_json(given)
+
+
+def _number(given: Raw) -> int | float:
+    """Return a number; 1000.0 and 1e3 are whole numbers to JSON Schema."""
+    number = msgspec.json.decode(given, type=int | float)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)

@@ -1,4 +1,4 @@
-"""What a policy says of one operation: done, done once a person approves, or not done."""
+"""Judge one operation by a policy: allowed, to be approved by a person, or denied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from codex_adapter.protocols.operations.findings import Finding, of_path, of_variable
+from codex_adapter.protocols.operations.findings import Finding, path_findings, variable_findings
 from codex_adapter.protocols.operations.operations import (
     CreateFileOperation,
     DeleteFileOperation,
@@ -18,24 +18,24 @@ from codex_adapter.protocols.operations.operations import (
     ShellOperation,
 )
 from codex_adapter.protocols.operations.policy import Policy
-from codex_adapter.protocols.operations.shell_judging import of_command
+from codex_adapter.protocols.operations.shell_judging import command_findings
 
 __all__ = ["Allowed", "Denied", "NeedsApproval", "Verdict", "judge"]
 
 
 class Allowed(msgspec.Struct, frozen=True, tag="allowed"):
-    """The operation is done."""
+    """The operation is executed."""
 
 
 class NeedsApproval(msgspec.Struct, frozen=True, tag="needs_approval"):
-    """The operation waits for a person; `rule` is the policy's key, `shell.approve`."""
+    """The operation waits for a person; `rule` is the policy's key, such as `shell.approve`."""
 
     reason: str
     rule: str
 
 
 class Denied(msgspec.Struct, frozen=True, tag="denied"):
-    """The operation is not done; `suggestion` is what the agent can do instead, where the policy knows of something."""
+    """The operation is not executed; `suggestion` is what the agent can do instead, if the policy has one."""
 
     reason: str
     rule: str
@@ -46,9 +46,9 @@ Verdict: TypeAlias = Allowed | NeedsApproval | Denied
 
 
 def judge(policy: Policy, operation: Operation) -> Verdict:
-    """The strictest that any key of the policy says of an operation: denied, else to be approved, else allowed (A2).
+    """Return the strictest verdict of any key of the policy: denied, else to be approved, else allowed (A2).
 
-    Looks at the operation alone: no file is read and nothing is run.
+    Only the operation counts: no file is read and nothing is run.
     """
     found = list(_findings(policy, operation))
     for finding in found:
@@ -72,11 +72,11 @@ def _findings(policy: Policy, operation: Operation) -> Iterator[Finding]:
         case MessageOperation():
             pass
         case ReadFileOperation():
-            yield from of_path("read", policy.files.read, operation.path)
+            yield from path_findings("read", policy.files.read, operation.path)
         case CreateFileOperation() | EditFileOperation():
-            yield from of_path("write", policy.files.write, operation.path)
+            yield from path_findings("write", policy.files.write, operation.path)
         case DeleteFileOperation():
-            yield from of_path("delete", policy.files.delete, operation.path)
+            yield from path_findings("delete", policy.files.delete, operation.path)
         case ShellOperation():
             yield from _of_shell(policy, operation)
         case _:
@@ -93,5 +93,5 @@ def _of_shell(policy: Policy, operation: ShellOperation) -> Iterator[Finding]:
             f"Ask for at most {most} milliseconds, or do the work in smaller steps",
         )
     for name in operation.env:
-        yield from of_variable(policy.variables, name)
-    yield from of_command(policy, operation.command, operation.cwd, operation.env)
+        yield from variable_findings(policy.variables, name)
+    yield from command_findings(policy, operation.command, operation.cwd, operation.env)

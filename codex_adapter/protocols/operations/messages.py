@@ -1,56 +1,107 @@
-"""Messages out of JSON: what an agent and a supervisor send, and what the runtime answers (O1, O5)."""
+"""Define the messages of the protocol, and read them from JSON (O1, O5).
+
+A line becomes operations in these steps, none of which decodes the content of a file: `read_message` splits it by
+`json_text` and leaves each operation as JSON; `validation.read_operation` splits that, and `strict_decode.read_struct`
+makes the operation of its members; a file's content stays a view of the line, which `text_pieces` decodes piece by
+piece. `encoding` is the way back: events as lines of JSON.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Meta, Raw, UnsetType
 
-from codex_adapter.protocols.operations.fields import decode_field
-from codex_adapter.protocols.operations.json_text import NotJSON, elements, members, string
+from codex_adapter.protocols.operations.events import OperationEvent
+from codex_adapter.protocols.operations.json_text import NotJSON, decode_field, elements, members, string
 from codex_adapter.protocols.operations.operations import Operation
-from codex_adapter.protocols.operations.protocol import (
-    PROTOCOL_VERSION,
-    Approval,
-    EventsMessage,
-    OperationsMessage,
-    UserMessage,
-)
 from codex_adapter.protocols.operations.text_pieces import Text, check_utf8
 from codex_adapter.protocols.operations.validation import Invalid, Valid, as_json, read_operation
 from codex_adapter.strict_decode import FieldError, read_struct
 
 __all__ = [
     "MOST_OPERATIONS",
+    "PROTOCOL_VERSION",
+    "Approval",
+    "Decision",
+    "EventsMessage",
+    "IncomingMessage",
     "InvalidMessageError",
-    "Message",
+    "OperationsMessage",
+    "Status",
+    "UserMessage",
     "read_events_message",
     "read_message",
     "validate_operations_message",
 ]
 
 _S = TypeVar("_S", bound=msgspec.Struct)
-Message: TypeAlias = OperationsMessage | Approval | UserMessage
-"""What the runtime is sent: operations, a decision, or words of the user."""
+PROTOCOL_VERSION: Final = "1.0"
 
+Decision = Literal["approved", "denied"]
+"""A person's decision on a pending operation."""
+
+Status = Literal["completed", "awaiting_approval", "error"]
+"""How far the operations of a message got: to the end, to a pending one, or to a failure of the machine."""
+
+_DECISIONS: Final[dict[str, Decision]] = {"approved": "approved", "denied": "denied"}
 MOST_OPERATIONS: Final = 10_000
-"""How many operations a message can have; what a runtime keeps of one is more than the message has of it."""
+"""The limit of operations in a message; an executor keeps more of each than the message has."""
 _NAMES: Final = ("protocolVersion", "operations", "approval", "type", "content")
 _OPERATIONS: Final = f"must be a list of at most {MOST_OPERATIONS} operations"
 _NONE: Final = Raw(b"null")
 _VERSION: Final = f'"{PROTOCOL_VERSION}", the version that is spoken here'
 
 
+class OperationsMessage(msgspec.Struct, frozen=True):
+    """The operations of an agent: the JSON of each, not read yet."""
+
+    operations: tuple[Raw, ...]
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A decision on a pending operation; with `run_id`, on the one of that run (O5)."""
+
+    operation_id: Annotated[str, Meta(description="a string, the operationId that approvalRequired names")]
+    decision: Annotated[Decision, Meta(description='"approved" or "denied"')]
+    reason: Annotated[str, Meta(description="a string")] | UnsetType = UNSET
+    run_id: Annotated[str, Meta(description="a string, the runId of the message that asked")] | UnsetType = UNSET
+
+
+class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of the user (O5)."""
+
+    content: Annotated[str, Meta(description="a string")]
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision, if the message is one word in any case; else None."""
+        return _DECISIONS.get(self.content.strip(" \t\r\n").lower() if self.content.isascii() else "")
+
+
+class EventsMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The events of the operations of a message, in order."""
+
+    protocol_version: Literal["1.0"]
+    run_id: str
+    status: Status
+    events: list[OperationEvent]
+
+
+IncomingMessage: TypeAlias = OperationsMessage | Approval | UserMessage
+"""A message that an executor receives: operations, a decision, or words of the user."""
+
+
 class InvalidMessageError(ValueError):
-    """What was given is no message; the text of the error names the member and its rule, and never quotes (O1)."""
+    """A message is invalid; the text of the error names the member and its rule, and never quotes (O1)."""
 
 
-def read_message(line: bytes | bytearray) -> Message:
-    """The message on a line, whose operations are views of it that nobody has looked into. Raises InvalidMessageError.
+def read_message(line: bytes | bytearray) -> IncomingMessage:
+    """Return the message on a line; its operations are views of the line. Raises InvalidMessageError.
 
-    An object with neither `protocolVersion` nor `operations` is an approval if it has `approval`, and words of the user
-    if its `type` is `userMessage`. The line must stay as it is (O1, O5).
+    An object with neither `protocolVersion` nor `operations` is an approval if it has `approval`, and a message of the
+    user if its `type` is `userMessage`. The line must not change (O1, O5).
     """
     try:
         return _message(line)
@@ -59,7 +110,7 @@ def read_message(line: bytes | bytearray) -> Message:
 
 
 def validate_operations_message(given: object) -> Valid[list[Valid[Operation] | Invalid]] | Invalid:
-    """A message as JSON text, or decoded: its operations in their places, each right or wrong by itself (O1, O3)."""
+    """Validate a message, as JSON or decoded: return its operations in order, each valid or not by itself (O1, O3)."""
     try:
         message = _operations(_parts(as_json(given)))
     except NotJSON as error:
@@ -71,14 +122,14 @@ def validate_operations_message(given: object) -> Valid[list[Valid[Operation] | 
 
 
 def read_events_message(line: bytes) -> EventsMessage:
-    """The runtime's answer. Raises InvalidMessageError (O4)."""
+    """Return the events message on a line. Raises InvalidMessageError (O4)."""
     try:
         return _events.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InvalidMessageError(f"an events message must have the members of version {PROTOCOL_VERSION}") from None
 
 
-def _message(line: bytes | bytearray) -> Message:
+def _message(line: bytes | bytearray) -> IncomingMessage:
     parts = _parts(line)
     if not parts.keys() & {"protocolVersion", "operations"}:
         if "approval" in parts:

@@ -1,4 +1,4 @@
-"""A runtime with all that it needs, opened and closed together (O7, O9)."""
+"""Open an executor with its workspace and its state (O7, O9)."""
 
 from __future__ import annotations
 
@@ -9,47 +9,50 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from codex_adapter.protocols.operations.executor import Runtime
-from codex_adapter.protocols.operations.outcomes import Clock, utc_now
+from codex_adapter.protocols.operations.event_factory import Clock, utc_now
+from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.placement import is_within_reach
 from codex_adapter.protocols.operations.policy import Policy, PolicyError
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Store
-from codex_adapter.workspace import Containment, Sandbox, Workspace, default_hidden, find_sandbox
+from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, default_hidden, find_sandbox
 
-__all__ = ["open_runtime"]
+__all__ = ["open_executor"]
 
 
 @contextmanager
-def open_runtime(
+def open_executor(
     root: str | os.PathLike[str],
     policy: Policy,
     *,
+    agents: Sequence[AgentPlaces],
     state: str | os.PathLike[str] | None = None,
-    codex: str | None = None,
     containment: Containment | None = None,
     hidden: Sequence[str] = (),
     clock: Clock = utc_now,
-) -> Iterator[Runtime]:
-    """A runtime for the workspace `root`, which is an existing directory, to be used inside of `trio.run`.
+) -> Iterator[OperationExecutor]:
+    """Open an executor for the workspace `root`, an existing directory, to be used inside `trio.run`.
 
-    `state` is the file that keeps what must not be forgotten. `codex` is the CLI whose bubblewrap is taken where there
-    is no other; `containment` holds commands (N3). `hidden` are absolute paths of more secrets (H14). Raises
-    `WorkspaceError`, `StateError`, and `PolicyError` where the policy demands what is not there.
+    `agents` are those whose settings and logins are out of reach, and whose bubblewrap is used where there is no other
+    (H13 to H15). `state` is the file that keeps what must not be forgotten. `containment` holds commands (N3). `hidden`
+    are absolute paths of more secrets (H14). Raises `WorkspaceError`, `StateError`, and `PolicyError` where the policy
+    demands what does not exist.
     """
     path = None if state is None else os.path.realpath(state)
     state_files = () if path is None else (path, f"{path}-wal", f"{path}-shm")
-    secrets = (*default_hidden(os.environ), *hidden, *map(os.path.expanduser, policy.sandbox.hidden))
-    with Workspace(root, hard_links=policy.files.hard_links, mounts=policy.files.mounts, hidden=secrets) as workspace:
+    secrets = (*default_hidden(os.environ, agents), *hidden, *map(os.path.expanduser, policy.sandbox.hidden))
+    with Workspace(
+        root, agents=agents, hard_links=policy.files.hard_links, mounts=policy.files.mounts, hidden=secrets
+    ) as workspace:
         if state is not None and is_within_reach(state, workspace.root):
             raise StateError("the state must not be inside of the workspace, where an agent can write; move it out")
-        sandbox = _sandbox(policy, codex, workspace.root, (*secrets, *state_files))
+        sandbox = _sandbox(policy, agents, workspace.root, (*secrets, *state_files))
         with Store(None if path is None else Path(path), workspace.root) as store:
-            yield Runtime(workspace, store, policy, sandbox, containment=containment, clock=clock)
+            yield OperationExecutor(workspace, store, policy, sandbox, containment=containment, clock=clock)
 
 
-def _sandbox(policy: Policy, codex: str | None, root: str, hidden: tuple[str, ...]) -> Sandbox | None:
-    sandbox = find_sandbox(codex, workspace=root)
+def _sandbox(policy: Policy, agents: Sequence[AgentPlaces], root: str, hidden: tuple[str, ...]) -> Sandbox | None:
+    sandbox = find_sandbox(agents=agents, workspace=root)
     if sandbox is None and policy.sandbox.require:
         raise PolicyError("the policy demands a sandbox, and none works here; install bubblewrap")
     return None if sandbox is None else replace(sandbox, hidden=hidden)

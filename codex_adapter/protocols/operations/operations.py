@@ -1,4 +1,4 @@
-"""The six operations as types: their names, members and limits on the wire (O2)."""
+"""Define the six operations: their names, members and limits on the wire (O2)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Env = Annotated[dict[str, str], Meta(description="an object whose values are str
 
 
 class FileEdit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One text to be put in place of another."""
+    """A text that replaces another."""
 
     old_content: OldContent
     new_content: NewContent
@@ -64,7 +64,7 @@ Edits = Annotated[
 
 
 class _Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"):
-    """What all operations have."""
+    """The members of all operations."""
 
     @property
     def type(self) -> OperationType:
@@ -75,13 +75,13 @@ class _Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_
 
 
 class MessageOperation(_Operation, frozen=True, kw_only=True, tag="message"):
-    """Something said to the user; nothing is done."""
+    """Show a text to the user; nothing else happens."""
 
     content: Said
 
 
 class CreateFileOperation(_Operation, frozen=True, kw_only=True, tag="createFile"):
-    """A file to be written."""
+    """Write a file."""
 
     path: Path
     content: Content
@@ -89,32 +89,32 @@ class CreateFileOperation(_Operation, frozen=True, kw_only=True, tag="createFile
     overwrite: Overwrite = False
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes of the file, of which never more than a piece is decoded (O3)."""
+        """Yield the bytes of the file; only one piece at a time is decoded (O3)."""
         return from_base64(self.content.pieces()) if self.encoding == "base64" else self.content.pieces()
 
 
 class ReadFileOperation(_Operation, frozen=True, kw_only=True, tag="readFile"):
-    """A file whose content is asked for."""
+    """Read the content of a file."""
 
     path: Path
     encoding: FileEncoding = "utf-8"
 
 
 class EditFileOperation(_Operation, frozen=True, kw_only=True, tag="editFile"):
-    """Edits of a file, made one after the other, all of them or none."""
+    """Edit a file, one edit after the other, all of them or none."""
 
     path: Path
     edits: Edits
 
 
 class DeleteFileOperation(_Operation, frozen=True, kw_only=True, tag="deleteFile"):
-    """A file to be removed."""
+    """Remove a file."""
 
     path: Path
 
 
 class ShellOperation(_Operation, frozen=True, kw_only=True, tag="shell"):
-    """A command for the shell; `timeout` in milliseconds, `cwd` below the root, which is \"\"."""
+    """Run a command of the shell; `timeout` in milliseconds, `cwd` below the root, which is \"\"."""
 
     command: ShellCommand
     cwd: Directory = ""

@@ -1,4 +1,4 @@
-"""Whether a path meets a pattern of a policy: `*` and `?` within a name, `**` over any number of directories (A5)."""
+"""Match paths with patterns of a policy: `*` and `?` within a name, `**` over any number of directories (A5)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["first_match", "plain"]
 
 
 def first_match(patterns: Iterable[str], path: str) -> str | None:
-    """The first pattern that a path below the workspace's root, or an absolute one, meets."""
+    """Return the first pattern that matches a path, which is absolute or below the workspace's root."""
     return next((pattern for pattern in patterns if _compiled(pattern).fullmatch(path)), None)
 
 
 def plain(path: str, directory: str = "") -> str:
-    """A path seen from the root, in its plainest form: no `.`, no `//`, and `..` only at its beginning."""
+    """Return a path relative to the root, normalized: no `.`, no `//`, and `..` only at its beginning."""
     normal = posixpath.normpath(posixpath.join(directory, path))
     return normal[1:] if normal.startswith("//") else normal
 

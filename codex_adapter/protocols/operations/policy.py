@@ -1,10 +1,11 @@
-"""Policies: which operations may be done, which need a person's approval, and within which limits."""
+"""Define and load policies: which operations are allowed, which need approval, and within which limits."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -14,6 +15,7 @@ from msgspec import Meta
 from codex_adapter.protocols.operations.operations import MOST_FILE_BYTES, OperationType
 from codex_adapter.protocols.operations.placement import is_within_reach
 from codex_adapter.strict_decode import in_line, problem
+from codex_adapter.workspace import AgentPlaces
 
 __all__ = [
     "PRESETS",
@@ -35,21 +37,23 @@ __all__ = [
 PRESETS: Final = ("restrictive", "standard", "permissive")
 """The policies that come with the package."""
 LARGEST_FILE: Final = 1024 * 1024
-"""Bytes of a policy file."""
+"""The size limit of a policy file, in bytes."""
+_AGENT: Final = "{agent}"
+"""In a preset: the settings of an agent."""
 
 Action = Literal["allow", "approve", "deny"]
 Words = Annotated[str, Meta(pattern=r"\S")]
 Globs = tuple[Words, ...]
 Place = Annotated[str, Meta(pattern=r"^(/|~(/|$))")]
-"""An absolute path, or one below the home directory: a relative one would hide something else than was meant."""
+"""An absolute path, or one below the home directory: a relative one could hide the wrong place."""
 
 
 class PolicyError(ValueError):
-    """A policy that is not one; the message names the section and the key and no value (A1)."""
+    """A policy is invalid; the message names the section and the key, and quotes no value (A1)."""
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all sections have: unknown keys are refused."""
+    """A section; unknown keys are refused."""
 
 
 class OperationsPolicy(_Section, frozen=True, kw_only=True):
@@ -61,7 +65,7 @@ class OperationsPolicy(_Section, frozen=True, kw_only=True):
 
 
 class ShellRule(_Section, frozen=True, kw_only=True):
-    """The words of a command, with what people and agents are told when it meets one (A4)."""
+    """The words of a command, with the reason and suggestion for a command that matches (A4)."""
 
     words: Words
     reason: Words | None = None
@@ -75,9 +79,9 @@ class ShellPolicy(_Section, frozen=True, kw_only=True):
     approve: tuple[ShellRule, ...]
     deny: tuple[ShellRule, ...]
     default: Action
-    """What happens to a command that is in no list."""
+    """The action for a command that is in no list."""
     unclear: Action
-    """What happens to a text that cannot be understood for certain."""
+    """The action for a text that cannot be understood for certain."""
     max_timeout: Annotated[int, Meta(ge=1_000, le=3_600_000)]
     keep: Annotated[int, Meta(ge=1_024, le=16 * 1024 * 1024)]
 
@@ -90,7 +94,7 @@ class FileRules(_Section, frozen=True, kw_only=True):
 
 
 class FilesPolicy(_Section, frozen=True, kw_only=True):
-    """`[files]`: paths by kind of access, and what the workspace takes for a file of its own."""
+    """`[files]`: paths by kind of access, and which files belong to the workspace."""
 
     read: FileRules
     write: FileRules
@@ -102,7 +106,7 @@ class FilesPolicy(_Section, frozen=True, kw_only=True):
 
 
 class VariablesPolicy(_Section, frozen=True, kw_only=True):
-    """`[variables]`: patterns of the names of variables that a command may not set just so (A6)."""
+    """`[variables]`: patterns of the names of variables that a command may not simply set (A6)."""
 
     approve: Globs
     deny: Globs
@@ -129,7 +133,7 @@ class SandboxPolicy(_Section, frozen=True, kw_only=True):
 
 
 class Policy(_Section, frozen=True, kw_only=True):
-    """One whole policy."""
+    """A complete policy."""
 
     operations: OperationsPolicy
     shell: ShellPolicy
@@ -140,25 +144,41 @@ class Policy(_Section, frozen=True, kw_only=True):
     sandbox: SandboxPolicy
 
 
-def load_policy(source: str | os.PathLike[str], *, workspace: str | os.PathLike[str] | None = None) -> Policy:
+def load_policy(
+    source: str | os.PathLike[str],
+    *,
+    agents: Sequence[AgentPlaces],
+    workspace: str | os.PathLike[str] | None = None,
+) -> Policy:
     """Return the policy of a preset's name, or of a TOML file, which overrides a preset key by key (A1).
 
-    `workspace` is the directory that the policy is for. Raises PolicyError for a file that cannot be read, is not TOML,
-    has an unknown key or a wrong value, or that an agent could replace because it is in the workspace.
+    The presets guard the settings of `agents` (A5). `workspace` is the directory that the policy is for. Raises
+    PolicyError for a file that cannot be read, is not TOML, has an unknown key or a wrong value, or that an agent could
+    replace because it is in the workspace.
     """
     if isinstance(source, str) and source in PRESETS:
-        return _policy(_preset(source))
+        return _policy(_preset(source, agents))
     if workspace is not None and _is_replaceable(Path(source), workspace):
         raise PolicyError("the policy file is in the workspace, where an agent can change it. Move it out")
     given = _parsed(_content(Path(source)))
     base = given.pop("extends", "standard")
     if base not in PRESETS:
-        raise PolicyError(f"the policy's key 'extends' is none of {', '.join(PRESETS)}")
-    return _policy(_overridden(_preset(base), given))
+        raise PolicyError(f"the policy's key 'extends' must be one of {', '.join(PRESETS)}")
+    return _policy(_overridden(_preset(base, agents), given))
 
 
-def _preset(name: str) -> dict[str, Any]:
-    return _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
+def _preset(name: str, agents: Sequence[AgentPlaces]) -> dict[str, Any]:
+    tables = _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
+    settings = sorted(frozenset[str]().union(*(agent.settings for agent in agents)))
+    for action in ("approve", "deny"):
+        tables["files"]["write"][action] = list(_for_agents(tables["files"]["write"][action], settings))
+    return tables
+
+
+def _for_agents(patterns: Sequence[str], settings: Sequence[str]) -> Iterator[str]:
+    """Yield the patterns of a preset; one with `{agent}` stands for one with each of the names in `settings`."""
+    for pattern in patterns:
+        yield from (pattern.replace(_AGENT, name) for name in settings) if _AGENT in pattern else (pattern,)
 
 
 def _is_replaceable(path: Path, workspace: str | os.PathLike[str]) -> bool:
@@ -196,11 +216,11 @@ def _parsed(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise PolicyError("the policy's file is not UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PolicyError(f"the policy's file is no TOML{in_line(error)}") from None
+        raise PolicyError(f"the policy's file is not TOML{in_line(error)}") from None
 
 
 def _overridden(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The base with what is given put over it: tables key by key, everything else whole."""
+    """Return the base overridden by what is passed: tables key by key, other values as a whole."""
     merged = dict(base)
     for key, value in given.items():
         below = merged.get(key)
@@ -219,5 +239,5 @@ def _policy(tables: dict[str, Any]) -> Policy:
 
 
 def _rules(given: object) -> object:
-    """Rules as tables: a text is short for one with nothing but words."""
+    """Return rules as tables: a text is short for a rule with only words."""
     return [{"words": rule} if isinstance(rule, str) else rule for rule in given] if isinstance(given, list) else given

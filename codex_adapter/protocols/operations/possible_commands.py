@@ -14,14 +14,14 @@ from codex_adapter.protocols.operations.shell.words import NAME_NOT_KNOWN, Comma
 __all__ = ["MOST_POSSIBLE", "Holds", "possible_commands"]
 
 VALUE = re.compile(r"--?[A-Za-z][\w.-]*=|[A-Za-z_][\w.]*=|-[A-Za-z](?=[^-])|=", re.DOTALL)
-"""What stands in a word before a value that may be a command: `--run=`, `RUN=`, `-c`; in zsh, `=` by itself."""
+"""The begin of a word before a value that may be a command: `--run=`, `RUN=`, `-c`; in zsh, `=` alone."""
 SEVERAL_WORDS = re.compile(r"[\s;&|()`$<>]")
 NAME = re.compile(r"\w[\w.+-]*")
 QUOTE = re.compile(r"\\\n|[\\'\"]")
 DEEPEST = 4
-"""Texts inside texts."""
+"""The limit of texts inside texts."""
 MOST_POSSIBLE = 32
-"""Commands that are looked at for one program, or for one word that is not known."""
+"""The limit of commands that are considered for one program, or for one unknown word."""
 
 PRINTING = frozenset({"basename", "dirname", "echo", "expr", "print", "printf", "set"})
 """Programs whose arguments may become words that are not known before the run."""

@@ -1,4 +1,4 @@
-"""The JSON Schemas (draft-07) of the messages, derived from their types (O6)."""
+"""Derive the JSON Schemas (draft-07) of the messages from their types (O6)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from codex_adapter.protocols.operations.events import OperationEvent
+from codex_adapter.protocols.operations.messages import PROTOCOL_VERSION, EventsMessage
 from codex_adapter.protocols.operations.operations import OPERATIONS
-from codex_adapter.protocols.operations.protocol import PROTOCOL_VERSION, EventsMessage, OperationEvent
 
 __all__ = ["events_schema", "operations_schema"]
 
@@ -17,7 +18,7 @@ _REF: Final = "#/definitions/{name}"
 
 
 def operations_schema() -> dict[str, Any]:
-    """The schema of an operations message, but for what makes a path right and how large a file may be (O2, O6)."""
+    """Return the schema of an operations message, without the rules of paths and the size of files (O2, O6)."""
     properties = {
         "protocolVersion": {"const": PROTOCOL_VERSION},
         "operations": {"type": "array", "items": {"$ref": _REF.format(name="Operation")}},
@@ -34,7 +35,7 @@ def operations_schema() -> dict[str, Any]:
 
 
 def events_schema() -> dict[str, Any]:
-    """The schema of an events message (O6)."""
+    """Return the schema of an events message (O6)."""
     events = get_args(OperationEvent)
     definitions = {"OperationEvent": _one_of(events), **_definitions((EventsMessage, *events))}
     definitions["MessageEvent"]["properties"]["success"] = {"const": True}

@@ -1,4 +1,4 @@
-"""What a policy says of a shell text, command by command and file by file."""
+"""Judge a shell text by a policy, command by command and file by file."""
 
 from __future__ import annotations
 
@@ -9,24 +9,31 @@ from functools import lru_cache, partial
 from itertools import islice
 
 from codex_adapter.protocols.operations.command_rules import is_allowed, match
-from codex_adapter.protocols.operations.findings import Access, Finding, named, of_path, of_variable, printable
+from codex_adapter.protocols.operations.findings import (
+    Access,
+    Finding,
+    path_findings,
+    quoted,
+    safe_text,
+    variable_findings,
+)
 from codex_adapter.protocols.operations.path_rules import plain
 from codex_adapter.protocols.operations.policy import FileRules, Policy, ShellPolicy, ShellRule
 from codex_adapter.protocols.operations.possible_commands import MOST_POSSIBLE, possible_commands
 from codex_adapter.protocols.operations.shell.text import Word, known
 from codex_adapter.protocols.operations.shell.words import Command, ShellWords, shell_words
 
-__all__ = ["of_command"]
+__all__ = ["command_findings"]
 
 HARMLESS = ("/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty")
 """Files that a redirection may name under any policy."""
 CHANGING_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 MOST_DIRECTORIES = 32
-"""Directories that a text may stand in, beyond which it is anywhere."""
+"""The limit of directories that a text may be in; with more, it may be anywhere."""
 
 
-def of_command(policy: Policy, text: str, directory: str, variables: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what the policy says of a text that the shell executes in a directory below the root (A3, A4, A5, A6)."""
+def command_findings(policy: Policy, text: str, directory: str, variables: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what the policy says about a text that the shell executes in a directory below the root (A3 to A6)."""
     words = shell_words(text, variables.values())
     for command in dict.fromkeys(words.commands):
         yield from _of_words(policy.shell, command)
@@ -38,7 +45,7 @@ def of_command(policy: Policy, text: str, directory: str, variables: Mapping[str
         for command in words.unknown:
             yield from _of_unknown(policy.shell, command, words)
     for name in words.assigned:
-        yield from of_variable(policy.variables, name)
+        yield from variable_findings(policy.variables, name)
     doubts = list(words.unclear)
     directories = _directories(words.commands, words.directories, directory)
     yield from _of_files("read", policy.files.read, words.reads, directories, doubts)
@@ -86,7 +93,7 @@ def _of_rules(shell: ShellPolicy, command: Command) -> Iterator[Finding]:
 def _of_unknown(shell: ShellPolicy, command: Command, words: ShellWords) -> Iterator[Finding]:
     """Doubt a program that is not known to run none of its arguments, where one names a held command (A11)."""
     for finding in _of_possible(shell, command, words):
-        told = f"program {named(command.program)} may run its arguments: {finding.reason}"
+        told = f"program {quoted(command.program)} may run its arguments: {finding.reason}"
         yield from _of_doubt(shell, told)
         return
 
@@ -96,10 +103,10 @@ def _of_possible(shell: ShellPolicy, command: Command, words: ShellWords) -> Ite
     possible = possible_commands(command, words, partial(_held_names, shell))
     for inner in islice(possible, MOST_POSSIBLE):
         if inner.words[0].text is None:
-            yield from _of_doubt(shell, f"program {named(command.program)} may run what is not known before it runs")
+            yield from _of_doubt(shell, f"program {quoted(command.program)} may run what is not known before it runs")
         yield from _of_rules(shell, inner)
     if next(possible, None) is not None:
-        yield from _of_doubt(shell, f"program {named(command.program)} may run many of its arguments")
+        yield from _of_doubt(shell, f"program {quoted(command.program)} may run many of its arguments")
 
 
 def _held_names(shell: ShellPolicy, word: Word) -> list[Word]:
@@ -135,17 +142,17 @@ def _of_files(
             doubts.append(f"the directory of a file to {access} is not known before it runs")
         else:
             for directory in directories:
-                yield from of_path(access, rules, plain(word.text, directory or ""))
+                yield from path_findings(access, rules, plain(word.text, directory or ""))
 
 
 def _of_doubt(shell: ShellPolicy, doubt: str) -> Iterator[Finding]:
     if shell.unclear != "allow":
-        reason = printable(f"{doubt[0].upper()}{doubt[1:]}", longest=300)
+        reason = safe_text(f"{doubt[0].upper()}{doubt[1:]}", longest=300)
         yield Finding(shell.unclear, reason, "shell.unclear", "Write the command out, one plain command at a time")
 
 
 def _directories(commands: Sequence[Command], given: Sequence[Word], start: str) -> list[str | None]:
-    """Return where a command may stand: at the start, or where any `cd` or option leads; None for anywhere."""
+    """Return the directories in which a command may run: the start, or where a `cd` or option leads; None for any."""
     directories: list[str | None] = [start]
     changes = [command.words for command in commands if command.program in CHANGING_DIRECTORY]
     targets = [words[-1].text if len(words) == 2 else None for words in changes]
@@ -158,7 +165,7 @@ def _directories(commands: Sequence[Command], given: Sequence[Word], start: str)
 
 
 def _told(command: Command) -> str:
-    name = named(command.program)
+    name = quoted(command.program)
     return f"{name} (run by {' '.join(command.via)})" if command.via else name
 
 

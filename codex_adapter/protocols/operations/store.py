@@ -1,7 +1,7 @@
-"""The state of a runtime in SQLite: batches, their operations, the decisions, and a log of all of it (O9, A8, A9).
+"""Keep the state of an executor in SQLite: batches, operations, decisions, and a log (O9, A8, A9).
 
 Changes are made inside `with store.change():`, all of one block or none, and are on stable storage after it. Without a
-file it is the same in a database that goes with the process.
+file, the database ends with the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from codex_adapter.protocols.operations.audit import AuditRecord
-from codex_adapter.protocols.operations.protocol import Status
+from codex_adapter.protocols.operations.messages import Status
 from codex_adapter.protocols.operations.state_file import (
     NO_STATE,
     StateError,
@@ -29,7 +29,7 @@ from codex_adapter.protocols.operations.text_pieces import PIECE
 __all__ = ["Batch", "Intent", "Step", "Store"]
 
 _VERSION: Final = 1
-# What may be large has rows of its own: SQLite writes a row anew when anything in it changes.
+# Large values have rows of their own: SQLite rewrites a row when anything in it changes.
 _SCHEMA: Final = """
 CREATE TABLE about(version INTEGER NOT NULL, workspace TEXT NOT NULL);
 CREATE TABLE batches(id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, status TEXT);
@@ -50,7 +50,7 @@ _TABLES: Final = frozenset(re.findall(r"CREATE TABLE (\w+)", _SCHEMA))
 
 
 class Batch(NamedTuple):
-    """The operations of one message on their way; `status` is None until they are over."""
+    """The operations of one message; `status` is None until they are finished."""
 
     id: int
     run_id: str
@@ -58,7 +58,7 @@ class Batch(NamedTuple):
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True):
-    """What a file was before an operation, and what the operation makes of it, as digests; None for no file."""
+    """The digests of a file before and after an operation; None for no file."""
 
     was: bytes | None = None
     becomes: bytes | None = None
@@ -67,7 +67,7 @@ class Intent(msgspec.Struct, frozen=True, array_like=True):
 class Step(NamedTuple):
     """One operation of a batch.
 
-    `state` is None before it was begun, then `waiting` for approval, `under_way`, `done`.
+    `state` is None before it is begun, then `waiting` for approval, `under_way`, `done`.
     """
 
     id: int
@@ -78,15 +78,15 @@ class Step(NamedTuple):
 
 
 class Store:
-    """The state in `path`, or one that nobody keeps, for the workspace with this root.
+    """The state in `path`, or one that is not kept, for the workspace with this root.
 
-    Wherever it fails, it raises `StateError`.
+    Every method raises `StateError` if it fails.
     """
 
     def __init__(self, path: Path | None, workspace: str) -> None:
         with ExitStack() as undo, in_our_words():
             self._file = None if path is None else (path, undo.enter_context(locked(path)))
-            # With no name SQLite takes a file of its own, which nobody else can open, for what gets large.
+            # Without a name SQLite spills to a file of its own, which no other process can open.
             database = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False, timeout=5)
             undo.enter_context(closing(database))
             self._database = database
@@ -110,7 +110,7 @@ class Store:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """One transaction."""
+        """Open a transaction."""
         with in_our_words():
             if self._file is not None:
                 require_in_place(*self._file)
@@ -124,7 +124,7 @@ class Store:
                 raise
 
     def add(self, run_id: str, documents: Sequence[msgspec.Raw]) -> Batch:
-        """A new batch of these operations."""
+        """Add and return a batch of these operations."""
         batch = Batch(self._insert("INSERT INTO batches(run_id) VALUES (?)", run_id), run_id, None)
         for position, document in enumerate(documents):
             row = self._insert("INSERT INTO operations(batch, position) VALUES (?, ?)", batch.id, position)
@@ -133,11 +133,11 @@ class Store:
         return batch
 
     def batches(self) -> list[Batch]:
-        """Those of which not everything has been delivered, oldest first."""
+        """Return the batches with undelivered events, the oldest first."""
         return [Batch(*row) for row in self._rows("SELECT id, run_id, status FROM batches ORDER BY id")]
 
     def next_step(self, batch: Batch, after: int = -1) -> Step | None:
-        """The first operation behind a position that is not done; None when there is none."""
+        """Return the first operation after a position that is not done; None without one."""
         query = """
             SELECT id, position, operation_id, state, intent FROM operations
             WHERE batch=? AND position>? AND state IS NOT 'done' ORDER BY position LIMIT 1"""
@@ -147,66 +147,66 @@ class Store:
         return None
 
     def document(self, step: Step) -> bytes:
-        """An operation as it was sent."""
+        """Return an operation as it was sent."""
         return b"".join(self._body("documents", step.id))
 
-    def count_behind(self, batch: Batch, step: Step) -> int:
-        """How many operations of a batch stand behind one."""
+    def count_after(self, batch: Batch, step: Step) -> int:
+        """Return the number of operations of a batch after one."""
         query = "SELECT count(*) FROM operations WHERE batch=? AND position>?"
         return int(next(self._rows(query, batch.id, step.position))[0])
 
     def begin(self, step: Step, intent: Intent | None) -> None:
-        """An operation is about to be carried out."""
+        """Record that an operation is executed next."""
         encoded = None if intent is None else msgspec.msgpack.encode(intent)
         self._database.execute("UPDATE operations SET state='under_way', intent=? WHERE id=?", (encoded, step.id))
         if step.state == "waiting":
             self._database.execute("DELETE FROM events WHERE id=?", (step.id,))
 
     def wait(self, step: Step, operation_id: str, event: bytes) -> None:
-        """An operation waits to be approved under this id."""
+        """Record that an operation waits for approval under this id."""
         query = "UPDATE operations SET state='waiting', operation_id=? WHERE id=?"
         self._database.execute(query, (operation_id, step.id))
         self._put("events", step.id, len(event), [event])
 
     def decide(self, batch: Batch, step: Step, decision: str) -> None:
-        """An operation that waited was approved or denied."""
+        """Record that an operation was approved or denied."""
         self._database.execute("INSERT INTO decisions VALUES (?, ?, ?)", (batch.run_id, step.operation_id, decision))
 
     def finish(self, step: Step, pieces: Callable[[], Iterable[bytes]]) -> None:
-        """An operation is done, with this event, of which `pieces` gives the pieces each time."""
+        """Record that an operation is done, with its event; each call of `pieces` returns the event's pieces."""
         self._database.execute("UPDATE operations SET state='done', intent=NULL WHERE id=?", (step.id,))
         self._database.execute("DELETE FROM documents WHERE id=?", (step.id,))
         self._put("events", step.id, sum(map(len, pieces())), pieces())
 
     def end(self, batch: Batch, status: Status) -> None:
-        """A batch is over."""
+        """Record that a batch is finished."""
         self._database.execute("UPDATE batches SET status=? WHERE id=?", (status, batch.id))
 
     def events(self, batch: Batch) -> Iterator[Iterator[bytes]]:
-        """The events of a batch that were not delivered, in order, each in pieces."""
+        """Yield the undelivered events of a batch in order, each in pieces."""
         query = "SELECT id FROM operations JOIN events USING (id) WHERE batch=? ORDER BY position"
         return (self._body("events", row) for (row,) in self._rows(query, batch.id))
 
     def deliver(self, batch: Batch) -> None:
-        """All events that there are were delivered; of a batch that is over only the log is kept."""
+        """Record that all events so far were delivered; only the log of a finished batch is kept."""
         if batch.status is None:
             done = "SELECT id FROM operations WHERE batch=? AND state='done'"
             self._database.execute(f"DELETE FROM events WHERE id IN ({done})", (batch.id,))  # noqa: S608 - words of ours
             return
-        # What belongs to it goes with it, by the keys of the tables.
+        # The foreign keys delete what belongs to it.
         self._database.execute("DELETE FROM batches WHERE id=?", (batch.id,))
 
     def ids_decided(self, batch: Batch) -> set[str]:
-        """The ids under which operations of a batch have been decided on."""
+        """Return the ids of the operations of a batch that were decided on."""
         return {row[0] for row in self._rows("SELECT operation_id FROM decisions WHERE run_id=?", batch.run_id)}
 
     def last_decision(self, operation_id: str) -> tuple[str, str] | None:
-        """The run and the decision, if there ever was one on an operation of this id."""
+        """Return the run and the last decision on an operation with this id, if any."""
         query = "SELECT run_id, decision FROM decisions WHERE operation_id=? ORDER BY rowid DESC LIMIT 1"
         return next(self._rows(query, operation_id), None)
 
     def log(self, record: AuditRecord) -> None:
-        """Add to the log."""
+        """Add a record to the log."""
         self._database.execute(
             "INSERT INTO audit(time, run_id, position, kind, data) VALUES (?, ?, ?, ?, ?)",
             (record.time, record.run_id, record.position, record.kind, bytes(record.data)),
@@ -216,7 +216,7 @@ class Store:
         return self._database.execute(query, values).lastrowid or 0
 
     def _put(self, table: str, row: int, size: int, pieces: Iterable[bytes | memoryview]) -> None:
-        """Write what may hold a file's content without the copy of it that a parameter would be (O10)."""
+        """Write a value that may be large without the copy that a parameter would need (O10)."""
         self._database.execute(f"INSERT INTO {table} VALUES (?, zeroblob(?))", (row, size))  # noqa: S608 - a name of ours
         with self._database.blobopen(table, "body", row) as blob:
             for piece in pieces:
@@ -228,14 +228,14 @@ class Store:
                 yield piece
 
     def _make(self, workspace: str) -> None:
-        """Make the tables in a new file."""
+        """Create the tables in a new file."""
         with self.change():
             for statement in _SCHEMA.split(";"):
                 self._database.execute(statement)
             self._database.execute("INSERT INTO about VALUES (?, ?)", (_VERSION, workspace))
 
     def _require_ours(self, tables: set[str], workspace: str) -> None:
-        """See, before anything is changed, that a file is a state of ours and of this workspace."""
+        """Raise `StateError` unless a file is a state of ours and of this workspace; change nothing."""
         row = next(self._rows("SELECT version, workspace FROM about"), None) if tables >= _TABLES else None
         if row is None:
             raise StateError(NO_STATE)

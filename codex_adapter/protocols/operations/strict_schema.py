@@ -1,7 +1,7 @@
-"""The operations message as a model is made to write it: the strict subset of JSON Schema, and what reads it (O6).
+"""Derive the output schema of an agent, in the strict subset of JSON Schema, and read its output (O6).
 
-In that subset every member is required, and null stands for one that is left out; objects of any members are not to be
-had, so that `env` is not offered.
+In that subset every member is required, and null stands for one that is left out; objects with arbitrary members do not
+exist, so that `env` is not offered.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _MESSAGE: Final = ("protocolVersion", "operations")
 _NULL: Final = Raw(b"null")
 _NOT_OFFERED: Final = "env"
 _KEPT: Final = ("description", "enum")
-"""Limits are said in descriptions; as keywords not every model takes them."""
+"""Descriptions have the limits; not every model accepts them as keywords."""
 
 
 def agent_schema() -> dict[str, Any]:
-    """An output schema for an agent whose answer is an operations message; `without_nulls` makes it one (O6)."""
+    """Return the output schema for an agent; `without_nulls` makes an operations message of its output (O6)."""
     schema = operations_schema()
     definitions = schema["definitions"]
     operations = [_strict(definitions[kind.__name__], definitions) for kind in OPERATIONS.values()]
@@ -39,9 +39,9 @@ def agent_schema() -> dict[str, Any]:
 
 
 def without_nulls(text: bytes) -> bytes:
-    """A message of a model, with the members left out that are null and may be absent; what is none stays as it is.
+    """Return a message of a model without members that are null and may be absent; other text stays as it is.
 
-    Members that an operation does not have are left out with them.
+    Members that an operation does not have are left out too.
     """
     try:
         message = members(text, _MESSAGE)
@@ -54,7 +54,7 @@ def without_nulls(text: bytes) -> bytes:
 
 
 def _strict(definition: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """A definition in the subset, its references followed."""
+    """Return a definition in the subset, with its references resolved."""
     offered = {name: given for name, given in definition["properties"].items() if name != _NOT_OFFERED}
     return _object({name: _member(name, given, definition, definitions) for name, given in offered.items()})
 

@@ -1,7 +1,7 @@
-"""Text that may be as large as a file, taken apart and put together piece by piece (O3).
+"""Decode and encode text as large as a file, piece by piece (O3).
 
-A file of ten megabytes is never there as one decoded string, which has four bytes for each character as soon as one of
-them is an emoji.
+A file of ten megabytes never becomes one decoded string, which takes four bytes a character as soon as one of them is
+an emoji.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from codex_adapter.records import encode_lines
 __all__ = ["PIECE", "Encoding", "Text", "check_utf8", "from_base64"]
 
 PIECE: Final = 256 * 1024
-"""About how many bytes a piece has."""
+"""The approximate size of a piece, in bytes."""
 
 Encoding = Literal["utf-8", "base64"]
-"""How the bytes of a file stand in a JSON string."""
+"""The encoding of a file's bytes in a JSON string."""
 
 _PAIR: Final = rb"\\u[dD][89abAB]..\\u[dD][c-fC-F].."
 _ESCAPE: Final = re.compile(rb"%b|\\u....|\\." % _PAIR, re.DOTALL)
@@ -35,7 +35,7 @@ _string = msgspec.json.Decoder(str)
 
 
 class Text:
-    """A string of a message, made of its pieces whenever it is asked for."""
+    """A string of a message, decoded in pieces each time."""
 
     __slots__ = ("_pieces",)
 
@@ -44,35 +44,35 @@ class Text:
 
     @classmethod
     def of(cls, text: str) -> Text:
-        """A text that is there."""
+        """Return a text in memory."""
         return cls(partial(_encoded, memoryview(text.encode()), PIECE))
 
     @classmethod
     def of_json(cls, given: Raw, *, size: int = PIECE) -> Text:
-        """The text of a JSON string, which stays as it is. Its pieces raise ValueError where it is not Unicode."""
+        """Return the text of a JSON string, which is not copied. Its pieces raise ValueError if it is not Unicode."""
         return cls(partial(_unescaped, given, size))
 
     @classmethod
     def of_file(cls, data: bytes, encoding: Encoding, *, size: int = PIECE) -> Text:
-        """A file's bytes, which are not copied. Raises UnicodeDecodeError when they are no UTF-8 and ought to be."""
+        """Return a file's bytes as text, without a copy. Raises UnicodeDecodeError for `utf-8` that is not UTF-8."""
         if encoding == "base64":
             return cls(partial(_as_base64, memoryview(data), size))
         check_utf8(data)
         return cls(partial(_encoded, memoryview(data), size))
 
     def pieces(self) -> Iterator[bytes]:
-        """The text in UTF-8, cut between characters."""
+        """Return the text in UTF-8, cut between characters."""
         return self._pieces()
 
     def json_pieces(self) -> Iterator[bytes]:
-        """The text as a JSON string that is on one line for every reader."""
+        """Yield the text as a JSON string that is on one line for every reader."""
         yield b'"'
         for piece in self.pieces():
             yield encode_lines([piece.decode()])[1:-2]
         yield b'"'
 
     def text(self) -> str:
-        """The text as one string."""
+        """Return the text as one string."""
         return b"".join(self.pieces()).decode()
 
     @override
@@ -87,9 +87,9 @@ class Text:
 
 
 def from_base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes that base64 in pieces stands for: the standard alphabet, padded, nothing else in it.
+    """Decode base64 in pieces: the standard alphabet, padded, nothing else.
 
-    Raises binascii.Error, a ValueError, where it is anything else.
+    Raises binascii.Error, a ValueError, for anything else.
     """
     rest = b""
     ended = False
@@ -106,7 +106,7 @@ def from_base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def check_utf8(data: bytes | bytearray | Raw) -> None:
-    """Raises UnicodeDecodeError when it is no UTF-8."""
+    """Raise UnicodeDecodeError if the data is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(data)
     for start in range(0, len(view), PIECE):
@@ -145,12 +145,12 @@ def _as_base64(data: memoryview, size: int) -> Iterator[bytes]:
 
 
 def _end_of_piece(text: memoryview, start: int, end: int) -> int:
-    """The last place up to `end` that is neither in a character nor in an escape, nor between the two of a pair."""
+    """Return the last offset up to `end` that splits no character, no escape and no surrogate pair."""
     end = _between_characters(text, end)
     piece = bytes(text[start:end])
     last = piece.rfind(b"\\", max(0, len(piece) - 6))
     backslashes = last + 1 - len(piece[: last + 1].rstrip(b"\\"))
-    if end == len(text) or backslashes % 2 == 0:  # an even number are backslashes themselves, and escape nothing
+    if end == len(text) or backslashes % 2 == 0:  # an even number are escaped backslashes, and escape nothing
         return end
     at = start + last
     if _SECOND_HALF.match(text, at) and re.match(_PAIR, text[max(start, at - 6) :], re.DOTALL):

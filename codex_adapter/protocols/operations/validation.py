@@ -1,4 +1,4 @@
-"""Operations out of JSON: the rules of their members, and what is wrong where one is broken (O2, O3)."""
+"""Read operations from JSON: check the rules of their members, and name a broken one (O2, O3)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Final, Generic, Literal, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from codex_adapter.protocols.operations.fields import decode_field
-from codex_adapter.protocols.operations.json_text import HALF_OF_A_PAIR, NotJSON, members, string, to_json
+from codex_adapter.protocols.operations.json_text import HALF_OF_A_PAIR, NotJSON, decode_field, members, string, to_json
 from codex_adapter.protocols.operations.operations import (
     MOST_FILE_BYTES,
     MOST_PATH_CHARACTERS,
@@ -40,20 +39,20 @@ _TOO_LARGE: Final = f"must be at most {MOST_FILE_BYTES} bytes (10 MiB) once deco
 
 
 class InvalidOperationError(ValueError):
-    """What was given is no operation; the message names the member and its rule, and never quotes (O3)."""
+    """An operation is invalid; the message names the member and its rule, and never quotes (O3)."""
 
 
 class Valid(msgspec.Struct, Generic[_T], frozen=True):
-    """What was given is right, and this is it."""
+    """A valid result."""
 
     data: _T
     success: Literal[True] = True
 
 
 class Invalid(msgspec.Struct, frozen=True, kw_only=True):
-    """What was given is wrong: `error` names the member and its rule, and never quotes (O3).
+    """An error: `error` names the member and its rule, and never quotes (O3).
 
-    Of an operation that is wrong, `id` and `operation_type` are there as far as they are right.
+    `id` and `operation_type` of an invalid operation are set as far as they are valid.
     """
 
     error: str
@@ -63,7 +62,7 @@ class Invalid(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def validate_operation(given: object) -> Valid[Operation] | Invalid:
-    """An operation as JSON text, or decoded: whether it is one, and the operation or what is wrong (O3)."""
+    """Validate an operation, as JSON or decoded: return it, or what is wrong (O3)."""
     try:
         operation = read_operation(as_json(given))
     except NotJSON as error:
@@ -72,7 +71,7 @@ def validate_operation(given: object) -> Valid[Operation] | Invalid:
 
 
 def parse_operation(given: object) -> Operation:
-    """An operation out of JSON text, or decoded. Raises InvalidOperationError (O3)."""
+    """Return an operation from JSON, or from decoded JSON. Raises InvalidOperationError (O3)."""
     result = validate_operation(given)
     if isinstance(result, Invalid):
         raise InvalidOperationError(result.error)
@@ -80,7 +79,7 @@ def parse_operation(given: object) -> Operation:
 
 
 def read_operation(given: bytes | Raw) -> Operation | Invalid:
-    """An operation out of its JSON, of which a file's content stays a view; it has been looked through (O2, O3)."""
+    """Return an operation from its JSON, or what is wrong; a file's content is checked and stays a view (O2, O3)."""
     try:
         parts = members(given, _NAMES)
         if parts is None:
@@ -101,7 +100,7 @@ def read_operation(given: bytes | Raw) -> Operation | Invalid:
 
 
 def as_json(given: object) -> bytes | Raw:
-    """What was given, as JSON text: text as it is, anything else as the JSON of it. Raises NotJSON."""
+    """Return JSON: text as it is, any other value encoded. Raises NotJSON."""
     if isinstance(given, bytes | Raw):
         return given
     if isinstance(given, str):
@@ -113,7 +112,7 @@ def as_json(given: object) -> bytes | Raw:
 
 
 def _check(operation: Operation) -> None:
-    """The rules that no type says. Raises FieldError."""
+    """Check the rules that types do not express. Raises FieldError."""
     if isinstance(operation, CreateFileOperation):
         _check_path("path", operation.path)
         _check_content(operation)
@@ -143,7 +142,7 @@ def _check_content(operation: CreateFileOperation) -> None:
                 break
     except UnicodeDecodeError:
         raise FieldError("content", "must be UTF-8") from None
-    except msgspec.DecodeError:  # of JSON, all that is no Unicode
+    except msgspec.DecodeError:  # in JSON, the only cause is text that is not Unicode
         raise FieldError("content", HALF_OF_A_PAIR) from None
     except ValueError:
         raise FieldError("content", _BASE64) from None

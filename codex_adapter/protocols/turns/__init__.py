@@ -1,7 +1,7 @@
-"""Turns: one conversation with any harness, in an environment that spaces make up (U1).
+"""Turns: a conversation with an agent of any kind, in an environment that spaces make up (U1).
 
-The client is here, requests, responses and events, and what a harness of one's own has to be. What takes packages of
-the extra `turns` is loaded when it is first asked for.
+This package exports the client, its requests, responses and events, and the seam for harnesses. Modules that need
+packages of the extra `turns` are loaded at the first use of a name.
 """
 
 from importlib import import_module
@@ -38,7 +38,6 @@ from codex_adapter.protocols.turns.messages import (
 from codex_adapter.turn_errors import TurnError
 
 if TYPE_CHECKING:
-    from codex_adapter.agents.codex.harness import CodexHarness
     from codex_adapter.harness import Harness, HarnessTurn
     from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
 
@@ -46,7 +45,6 @@ __all__ = [
     "AgentEvent",
     "AgentSpacesClient",
     "AgentSpacesError",
-    "CodexHarness",
     "CompleteEvent",
     "DescribeRequest",
     "DescribeResponse",
@@ -76,13 +74,11 @@ __all__ = [
     "create_agent_spaces_client",
 ]
 
-if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
-    _HOMES = {
-        "protocols.turns.client": ("AgentSpacesClient", "create_agent_spaces_client"),
-        "harness": ("Harness", "HarnessTurn"),
-        "agents.codex.harness": ("CodexHarness",),
+if not TYPE_CHECKING:  # a checker that saw `__getattr__` would accept every name
+    _HOME = {
+        **dict.fromkeys(("AgentSpacesClient", "create_agent_spaces_client"), "protocols.turns.client"),
+        **dict.fromkeys(("Harness", "HarnessTurn"), "harness"),
     }
-    _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
         if name not in _HOME:

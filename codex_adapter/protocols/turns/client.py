@@ -1,8 +1,8 @@
-"""The client: turns of conversations, and what can be known before one (U1, U3, U5, U11)."""
+"""Run turns of conversations, and answer questions before one: the client (U1, U3, U5, U11)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -11,8 +11,7 @@ import trio
 from codex_adapter import BackendError
 from codex_adapter.file_systems import inquire
 from codex_adapter.harness import Harness
-from codex_adapter.protocols.turns.emitter import Bridge
-from codex_adapter.protocols.turns.harnesses import default_harnesses
+from codex_adapter.protocols.turns.emitter import Emitter
 from codex_adapter.protocols.turns.messages import (
     AgentSpacesError,
     DescribeRequest,
@@ -36,45 +35,45 @@ __all__ = ["AgentSpacesClient", "create_agent_spaces_client"]
 _SECONDS_FOR_TOOLS: Final = 20.0
 
 
-def create_agent_spaces_client(harnesses: Sequence[Harness] | None = None) -> AgentSpacesClient:
-    """A client of these harnesses, by default of all that the package has; to be used inside of `trio.run` (U1)."""
-    return AgentSpacesClient(default_harnesses() if harnesses is None else harnesses)
+def create_agent_spaces_client(harnesses: Iterable[Harness]) -> AgentSpacesClient:
+    """Return a client of these harnesses, for use inside `trio.run` (U1)."""
+    return AgentSpacesClient(harnesses)
 
 
 class AgentSpacesClient:
-    """Any number of turns at once; those of one conversation one after another. It keeps nothing between them."""
+    """Run any number of turns at once; the turns of one conversation must follow each other. Keeps no state."""
 
-    def __init__(self, harnesses: Sequence[Harness]) -> None:
+    def __init__(self, harnesses: Iterable[Harness]) -> None:
         self._harnesses = {harness.id: harness for harness in harnesses}
 
     async def run_turn(self, request: RunTurnRequest, callbacks: SessionCallbacks) -> RunTurnResponse:
-        """One turn, from its first event to its last (U2, U4, U8). What `callbacks` raises comes out of it.
+        """Run one turn, from its first event to its last. What `callbacks` raises passes through.
 
-        Not to be repeated blindly: a turn that was begun may have done something.
+        A turn that began may have had effects, so a retry needs a decision (U2, U4, U8).
         """
-        bridge = Bridge(callbacks, request.external_session_id, request.external_run_id)
+        emitter = Emitter(callbacks, request.external_session_id, request.external_run_id)
         try:
             harness = await self._harness(request)
-            # Once and for all: an agent must have no other reach than the one that is noted now.
+            # Checked once: an agent must not have another reach than the one that is recorded now.
             wrong_cwd = await _inquire_cwd(request.cwd)
             writable = partial(harness.writable, cwd=request.cwd, env=request.env) if wrong_cwd is None else _nowhere
             environment = await _in_spaces(partial(prepare, writable=writable), request, harness.id)
         except TurnError as error:
-            return await Turn.refused(request, bridge, error)
-        return await Turn(request, bridge, harness, environment, wrong_cwd).run()
+            return await Turn.refuse(request, emitter, error)
+        return await Turn(request, emitter, harness, environment, wrong_cwd).run()
 
     async def resolve(self, request: ResolveRequest) -> ResolveResponse:
-        """Whether a turn could have this environment; writes nothing, and raises nothing (U6)."""
+        """Return whether a turn could have this environment. Writes nothing and raises nothing (U6)."""
         try:
             await _in_spaces(resolve, request, None)
         except TurnError as error:
-            return ResolveResponse(ok=False, error=error.told)
-        except Exception:  # noqa: BLE001 - whatever it is, it is told as an answer
+            return ResolveResponse(ok=False, error=error.error)
+        except Exception:  # noqa: BLE001 - every error is an answer here
             return ResolveResponse(ok=False, error=AgentSpacesError(message="the spaces could not be looked at"))
         return ResolveResponse(ok=True)
 
     async def describe(self, request: DescribeRequest) -> DescribeResponse:
-        """The names of all hooks, skills and tools of an environment (U11). Raises `TurnError`."""
+        """Return the names of all hooks, skills and tools of an environment. Raises `TurnError` (U11)."""
         environment = await _in_spaces(resolve, request, None)
         tools, unanswered = await list_all_tools(environment.servers, seconds=_SECONDS_FOR_TOOLS)
         return DescribeResponse(
@@ -85,7 +84,7 @@ class AgentSpacesClient:
         )
 
     async def get_harness_capabilities(self) -> HarnessCapabilities:
-        """The harnesses that are installed here and work, with their models (U5)."""
+        """Return the harnesses that are installed here and work, with their models (U5)."""
         found = [(harness.id, await _models_of(harness)) for harness in self._harnesses.values()]
         return HarnessCapabilities(
             harnesses=tuple(HarnessModels(id=id_, models=models) for id_, models in found if models is not None)
@@ -119,23 +118,23 @@ def _nowhere(_: Environment) -> tuple[str, ...]:
 
 
 async def _in_spaces(
-    look: Callable[..., Environment],
+    look_up: Callable[..., Environment],
     request: RunTurnRequest | ResolveRequest | DescribeRequest,
     harness: str | None,
 ) -> Environment:
-    """What a spec comes to, looked up in a thread. Raises `TurnError`, with the code of what cannot be resolved."""
+    """Return the environment of a request's spec, looked up in a thread. Raises `TurnError` (`resolve_failed`)."""
     try:
-        # Others may keep it waiting; who leaves it then is as one who was killed, which harms nothing.
-        look = partial(look, accept=request.accept_changed_spaces)
+        # Other writers may keep it waiting. Leaving it is like a kill, which harms nothing.
+        look_up = partial(look_up, accept=request.accept_changed_spaces)
         return await trio.to_thread.run_sync(
-            look, request.asp_home, _sought(request.spec), harness, abandon_on_cancel=True
+            look_up, request.asp_home, _spec(request.spec), harness, abandon_on_cancel=True
         )
     except SpaceError as error:
         raise TurnError(str(error), "resolve_failed") from None
 
 
-def _sought(spec: SpaceSpec) -> Spec:
-    """A spec as spaces are looked up by it (U3). Raises `TurnError`."""
+def _spec(spec: SpaceSpec) -> Spec:
+    """Convert a spec of the wire. Raises `TurnError` (U3)."""
     target = spec.target
     if spec.spaces and target is None:
         return spec.spaces

@@ -1,4 +1,4 @@
-"""Which conversations there are under an `aspHome`: whose harness they are, and where it keeps them (U8)."""
+"""Record the conversations under an `aspHome`: the harness of each, and its directory (U8)."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from typing import Final
 
 import msgspec
 
-from codex_adapter.durable import write_whole
+from codex_adapter.durable import make_private, remove_tree, write_whole
 from codex_adapter.safe_read import NotRegularError, read_regular
-from codex_adapter.spaces.removal import remove
-from codex_adapter.spaces.state import make_private
 
 __all__ = ["ABANDONED", "Conversation", "Conversations"]
 
 ABANDONED: Final = 24 * 60 * 60.0
-"""Seconds after which a conversation that has no key yet is one whose turn was killed."""
+"""Seconds after which the turn of a conversation without a key counts as killed."""
 _MOST_REMOVED: Final = 4
-"""At a time, so that no turn waits long."""
+"""The limit of one call, so that no turn waits long."""
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
 _LARGEST: Final = 64 * 1024
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """A conversation by its key: the harness that has it, the name of its directory, and the last turn's model."""
+    """A conversation by its key: its harness, the name of its directory, and the last turn's model."""
 
     session: str
     harness: str
@@ -37,15 +35,15 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class Conversations:
-    """Those of one `aspHome`. Every method blocks, and raises OSError where the file system fails."""
+    """The conversations of one `aspHome`. Every method blocks and raises OSError."""
 
     def __init__(self, asp_home: Path) -> None:
         self._root = asp_home / "state" / "sessions"
-        # One file for each directory of a conversation without a key, so that no other has to be looked at for them.
+        # One file for each conversation without a key: to find them, no other directory is read.
         self._begun = self._root / "begun"
 
     def find(self, session: str) -> Conversation | None:
-        """The conversation of this key; None where there is none that can be gone on with."""
+        """Return the conversation of this key, None if none can be resumed."""
         try:
             found = msgspec.json.decode(read_regular(self._record(session), _LARGEST), type=Conversation)
         except (FileNotFoundError, NotADirectoryError, NotRegularError):
@@ -56,13 +54,13 @@ class Conversations:
         return found if whole and self.directory(found).is_dir() else None
 
     def directory(self, conversation: Conversation) -> Path:
-        """Where its harness keeps what is its own."""
+        """Return the directory in which the harness keeps its files."""
         return self._root / conversation.directory
 
     def begin(self) -> Path:
-        """A directory for a conversation that has no key yet, for its owner alone.
+        """Make a private directory for a conversation without a key, and return it.
 
-        Some that killed turns left are removed.
+        Some directories that killed turns left are removed.
         """
         for directory in (self._root.parent, self._root, self._begun):
             make_private(directory)
@@ -73,14 +71,14 @@ class Conversations:
         return self._root / name
 
     def abandon(self, directory: Path) -> None:
-        """Remove the directory of a conversation that got no key; what cannot be removed now is a killed turn's."""
+        """Remove the directory of a conversation that got no key. What cannot be removed now is removed later."""
         with suppress(OSError):
-            remove(directory)
+            remove_tree(directory)
             (self._begun / directory.name).unlink(missing_ok=True)
 
     def save(self, conversation: Conversation) -> None:
-        """Write it down, whole or not at all."""
-        # First: a directory that has a record must never be taken for one of a killed turn.
+        """Write the record of a conversation, whole or not at all."""
+        # First: a directory with a record must never count as one of a killed turn.
         (self._begun / conversation.directory).unlink(missing_ok=True)
         write_whole(self._record(conversation.session), msgspec.json.encode(conversation))
 
@@ -94,12 +92,12 @@ class Conversations:
                 return
 
     def _record(self, session: str) -> Path:
-        """By a digest: a key may be any text."""
+        """Return the path of a record, named by a digest: a key may be any text."""
         return self._root / f"{hashlib.sha256(session.encode(errors='surrogatepass')).hexdigest()}.json"
 
 
 def _age(path: Path) -> float:
-    """Seconds since it was written; of what somebody else has just removed, none."""
+    """Return the seconds since a file was written, 0 if it has just been removed."""
     try:
         return time.time() - path.lstat().st_mtime
     except FileNotFoundError:

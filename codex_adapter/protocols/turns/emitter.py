@@ -1,4 +1,4 @@
-"""The events of one turn on their way to whoever is told of them: numbered, timed, one after another (U2, U4)."""
+"""Emit the events of one turn: numbered, timed, one after another (U2, U4)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from codex_adapter.protocols.turns.messages import (
     StateEvent,
 )
 
-__all__ = ["Bridge", "Clock", "utc_now"]
+__all__ = ["Clock", "Emitter", "utc_now"]
 
 Clock: TypeAlias = Callable[[], str]
 _E = TypeVar("_E", bound=AgentEvent)
 
 
 def utc_now() -> str:
-    """The time in ISO 8601, to the millisecond."""
+    """Return the time in ISO 8601, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class Bridge:
-    """Tells the events of one turn. What a callback raises passes through, and nothing more is told then."""
+class Emitter:
+    """Pass the events of one turn to its callback. What the callback raises passes through and ends the emission."""
 
     def __init__(
         self, callbacks: SessionCallbacks, external_session_id: str, external_run_id: str, *, clock: Clock = utc_now
@@ -41,13 +41,13 @@ class Bridge:
         self._clock = clock
         self._seq = 0
         self.broken = False
-        """Whether a callback raised: then that is what comes of the turn."""
+        """Whether the callback raised: its exception is then the result of the turn."""
         self.harness_session_id: str | None = None
-        """On each event once it is set."""
+        """The key of the conversation, on each event once it is set."""
 
-    async def tell(self, kind: type[_E], **fields: Any) -> None:
-        """Tell an event, and wait until it is taken (U2)."""
-        # The last one may have been taken by whoever cancelled the turn.
+    async def emit(self, kind: type[_E], **fields: Any) -> None:
+        """Emit an event and wait until the callback has returned (U2)."""
+        # The callback may have cancelled the turn at the last event.
         await trio.lowlevel.checkpoint_if_cancelled()
         self._seq += 1
         event = kind(
@@ -59,15 +59,15 @@ class Bridge:
             **fields,
         )
         try:
-            taken = self._on_event(event)
-            if inspect.isawaitable(taken):
-                await taken
+            returned = self._on_event(event)
+            if inspect.isawaitable(returned):
+                await returned
         except BaseException:
             self.broken = True
             raise
 
-    async def end(self, result: RunResult) -> None:
-        """Tell how the turn ended: its state, and the last event (U4)."""
+    async def finish(self, result: RunResult) -> None:
+        """Emit the final state and the last event (U4)."""
         state: SessionState = "complete" if result.success else "error"
-        await self.tell(StateEvent, state=state)
-        await self.tell(CompleteEvent, result=result)
+        await self.emit(StateEvent, state=state)
+        await self.emit(CompleteEvent, result=result)

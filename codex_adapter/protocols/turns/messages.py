@@ -1,4 +1,4 @@
-"""What crosses the boundary of a turn: requests, responses, and the events between them (U1, U2)."""
+"""Define the requests, responses and events of turns (U1, U2)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 SessionState: TypeAlias = Literal["running", "complete", "error"]
 Role: TypeAlias = Literal["user", "assistant"]
 LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
-# What a request's members take, in the words by which they are refused.
+# The types of a request's members; an error quotes the description.
 _Text: TypeAlias = Annotated[str, Meta(description="a string")]
 _TextOrNone: TypeAlias = Annotated[str | None, Meta(description="a string, or absent")]
 _Env: TypeAlias = Annotated[Mapping[str, str], Meta(description="an object whose values are strings")]
@@ -51,7 +51,7 @@ _Paths: TypeAlias = Annotated[tuple[str, ...], Meta(description="a list of strin
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Names in camelCase on the wire, and nothing there for what is absent."""
+    """A message with names in camelCase on the wire, without members that have their default."""
 
 
 class Target(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,7 +62,7 @@ class Target(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SpaceSpec(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a turn's environment is made of: exactly one of the two (U3)."""
+    """The spaces of a turn's environment: exactly one of the two members (U3)."""
 
     spaces: tuple[str, ...] | None = None
     target: Target | None = None
@@ -75,7 +75,7 @@ _Spec: TypeAlias = Annotated[
 
 
 class RunResult(_Message, frozen=True, kw_only=True):
-    """How a turn went; `final_output` is the text of the last message."""
+    """The result of a turn; `final_output` is the text of the last message."""
 
     success: bool
     final_output: str | None = None
@@ -83,7 +83,7 @@ class RunResult(_Message, frozen=True, kw_only=True):
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="type"):
-    """What every event has: `ts` is UTC in ISO 8601, `seq` counts from 1; the harness's session once it is known."""
+    """An event: `ts` is UTC in ISO 8601, `seq` counts from 1, `harness_session_id` is set once it is known."""
 
     ts: str
     seq: int
@@ -93,7 +93,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class StateEvent(_Event, frozen=True, kw_only=True, tag="state"):
-    """Where the turn stands."""
+    """The state of the turn."""
 
     state: SessionState
 
@@ -106,14 +106,14 @@ class MessageEvent(_Event, frozen=True, kw_only=True, tag="message"):
 
 
 class MessageDeltaEvent(_Event, frozen=True, kw_only=True, tag="message_delta"):
-    """What a message grew by, before it is whole."""
+    """The text by which a message grew, before it is whole."""
 
     role: Literal["assistant"]
     delta: str
 
 
 class ToolCallEvent(_Event, frozen=True, kw_only=True, tag="tool_call"):
-    """A tool is called."""
+    """A call of a tool."""
 
     tool_use_id: str
     tool_name: str
@@ -121,7 +121,7 @@ class ToolCallEvent(_Event, frozen=True, kw_only=True, tag="tool_call"):
 
 
 class ToolResultEvent(_Event, frozen=True, kw_only=True, tag="tool_result"):
-    """What the call of this id came to."""
+    """The result of the call with this id."""
 
     tool_use_id: str
     tool_name: str
@@ -130,7 +130,7 @@ class ToolResultEvent(_Event, frozen=True, kw_only=True, tag="tool_result"):
 
 
 class LogEvent(_Event, frozen=True, kw_only=True, tag="log"):
-    """Anything else that somebody may want to see."""
+    """Any other information."""
 
     level: LogLevel
     message: str
@@ -149,15 +149,15 @@ AgentEvent: TypeAlias = (
 
 
 class SessionCallbacks(msgspec.Struct, frozen=True):
-    """Who is told of a turn's events, one after another; what is awaitable is awaited (U2)."""
+    """The callback for a turn's events, called for one after another; an awaitable result is awaited (U2)."""
 
     on_event: Callable[[AgentEvent], Awaitable[None] | None]
 
 
 class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One turn. The external ids come back on each event; `env` is passed on as it is (U1).
+    """A request for one turn. Each event has the external ids; `env` is passed on unchanged (U1).
 
-    `accept_changed_spaces` takes spaces and targets as they are now, whoever has changed them (Z11).
+    `accept_changed_spaces` accepts spaces and targets as they are now, also if an agent may have changed them (Z11).
     """
 
     external_session_id: _Text
@@ -180,7 +180,7 @@ class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RunTurnResponse(_Message, frozen=True, kw_only=True):
-    """What a turn came to, and by which key the conversation goes on (U8)."""
+    """The result of a turn, and the key by which the conversation is resumed (U8)."""
 
     harness: str
     result: RunResult
@@ -189,7 +189,7 @@ class RunTurnResponse(_Message, frozen=True, kw_only=True):
 
 
 class ResolveRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether this can be resolved."""
+    """A request to check whether a spec can be resolved."""
 
     asp_home: _Text
     spec: _Spec
@@ -197,14 +197,14 @@ class ResolveRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ResolveResponse(_Message, frozen=True, kw_only=True):
-    """That it can, or why not."""
+    """Whether the spec can be resolved, and why not."""
 
     ok: bool
     error: AgentSpacesError | None = None
 
 
 class DescribeRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What there is in this."""
+    """A request for the names in the environment of a spec."""
 
     asp_home: _Text
     spec: _Spec
@@ -212,7 +212,7 @@ class DescribeRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class DescribeResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The names of all there is; `unanswered` are the servers whose tools could not be asked for (U11)."""
+    """The names in an environment; `unanswered` are the servers whose tools could not be listed (U11)."""
 
     hooks: tuple[str, ...]
     skills: tuple[str, ...]
@@ -228,6 +228,6 @@ class HarnessModels(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HarnessCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them."""
+    """The harnesses that work here (U5)."""
 
     harnesses: tuple[HarnessModels, ...]

@@ -1,4 +1,4 @@
-"""Universal events of a run as events of a turn: messages, tools in pairs, and what else there is to see (U7)."""
+"""Translate the events of a run into events of a turn: messages, tool calls in pairs, and logs (U7)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from codex_adapter import Event
 from codex_adapter.events import PayloadText, Plan, SessionHandle, TextPart, TokenUsage, ToolCall, UnknownLine
-from codex_adapter.protocols.turns.emitter import Bridge
+from codex_adapter.protocols.turns.emitter import Emitter
 from codex_adapter.protocols.turns.messages import (
     LogEvent,
     LogLevel,
@@ -22,24 +22,24 @@ from codex_adapter.text import AssembledText, TextAssembler
 __all__ = ["Translation"]
 
 _NAMES: Final = {"command_execution": "shell", "file_change": "apply_patch"}
-"""Of tools that have no name of their own; any other is named by its kind."""
+"""The names of tools without a name of their own, by kind; any other tool is named by its kind."""
 _UNANSWERED: Final = "the turn ended before this call was answered"
 _MESSAGE: Final = "agent_message"
 
 
 class Translation:
-    """Tells the events of one run by a bridge; `texts` has the last message."""
+    """Translate the events of one run and emit them; `texts` has the last message."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+    def __init__(self, emitter: Emitter) -> None:
+        self._emitter = emitter
         self.texts = TextAssembler()
         self._shown: dict[str | None, str] = {}
         self._open: dict[str, str] = {}
         self._closed: set[str] = set()
         self._nameless = 0
 
-    async def tell(self, event: Event) -> None:
-        """Tell what an event comes to: nothing, or one event or more."""
+    async def translate(self, event: Event) -> None:
+        """Emit the events of the turn for one event of the run: none, one or more."""
         match event.data:
             case TextPart():
                 text = self.texts.receive(event)
@@ -48,7 +48,7 @@ class Translation:
             case ToolCall() as call:
                 await self._tool(call, result=event.kind == "tool_result")
             case SessionHandle(session=session):
-                self._bridge.harness_session_id = session.id
+                self._emitter.harness_session_id = session.id
             case Plan(items=items):
                 await self._log("info", "plan", items=[msgspec.to_builtins(item) for item in items])
             case TokenUsage(usage=usage):
@@ -59,7 +59,7 @@ class Translation:
                 await self._log("warn" if event.kind == "error" else "info", event.message)
 
     async def close(self) -> None:
-        """Tell of each call that has no result that it has none: every one is answered (U7)."""
+        """Emit a result for each call that is still open: every call has one (U7)."""
         for id_, name in list(self._open.items()):
             await self._answer(id_, name, _UNANSWERED, is_error=True)
 
@@ -69,16 +69,16 @@ class Translation:
                 await self._log("debug", text.item_type, text=text.text)
         elif text.complete:
             self._shown.pop(text.item_id, None)
-            await self._bridge.tell(MessageEvent, role="assistant", content=text.text)
+            await self._emitter.emit(MessageEvent, role="assistant", content=text.text)
         else:
             await self._grow(text)
 
     async def _grow(self, text: AssembledText) -> None:
-        """Tell what a message has grown by; of one that was written anew only the whole will tell."""
+        """Emit what a message grew by. A message that was rewritten is emitted only when it is whole."""
         before, now = self._shown.get(text.item_id, ""), text.text
         if now.startswith(before) and now != before:
             self._shown[text.item_id] = now
-            await self._bridge.tell(MessageDeltaEvent, role="assistant", delta=now[len(before) :])
+            await self._emitter.emit(MessageDeltaEvent, role="assistant", delta=now[len(before) :])
 
     async def _tool(self, call: ToolCall, *, result: bool) -> None:
         tool = call.tool
@@ -91,7 +91,7 @@ class Translation:
             return
         if id_ not in self._open:
             self._open[id_] = name
-            await self._bridge.tell(ToolCallEvent, tool_use_id=id_, tool_name=name, input=_input(call))
+            await self._emitter.emit(ToolCallEvent, tool_use_id=id_, tool_name=name, input=_input(call))
         if result:
             failed = tool.status != "completed"
             await self._answer(id_, self._open[id_], _output(call), is_error=failed)
@@ -99,36 +99,36 @@ class Translation:
     async def _answer(self, id_: str, name: str, output: Any, *, is_error: bool) -> None:
         del self._open[id_]
         self._closed.add(id_)
-        await self._bridge.tell(ToolResultEvent, tool_use_id=id_, tool_name=name, output=output, is_error=is_error)
+        await self._emitter.emit(ToolResultEvent, tool_use_id=id_, tool_name=name, output=output, is_error=is_error)
 
     async def _log(self, level: LogLevel, message: str, **fields: Any) -> None:
-        await self._bridge.tell(LogEvent, level=level, message=message, fields=fields or None)
+        await self._emitter.emit(LogEvent, level=level, message=message, fields=fields or None)
 
 
 def _input(call: ToolCall) -> dict[str, Any]:
-    """What a tool was asked, by the names of its fields."""
+    """Return the input of a tool by the names of its fields."""
     return {} if call.input is None else _payloads(call.input)
 
 
 def _output(call: ToolCall) -> dict[str, Any]:
-    """What a tool answered, and its exit code where it has one."""
-    told = {} if call.output is None else _payloads(call.output)
-    return told if call.tool.exit_code is None else {**told, "exitCode": call.tool.exit_code}
+    """Return the output of a tool, and its exit code if it has one."""
+    output = {} if call.output is None else _payloads(call.output)
+    return output if call.tool.exit_code is None else {**output, "exitCode": call.tool.exit_code}
 
 
 def _payloads(fields: msgspec.Struct) -> dict[str, Any]:
-    """Texts as texts, JSON as what it says; a text that was cut is no JSON any more, and is named."""
-    told: dict[str, Any] = {}
+    """Return texts as texts and JSON decoded. A truncated payload stays a text and is listed in `truncated`."""
+    found: dict[str, Any] = {}
     cut: list[str] = []
     for name in fields.__struct_fields__:
         payload: PayloadText | None = getattr(fields, name)
         if payload is None:
             continue
         key = _WIRE_NAMES.get(name, name)
-        told[key] = payload.text if payload.truncated or name not in _JSON else _decoded(payload.text)
+        found[key] = payload.text if payload.truncated or name not in _JSON else _decoded(payload.text)
         if payload.truncated:
             cut.append(key)
-    return {**told, "truncated": cut} if cut else told
+    return {**found, "truncated": cut} if cut else found
 
 
 _JSON: Final = frozenset({"changes", "arguments", "result"})

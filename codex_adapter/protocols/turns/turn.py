@@ -1,4 +1,4 @@
-"""One turn: a run of a harness, told from its first event to its last (U4, U8)."""
+"""Run one turn of a harness and emit its events, from the first to the last (U4, U8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codex_adapter import AdapterError, Completion
 from codex_adapter.file_systems import Inquiry, work_through
 from codex_adapter.harness import Harness, HarnessTurn
 from codex_adapter.protocols.turns.conversations import Conversation, Conversations
-from codex_adapter.protocols.turns.emitter import Bridge
+from codex_adapter.protocols.turns.emitter import Emitter
 from codex_adapter.protocols.turns.messages import (
     AgentSpacesError,
     MessageEvent,
@@ -27,18 +27,18 @@ __all__ = ["Turn", "check_cwd"]
 
 
 class Turn:
-    """A turn whose harness and environment are known; `wrong_cwd` is why its agent has no directory to work in."""
+    """A turn with a known harness and environment; `wrong_cwd` is why its agent has no directory to work in."""
 
     def __init__(
         self,
         request: RunTurnRequest,
-        bridge: Bridge,
+        emitter: Emitter,
         harness: Harness,
         environment: Environment,
         wrong_cwd: TurnError | AdapterError | None = None,
     ) -> None:
         self._request = request
-        self._bridge = bridge
+        self._emitter = emitter
         self._harness = harness
         self._environment = environment
         self._wrong_cwd = wrong_cwd
@@ -48,14 +48,14 @@ class Turn:
         self._model = request.model
 
     @staticmethod
-    async def refused(request: RunTurnRequest, bridge: Bridge, error: TurnError) -> RunTurnResponse:
-        """A turn that cannot begin: its spec or its harness is wrong (U4)."""
-        result = RunResult(success=False, error=error.told)
-        await bridge.end(result)
+    async def refuse(request: RunTurnRequest, emitter: Emitter, error: TurnError) -> RunTurnResponse:
+        """Emit the end of a turn that cannot begin, because its spec or its harness is wrong (U4)."""
+        result = RunResult(success=False, error=error.error)
+        await emitter.finish(result)
         return RunTurnResponse(harness=request.harness, result=result, model=request.model)
 
     async def run(self) -> RunTurnResponse:
-        """Run it, and tell of it; a conversation that got no key is gone afterwards (U8)."""
+        """Run the turn. A conversation that got no key is removed afterwards (U8)."""
         try:
             return await self._run()
         finally:
@@ -64,33 +64,33 @@ class Turn:
                     await work_through(self._conversations.abandon, self._directory)
 
     async def _run(self) -> RunTurnResponse:
-        refusal = await self._look_up()
-        await self._bridge.tell(StateEvent, state="running")
-        await self._bridge.tell(MessageEvent, role="user", content=self._request.prompt)
-        translation = Translation(self._bridge)
+        refusal = await self._find_conversation()
+        await self._emitter.emit(StateEvent, state="running")
+        await self._emitter.emit(MessageEvent, role="user", content=self._request.prompt)
+        translation = Translation(self._emitter)
         try:
             if refusal is not None:
                 raise refusal
             result = await self._result(translation)
         except (TurnError, AdapterError, OSError) as error:
-            if self._bridge.broken:
+            if self._emitter.broken:
                 raise
-            result = RunResult(success=False, error=self._told(error))
+            result = RunResult(success=False, error=self._error_of(error))
         await translation.close()
-        await self._bridge.end(result)
+        await self._emitter.finish(result)
         return RunTurnResponse(
             harness=self._harness.id,
             result=result,
-            harness_session_id=self._bridge.harness_session_id,
+            harness_session_id=self._emitter.harness_session_id,
             model=self._model,
         )
 
     async def _result(self, translation: Translation) -> RunResult:
-        turn = await self._prepared()
+        turn = await self._prepare()
         async with self._harness.open(turn) as run:
             async for batch in run.events.batches():
                 for event in batch:
-                    await translation.tell(event)
+                    await translation.translate(event)
                     await self._remember()
             outcome: Completion | AdapterError = await run.wait_completed()
         error = self._harness.failure(outcome)
@@ -101,17 +101,17 @@ class Turn:
             final = outcome.final_text
         return RunResult(success=True, final_output=final)
 
-    def _told(self, error: TurnError | AdapterError | OSError) -> AgentSpacesError | None:
+    def _error_of(self, error: TurnError | AdapterError | OSError) -> AgentSpacesError | None:
         match error:
-            case TurnError(told=told):
-                return told
+            case TurnError(error=data):
+                return data
             case AdapterError():
                 return self._harness.failure(error)
         return AgentSpacesError(message="what the turn needs under aspHome cannot be read or written")
 
-    async def _prepared(self) -> HarnessTurn:
+    async def _prepare(self) -> HarnessTurn:
         request = self._request
-        self._model = await self._chosen()
+        self._model = await self._choose_model()
         if self._wrong_cwd is not None:
             raise self._wrong_cwd
         before = self._conversation
@@ -130,8 +130,8 @@ class Turn:
             attachments=request.attachments,
         )
 
-    async def _chosen(self) -> str | None:
-        """The model, None for the harness's own choice (U5). What was asked for is refused where it is not there."""
+    async def _choose_model(self) -> str | None:
+        """Return the model, None for the harness's own choice. Raises `TurnError` for an unknown model (U5)."""
         asked = self._environment.model if self._request.model is None else self._request.model
         before = self._conversation.model if self._conversation else None
         if asked is None and before is None:
@@ -145,8 +145,8 @@ class Turn:
             raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
         return asked
 
-    async def _look_up(self) -> TurnError | OSError | None:
-        """Find the conversation that goes on, if one does, so that each event has its key; gives why it cannot."""
+    async def _find_conversation(self) -> TurnError | OSError | None:
+        """Find the conversation to resume, so that each event has its key; return why it cannot be resumed."""
         session = self._request.harness_session_id
         if session is None:
             return None
@@ -158,12 +158,12 @@ class Turn:
             why = "there is no such session" if found is None else f"the session is one of harness {found.harness}"
             return TurnError(f"{why}; begin a new one, without harnessSessionId", "harness_session_not_found")
         self._conversation = found
-        self._bridge.harness_session_id = session
+        self._emitter.harness_session_id = session
         return None
 
     async def _remember(self) -> None:
-        """Write down the conversation as soon as its key is known: whoever is killed now goes on with it."""
-        session = self._bridge.harness_session_id
+        """Save the conversation as soon as its key is known, so that it can be resumed after a kill."""
+        session = self._emitter.harness_session_id
         if session is None or self._directory is None:
             return
         now = Conversation(session, self._harness.id, self._directory.name, self._model)
@@ -171,18 +171,18 @@ class Turn:
             try:
                 await work_through(self._conversations.save, now)
             except OSError:
-                # A key is only told when the conversation can go on by it.
-                self._bridge.harness_session_id = self._request.harness_session_id
+                # A key is emitted only when the conversation can be resumed by it.
+                self._emitter.harness_session_id = self._request.harness_session_id
                 raise
             self._conversation = now
 
 
 def check_cwd(inquiry: Inquiry, cwd: str) -> TurnError | None:
-    """Return why an agent cannot work in a directory, None where it can. Blocks."""
+    """Return why an agent cannot work in a directory, None if it can. Blocks."""
     if not cwd.startswith("/"):
         return TurnError("cwd: must be an absolute path")
     try:
-        cwd.encode()  # it stands in files that are UTF-8
+        cwd.encode()  # it is written to files in UTF-8
         inquiry.at("cwd", cwd)
         found = "\0" not in cwd and Path(cwd).is_dir()
     except (OSError, UnicodeEncodeError):

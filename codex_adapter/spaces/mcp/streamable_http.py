@@ -1,59 +1,68 @@
-"""Servers at a URL: each message a POST, its answer JSON or a stream of events (U11)."""
+"""List the tools of MCP servers at a URL: each message is a POST, its answer JSON or a stream of events (U11)."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import httpx2
 import trio
+from typing_extensions import override
 
-from codex_adapter.spaces.mcp.bodies import Body, Events, Whole
-from codex_adapter.spaces.mcp.errors import ServerError, misunderstood, unreachable
-from codex_adapter.spaces.mcp.inquiry import tools_of
-from codex_adapter.spaces.mcp.messages import Asked, Replied, answer, heard, notification, request
+from codex_adapter.spaces.mcp.protocol import (
+    LONGEST_LINE,
+    MISUNDERSTOOD,
+    UNREACHABLE,
+    LineSplitter,
+    Response,
+    ServerError,
+    ServerRequest,
+    Session,
+    answer_to,
+    read_messages,
+)
 
-__all__ = ["tools_by_http"]
+__all__ = ["Body", "EventBody", "JsonBody", "tools_by_http"]
 
-_TYPES: Final[Mapping[str, type[Body]]] = {"application/json": Whole, "text/event-stream": Events}
 _HEADERS: Final = {
     "Accept": "application/json, text/event-stream",
-    "Accept-Encoding": "identity",  # what is compressed has no bound
+    "Accept-Encoding": "identity",  # compressed data has no bound
     "Content-Type": "application/json",
 }
 _SESSION: Final = "Mcp-Session-Id"
 _SESSION_ID: Final = re.compile(r"[\x21-\x7e]{1,4096}")
 _MOST_ANSWERS: Final = 100
-"""What a server can ask us beside one request of ours, and be answered."""
-_GRACE: Final = 1.0
+"""The limit of requests from the server that are answered during one request of ours."""
+_END_GRACE: Final = 1.0
+"""Seconds for ending the server's session."""
 _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, ImportError)
-"""Of the library, and those of names that cannot be looked up, and of proxies that cannot be used."""
+"""Errors of the library, of names that cannot be looked up, and of proxies that cannot be used."""
 
 
 async def tools_by_http(url: str) -> tuple[str, ...]:
-    """As `tools_of`, for a URL, where no session is left then if the server lets us end it (U11)."""
+    """Return the names of the tools of the server at `url`, and end its session. Raises `ServerError` (U11)."""
     try:
         async with _client(httpx2.URL(url)) as client:
-            channel = _HttpChannel(client, url)
+            session = _HttpSession(client, url)
             try:
-                return await tools_of(channel)
+                return await session.list_tools()
             finally:
-                with trio.CancelScope(shield=True, deadline=trio.current_time() + _GRACE):
-                    await channel.leave()
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + _END_GRACE):
+                    await session.close()
     except _FAILURES:
-        raise unreachable() from None
+        raise ServerError(UNREACHABLE) from None
 
 
 def _client(url: httpx2.URL) -> httpx2.AsyncClient:
-    # To read whom one may trust takes a twentieth of a second, in which nothing else is done. Without it nobody is.
-    trusted = url.scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    # The environment has proxies for other machines. The time limit is the caller's.
-    elsewhere = not _is_loopback(url.host)
-    return httpx2.AsyncClient(verify=trusted, trust_env=elsewhere, follow_redirects=False, timeout=None)
+    # Loading the trusted certificates blocks for 50 ms. Without TLS, an empty context does.
+    verify = url.scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # The proxies of the environment are for other machines. The caller has the time limit.
+    is_remote = not _is_loopback(url.host)
+    return httpx2.AsyncClient(verify=verify, trust_env=is_remote, follow_redirects=False, timeout=None)
 
 
 def _is_loopback(host: str) -> bool:
@@ -63,106 +72,162 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-class _HttpChannel:
-    """A `Channel` by HTTP."""
+class _HttpSession(Session):
+    """A session over HTTP."""
 
     def __init__(self, client: httpx2.AsyncClient, url: str) -> None:
+        super().__init__()
         self._client = client
         self._url = url
-        self._number = 0
-        self._headers = dict(_HEADERS)
+        self._session_id: str | None = None
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> Replied:
-        """As `Channel.ask`."""
-        self._number += 1
-        questions, unanswered = trio.open_memory_channel[Asked](_MOST_ANSWERS)
+    @override
+    async def exchange(self, message: bytes, number: int) -> Response:
+        requests, unanswered = trio.open_memory_channel[ServerRequest](_MOST_ANSWERS)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._answer, unanswered)
-            with questions:
-                outcome = await self._outcome(request(self._number, method, params), questions)
+            with requests:
+                outcome = await self._outcome(message, number, requests)
             if isinstance(outcome, ServerError):
                 nursery.cancel_scope.cancel()
         if isinstance(outcome, ServerError):
             raise outcome
         return outcome
 
-    async def tell(self, method: str) -> None:
-        """As `Channel.tell`."""
-        async with self._posted(notification(method)):
+    @override
+    async def notify(self, message: bytes) -> None:
+        async with self._post(message):
             pass
 
-    def agree(self, revision: str) -> None:
-        """As `Channel.agree`."""
-        self._headers["MCP-Protocol-Version"] = revision
-
-    async def leave(self) -> None:
-        """End the session, if there is one."""
-        if _SESSION in self._headers:
+    async def close(self) -> None:
+        """End the server's session, if it has one."""
+        if self._session_id is not None:
             with suppress(*_FAILURES):
-                async with self._client.stream("DELETE", self._url, headers=self._headers):
+                async with self._client.stream("DELETE", self._url, headers=self._headers()):
                     pass
 
-    async def _answer(self, unanswered: trio.MemoryReceiveChannel[Asked]) -> None:
+    async def _answer(self, unanswered: trio.MemoryReceiveChannel[ServerRequest]) -> None:
         with unanswered, suppress(ServerError, *_FAILURES):
-            async for asked in unanswered:
-                async with self._posted(answer(asked)):
-                    pass
+            async for request in unanswered:
+                await self.notify(answer_to(request))
 
-    async def _outcome(self, message: bytes, questions: trio.MemorySendChannel[Asked]) -> Replied | ServerError:
-        replies: list[Replied] = []
+    async def _outcome(
+        self, message: bytes, number: int, requests: trio.MemorySendChannel[ServerRequest]
+    ) -> Response | ServerError:
+        """Return the response to request `number`; pass requests from the server on."""
+        responses: list[Response] = []
 
-        def take(text: bytes) -> bool:
-            for said in heard(text):
-                if isinstance(said, Replied):
-                    replies.extend([said] if said.number == self._number else [])
+        def receive(text: bytes) -> bool:
+            for received in read_messages(text):
+                if isinstance(received, Response):
+                    responses.extend([received] if received.number == number else [])
                 else:
                     with suppress(trio.WouldBlock):
-                        questions.send_nowait(said)
-            return bool(replies)
+                        requests.send_nowait(received)
+            return bool(responses)
 
         try:
-            async with self._posted(message) as response:
-                await _read(response, take)
+            async with self._post(message) as http:
+                await _read(http, receive)
         except ServerError as error:
             return error
         except _FAILURES:
-            return unreachable()
-        return replies[0] if replies else misunderstood()
+            return ServerError(UNREACHABLE)
+        return responses[0] if responses else ServerError(MISUNDERSTOOD)
 
     @asynccontextmanager
-    async def _posted(self, message: bytes) -> AsyncIterator[httpx2.Response]:
-        async with self._client.stream("POST", self._url, content=message, headers=self._headers) as response:
-            session = response.headers.get(_SESSION)
-            if not response.is_success or (session is not None and not _SESSION_ID.fullmatch(session)):
-                raise misunderstood()
-            if session is not None:
-                self._headers.setdefault(_SESSION, session)
-            yield response
+    async def _post(self, message: bytes) -> AsyncIterator[httpx2.Response]:
+        async with self._client.stream("POST", self._url, content=message, headers=self._headers()) as http:
+            session_id = http.headers.get(_SESSION)
+            if not http.is_success or (session_id is not None and not _SESSION_ID.fullmatch(session_id)):
+                raise ServerError(MISUNDERSTOOD)
+            self._session_id = self._session_id or session_id
+            yield http
+
+    def _headers(self) -> dict[str, str]:
+        own = {_SESSION: self._session_id, "MCP-Protocol-Version": self.revision}
+        return _HEADERS | {name: value for name, value in own.items() if value is not None}
 
 
-async def _read(response: httpx2.Response, take: Callable[[bytes], bool]) -> None:
-    """Give `take` each message of a response, until it has enough. Raises `ServerError`."""
-    body = _body(response)
+async def _read(http: httpx2.Response, receive: Callable[[bytes], bool]) -> None:
+    """Pass each message of an HTTP response to `receive`, until that returns true. Raises `ServerError`."""
+    body = _body(http)
     failure: ServerError | None = None
-    # The library reads by generators within generators, which all end only by their own end or by a cancellation.
+    # The library reads by nested generators. Only their own end or a cancellation ends all of them.
     with trio.CancelScope() as enough:
-        async for data in response.aiter_raw():
+        async for data in http.aiter_raw():
             if enough.cancel_called:
                 continue
             try:
-                if any(take(message) for message in body.take(data)):
+                if any(receive(message) for message in body.feed(data)):
                     enough.cancel()
             except ServerError as error:
                 failure = error
                 enough.cancel()
     if failure is not None:
         raise failure
-    for message in body.end():
-        take(message)
+    for message in body.close():
+        receive(message)
 
 
-def _body(response: httpx2.Response) -> Body:
-    kind = _TYPES.get(response.headers.get("Content-Type", "").partition(";")[0].strip().lower())
-    if kind is None:
-        raise misunderstood()
-    return kind()
+class JsonBody:
+    """Collect a body that is one message."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return no message yet. Raises `ServerError` for too long a message."""
+        if len(self._data) + len(data) > LONGEST_LINE:
+            raise ServerError(MISUNDERSTOOD)
+        self._data += data
+        return []
+
+    def close(self) -> list[bytes]:
+        """Return the message."""
+        return [bytes(self._data)]
+
+
+class EventBody:
+    """Split a stream of server-sent events, with lines ending in LF or CR LF; the data of each is a message."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._data: list[bytes] = []
+        self._length = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the messages that `data` completes. Raises `ServerError` for too long a message or stream."""
+        messages = []
+        for ended in self._lines.feed(data):
+            line = ended.removesuffix(b"\r")
+            if line:
+                self._add(line)
+            else:
+                messages.append(b"\n".join(self._data))
+                self._data, self._length = [], 0
+        return messages
+
+    def close(self) -> list[bytes]:
+        """Return nothing: an incomplete event is not a message."""
+        return []
+
+    def _add(self, line: bytes) -> None:
+        field, _, value = line.removeprefix(b"\xef\xbb\xbf").partition(b":")
+        if field == b"data":
+            self._length += len(line)
+            if self._length > LONGEST_LINE:
+                raise ServerError(MISUNDERSTOOD)
+            self._data.append(value.removeprefix(b" "))
+
+
+Body: TypeAlias = JsonBody | EventBody
+
+
+def _body(http: httpx2.Response) -> Body:
+    match http.headers.get("Content-Type", "").partition(";")[0].strip().lower():
+        case "application/json":
+            return JsonBody()
+        case "text/event-stream":
+            return EventBody()
+    raise ServerError(MISUNDERSTOOD)

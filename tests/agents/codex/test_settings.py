@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex.harness.own_home import SETTINGS_OF_A_TURN
 from codex_adapter.agents.codex.settings import Scope, check_settings, setting_texts
 from codex_adapter.errors import InvalidRequestError
 
@@ -160,7 +159,7 @@ def test_an_agent_without_tools_is_given_none_by_a_setting(key: str) -> None:
 @pytest.mark.parametrize("key", ["model_provider", "model_providers.a", "mcp_servers.a.command", "web_search", "hooks"])
 def test_a_turn_takes_its_surroundings_from_its_spaces(key: str) -> None:
     assert "a turn takes settings on how its model answers only" in refusal(key, "x", "turn")
-    for name in SETTINGS_OF_A_TURN:
+    for name in ("model_verbosity", "plan_mode_reasoning_effort", "personality", "compact_prompt", "analytics"):
         for scope in get_args(Scope):
             check_settings("F", {name: "x"}, scope)
 

@@ -170,8 +170,6 @@ def test_the_requests_model_beats_the_configured_one() -> None:
         ("codex_home", ["", "/home\0", "\ud800", 1]),
         ("model", ["", "  ", "--yolo", "m" * 129, "a\0", 1]),
         ("mask", ["TOKEN", [1], ("",), None]),
-        ("mask_env", [1, None, "A=b", ["A"]]),
-        ("mask_env: every value", [{"A": 1}, {"A": "\0"}]),
         ("idle_timeout", [-1, math.nan, math.inf, True, "1"]),
         ("tool_timeout", [0, -1, math.nan, math.inf, True, "1"]),
         ("stop_timeout", [-1, math.nan, math.inf, None, False, "1"]),

@@ -30,7 +30,7 @@ CANCELLED: Final = {
     "type": "completion",
     "outcome": "failed",
     "ok": False,
-    "error": {"kind": "backend", "message": "cancelled"},
+    "error": {"kind": "backend", "message": "cancelled", "failure": "cancelled"},
 }
 TOLD: Final = {
     "protocolVersion": "1.0",
@@ -229,6 +229,18 @@ class Stranger(Fake):
         Fake.event(self, run)
 
 
+class Failing(Fake):
+    """Its runs come to no completion; `words` are what their error has besides its kind and message."""
+
+    def __init__(self, **words: str) -> None:
+        super().__init__(3)
+        self.words = words
+
+    @override
+    def complete(self, run: str, record: Message) -> None:
+        super().complete(run, {**CANCELLED, "error": {"kind": "backend", "message": "words", **self.words}})
+
+
 class Breaking(Fake):
     """Says something wrong after the second event of a run."""
 
@@ -313,6 +325,9 @@ BEHAVIOURS: Final[Mapping[str, Callable[[], Fake]]] = {
     "an error": _first(lambda fake: fake.tell({"id": 1, "error": {"code": -32602, "message": "no"}})),
     **{f"first {name}": _first(say) for name, say in WRONG.items()},
     **{f"then {name}": lambda say=say: Breaking(say) for name, say in {**WRONG, **WRONG_OF_RUNS}.items()},  # type: ignore[misc]
+    "a failure in words of its own": lambda: Failing(failure="timeout"),
+    "an older failure": Failing,
+    "a later failure": lambda: Failing(failure="later"),
     "internal error": _error(-32603),
     "shutting down": _error(-32010, kind="shutting_down"),
     "unknown refusal": _error(-32010, kind="later", failure="later", hint="later", later={"x": 1}),

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from codex_adapter import BackendError, RunCancelled, RunRequest
+from codex_adapter import BackendError, RunCancelled, RunRequest, RunTimedOut
 from codex_adapter.daemon.client import open_daemon
 from tests.widths import thinned
 
@@ -156,6 +156,23 @@ async def test_a_refusal_of_any_kind_is_a_backend_error(behaviour: str) -> None:
         assert (outcome["type"], outcome["failure"], outcome["hint"]) == (BackendError, "other", None)
         assert outcome["advice"]
         assert "swordfish" not in str(outcome)
+
+
+@pytest.mark.rule("J15", "W2")
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "failure"),
+    [
+        ("a failure in words of its own", RunTimedOut, "timeout"),
+        ("an older failure", BackendError, "other"),
+        ("a later failure", BackendError, "other"),
+    ],
+)
+async def test_the_error_of_a_run_is_that_of_its_failure_whatever_its_message(
+    behaviour: str, kind: type[BackendError], failure: str
+) -> None:
+    async with fake(behaviour) as backend:
+        outcome = (await see(backend, REQUEST)).outcome
+        assert (outcome["type"], outcome["failure"], outcome["text"]) == (kind, failure, "words")
 
 
 @pytest.mark.rule("J15", "K5")

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from random import Random
 
 from codex_adapter.protocols.mailbox.messages import (
-    Asked,
+    AnswerItem,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
 
 __all__ = ["NAMES", "block", "odd_answer"]
@@ -23,7 +23,7 @@ __all__ = ["NAMES", "block", "odd_answer"]
 NAMES = ("CREATE_FILE", "EDIT_FILE", "DELETE_FILE", "READ_FILE", "RUN_COMMAND", "MESSAGE", "DONE")
 
 
-def block(command: Asked) -> str:
+def block(command: AnswerItem) -> str:
     """The block of a command, as its protocol says that it is written; ends with a newline."""
     match command:
         case CreateFile(path=path, content=content):
@@ -33,7 +33,7 @@ def block(command: Asked) -> str:
             return _with_body("EDIT_FILE", given, content)
         case DeleteFile(path=path) | ReadFile(path=path):
             return f"[{command.name} path={_quoted(path)}]\n"
-        case RunCommand(command=text) | Message(text=text) | Done(text=text):
+        case RunCommand(command=text) | ShowMessage(text=text) | Done(text=text):
             return _with_body(command.name, "", text and f"{text}\n")
         case Malformed():
             raise TypeError("what is malformed cannot be asked for")
@@ -97,13 +97,13 @@ def _right_block(random: Random, names: Sequence[str]) -> str:
     path = "".join(random.choices('ab/\\"]é \u3000[', k=random.randrange(1, 6))) + "x"
     others = [other for other in NAMES if other != name] if random.random() < 0.7 else names
     content = "".join(_line(random, others) + "\n" for _ in range(random.randrange(4)))
-    made: dict[str, Asked] = {
+    made: dict[str, AnswerItem] = {
         "CREATE_FILE": CreateFile(line=0, path=path, content=content),
         "EDIT_FILE": EditFile(line=0, path=path, start_line=random.randrange(9), end_line=9, content=content),
         "DELETE_FILE": DeleteFile(line=0, path=path),
         "READ_FILE": ReadFile(line=0, path=path),
         "RUN_COMMAND": RunCommand(line=0, command=random.choice(("ls\n", "```\nls\n```", "ls", "```ls```")) + content),
-        "MESSAGE": Message(line=0, text=content + "x"),
+        "MESSAGE": ShowMessage(line=0, text=content + "x"),
         "DONE": Done(line=0, text=content),
     }
     return block(made[name])

@@ -11,15 +11,16 @@ from typing import TypeVar
 
 import trio
 
-from codex_adapter.protocols.mailbox.events import Happening
-from codex_adapter.protocols.mailbox.layout import Places
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.mailbox.events import MailboxEvent
+from codex_adapter.protocols.mailbox.layout import MailboxLayout
 from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, open_session
 from codex_adapter.protocols.mailbox.session import Session
 
 __all__ = ["Bench", "names_in"]
 
-_H = TypeVar("_H", bound=Happening)
+_H = TypeVar("_H", bound=MailboxEvent)
 
 
 def names_in(directory: Path) -> list[str]:
@@ -33,25 +34,29 @@ class Bench:
     def __init__(self, directory: Path) -> None:
         self.root = directory / "workspace"
         self.root.mkdir()
-        self.places = Places(directory / "mailbox")
-        self.told: list[Happening] = []
+        self.places = MailboxLayout(directory / "mailbox")
+        self.told: list[MailboxEvent] = []
         self._age = 10_000.0
 
     @asynccontextmanager
     async def begin(self, task: str = "Make it work") -> AsyncIterator[Session]:
         """A new session, with its first outbox."""
         async with AsyncExitStack() as opened:
-            session = opened.enter_context(begin_session(self.places, self.root, task, self.observe, sandbox=None))
-            await session.put_out()
+            session = opened.enter_context(
+                begin_session(self.places, self.root, task, self.observe, agents=known_places(), sandbox=None)
+            )
+            await session.write_outbox()
             yield session
 
     @asynccontextmanager
     async def resume(self) -> AsyncIterator[Session]:
         """The session in another life."""
         async with AsyncExitStack() as opened:
-            yield opened.enter_context(open_session(self.places, None, self.observe, sandbox=None))
+            yield opened.enter_context(
+                open_session(self.places, None, self.observe, agents=known_places(), sandbox=None)
+            )
 
-    async def observe(self, happening: Happening) -> None:
+    async def observe(self, happening: MailboxEvent) -> None:
         """As `Observer`."""
         await trio.lowlevel.checkpoint()
         self.told.append(happening)
@@ -80,5 +85,5 @@ class Bench:
     async def answered(self, session: Session, *texts: str) -> list[CommandResult]:
         """What came of these answers, carried out in one round."""
         paths = [self.put(text, f"{number}.txt") for number, text in enumerate(texts)]
-        assert await session.carry_out(paths)
+        assert await session.execute(paths)
         return list(session.state.last_results)

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from random import Random, SystemRandom
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer
-from codex_adapter.protocols.mailbox.messages import Asked, Malformed
+from codex_adapter.protocols.mailbox.answer_parser import parse_answer
+from codex_adapter.protocols.mailbox.messages import AnswerItem, Malformed
 
 from .answers_text import odd_answer
 from .reference_answer_parser import reference
@@ -56,7 +56,7 @@ def play(seed: int, inputs: int) -> tuple[Counter[str], list[str]]:
     found = []
     for _ in range(inputs):
         data = odd_answer(random)
-        asked = read_answer(data)
+        asked = parse_answer(data)
         broken = sum(isinstance(it, Malformed) for it in asked)
         wrong = finding(data, asked)
         sums.update(inputs=1, commands=len(asked) - broken, malformed=broken, disagreements=bool(wrong))
@@ -65,7 +65,7 @@ def play(seed: int, inputs: int) -> tuple[Counter[str], list[str]]:
     return sums, found
 
 
-def finding(data: bytes, asked: Iterable[Asked]) -> str:
+def finding(data: bytes, asked: Iterable[AnswerItem]) -> str:
     """What is wrong with a reading of an answer, or nothing."""
     asked = tuple(asked)
     expected = reference(data)

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Sequence
 
 from ..rounds import Failure, command, summed
-from .kills_round import Result, Round, play
+from .kills_round import Result, RoundJournal, play
 
 __all__ = ["summary"]
 
 
 def main() -> int:
     """Play the rounds and print their sums."""
-    return command("tests.protocols.mailbox.kills", __doc__, Round.of, play, summary, rounds=180)
+    return command("tests.protocols.mailbox.kills", __doc__, RoundJournal.of, play, summary, rounds=180)
 
 
 def summary(results: Sequence[Result | Failure]) -> str:

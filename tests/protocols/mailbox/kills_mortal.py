@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from codex_adapter.protocols.mailbox.events import Happening, TakenUp, WhatCame
+from codex_adapter.protocols.mailbox.events import AnswerAccepted, CommandFinished, MailboxEvent
 
 from .bench import Bench, names_in
 
@@ -30,9 +30,9 @@ class Mortal(Bench):
     moments = -1
 
     @override
-    async def observe(self, happening: Happening) -> None:
+    async def observe(self, happening: MailboxEvent) -> None:
         await super().observe(happening)
-        self.moments -= isinstance(happening, TakenUp | WhatCame)
+        self.moments -= isinstance(happening, AnswerAccepted | CommandFinished)
         if self.moments == 0:
             self.moments = -1
             raise DeadError
@@ -47,8 +47,8 @@ class Mortal(Bench):
     async def go_on(self) -> list[tuple[str, bool, str]]:
         """Bring the round to its end; all that came of it."""
         async with self.resume() as session:
-            assert session.has_taken_up
-            assert await session.carry_out([])
+            assert await session.has_accepted()
+            assert await session.execute([])
             return [(it.command, it.success, it.summary) for it in session.state.last_results]
 
     @property

@@ -22,10 +22,11 @@ from typing import Any, Final
 
 import trio
 
-from codex_adapter.protocols.mailbox.events import Happening
-from codex_adapter.protocols.mailbox.layout import Places
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.mailbox.events import MailboxEvent
+from codex_adapter.protocols.mailbox.layout import MailboxLayout
 from codex_adapter.protocols.mailbox.opening import begin_session, open_session
-from codex_adapter.protocols.mailbox.work import MailboxWork
+from codex_adapter.protocols.mailbox.work import MailboxWorker
 
 from .kills_left import differences
 
@@ -199,16 +200,18 @@ class _Death:
 
 async def _work(place: Path) -> None:
     """One life: a session is begun or gone on with, and one round is carried out."""
-    places = Places(place / "mailbox")
+    places = MailboxLayout(place / "mailbox")
     if _sequence(place) == 0:
-        with begin_session(places, place / "workspace", "Task", _observe, sandbox=None, clock=_clock) as session:
-            await session.put_out()
+        with begin_session(
+            places, place / "workspace", "Task", _observe, agents=known_places(), sandbox=None, clock=_clock
+        ) as session:
+            await session.write_outbox()
         return
     if _is_complete(place):
         return
-    with open_session(places, None, _observe, sandbox=None, clock=_clock) as session:
+    with open_session(places, None, _observe, agents=known_places(), sandbox=None, clock=_clock) as session:
         with trio.fail_after(_SOON):
-            await MailboxWork(places, session, _observe).run(once=True)
+            await MailboxWorker(places, session, _observe).run(once=True)
 
 
 def _is_complete(place: Path) -> bool:
@@ -223,7 +226,7 @@ def _clock() -> str:
     return "2026-01-01T00:00:00Z"
 
 
-async def _observe(_: Happening) -> None:
+async def _observe(_: MailboxEvent) -> None:
     await trio.lowlevel.checkpoint()
 
 

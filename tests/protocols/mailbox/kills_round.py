@@ -12,13 +12,13 @@ from .kills_answers import InboxFile, batches
 from .kills_life import Life, Place
 from .kills_verdict import Verdict
 
-__all__ = ["Result", "Round", "play"]
+__all__ = ["Result", "RoundJournal", "play"]
 
 _TASK: Final = "Do the work.\nAll of it."
 _EARLY: Final = 0.04
 
 
-class Round(NamedTuple):
+class RoundJournal(NamedTuple):
     """What happens in one round: the instants at which its processes end, `start` with the first of them, perhaps."""
 
     seed: int
@@ -26,7 +26,7 @@ class Round(NamedTuple):
     instants: tuple[Instant, ...]
 
     @classmethod
-    def of(cls, seed: int) -> Round:
+    def of(cls, seed: int) -> RoundJournal:
         """The round of a seed."""
         random = Random(seed)
         in_start = Instant(0, random.uniform(0.15, 0.5), "") if random.random() < 0.2 else None
@@ -37,7 +37,7 @@ class Result(NamedTuple):
     """How many processes were killed, how many there were, how many answers and commands, and how many of these were
     cut short, so that what they did is unknown."""
 
-    round: Round
+    round: RoundJournal
     kills: int
     lives: int
     answers: int
@@ -53,7 +53,7 @@ def _instant(random: Random) -> Instant:
     return Instant(line, seconds, random.choice(("", "", "group", "guards")))
 
 
-def play(round_: Round, directory: Path) -> Result:
+def play(round_: RoundJournal, directory: Path) -> Result:
     """Play a round in a directory. Raises `Broken`, and AssertionError."""
     return _Carrier(round_, Place(directory)).play()
 
@@ -61,7 +61,7 @@ def play(round_: Round, directory: Path) -> Result:
 class _Carrier:
     """Whoever carries outboxes and answers, and starts the process again when it was killed."""
 
-    def __init__(self, round_: Round, place: Place) -> None:
+    def __init__(self, round_: RoundJournal, place: Place) -> None:
         self._round = round_
         self._place = place
         self._random = Random(f"answers {round_.seed}")

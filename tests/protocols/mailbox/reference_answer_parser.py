@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from codex_adapter.protocols.mailbox.messages import (
-    Asked,
+    AnswerItem,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
 
 from .reference_lines import closes, decoded, ends_with_closing, has_opening, is_white, opens, opens_at, split, trimmed
@@ -43,14 +43,14 @@ class Piece(NamedTuple):
     name: str
     first: int
     last: int
-    asked: Asked | None
+    asked: AnswerItem | None
 
 
 class Wrong(Exception):
     """The block is malformed."""
 
 
-def reference(data: bytes) -> list[Asked]:
+def reference(data: bytes) -> list[AnswerItem]:
     """What an answer asks for; errors without texts."""
     if len(data) > 16 * 1024 * 1024:
         return [malformed("ANSWER", 0)]
@@ -63,7 +63,7 @@ def reference(data: bytes) -> list[Asked]:
     if len(pieces) > 1000:
         return [malformed("ANSWER", 0)]
     doubtful = in_doubt(lines, pieces)
-    asked: list[Asked] = [
+    asked: list[AnswerItem] = [
         piece.asked or malformed(piece.name, piece.first)
         for piece in pieces
         if not any(piece.first in span for span, _ in doubtful)
@@ -102,7 +102,7 @@ def end_of(lines: Sequence[str], first: int, name: str) -> int:
     return len(lines)
 
 
-def read(lines: Sequence[str], first: int, last: int, name: str) -> Asked:
+def read(lines: Sequence[str], first: int, last: int, name: str) -> AnswerItem:
     body = list(lines[first + 1 : last])
     try:
         given = attributes(trimmed(lines[first])[1 + len(name) :], HAS[name])
@@ -154,7 +154,7 @@ def one_backslash_less(line: str, name: str) -> str:
     return line
 
 
-def command(name: str, line: int, given: dict[str, str], body: list[str]) -> Asked:
+def command(name: str, line: int, given: dict[str, str], body: list[str]) -> AnswerItem:
     content = "".join(f"{text}\n" for text in body)
     if name == "CREATE_FILE":
         return CreateFile(line=line, path=given["path"], content=content)
@@ -171,7 +171,7 @@ def command(name: str, line: int, given: dict[str, str], body: list[str]) -> Ask
         body = out_of_fence(body)
     check(any(map(trimmed, body)))
     text = without_newlines(body)
-    return RunCommand(line=line, command=text) if name == "RUN_COMMAND" else Message(line=line, text=text)
+    return RunCommand(line=line, command=text) if name == "RUN_COMMAND" else ShowMessage(line=line, text=text)
 
 
 def number(text: str) -> int:

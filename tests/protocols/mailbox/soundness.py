@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from codex_adapter.protocols.mailbox.messages import ANSWER, Asked, Malformed
+from codex_adapter.protocols.mailbox.messages import ANSWER, AnswerItem, Malformed
 
 from .answers_text import NAMES, block
 from .reference_lines import closes, decoded, opens, split
@@ -16,12 +16,12 @@ _EXTENT = re.compile(r"Nothing in lines ([0-9]+) to ([0-9]+) was carried out")
 _SAID = re.compile(r"line ([0-9]+): \S.*", re.DOTALL)
 
 
-def unsound(data: bytes, asked: Sequence[Asked]) -> str:
+def unsound(data: bytes, asked: Sequence[AnswerItem]) -> str:
     """What is wrong with a reading, or nothing."""
     return next(_findings(data, asked), "")
 
 
-def _findings(data: bytes, asked: Sequence[Asked]) -> Iterator[str]:
+def _findings(data: bytes, asked: Sequence[AnswerItem]) -> Iterator[str]:
     if not asked:
         yield "nothing was said"
     for it in asked:
@@ -49,7 +49,7 @@ def _findings(data: bytes, asked: Sequence[Asked]) -> Iterator[str]:
             yield f"the tag in line {number} was passed over"
 
 
-def _extent(it: Asked, lines: Sequence[str]) -> range | None:
+def _extent(it: AnswerItem, lines: Sequence[str]) -> range | None:
     """The lines of something; None where they are not the block that it says."""
     if isinstance(it, Malformed):
         told = _EXTENT.search(it.error)
@@ -67,7 +67,7 @@ def _extent(it: Asked, lines: Sequence[str]) -> range | None:
     return range(it.line, last + 2)
 
 
-def _is_written_as(it: Asked, body: Sequence[str]) -> bool:
+def _is_written_as(it: AnswerItem, body: Sequence[str]) -> bool:
     """Whether the lines are those that the command is written as; a fence and empty lines round it may be there."""
     written = block(it).split("\n")[1:-2]
     if it.name in ("CREATE_FILE", "EDIT_FILE"):

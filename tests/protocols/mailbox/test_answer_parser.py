@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer, unclosed
+from codex_adapter.protocols.mailbox.answer_parser import ends_within_block, parse_answer
 from codex_adapter.protocols.mailbox.messages import (
     ANSWER,
     MOST_ANSWER_BYTES,
     MOST_COMMANDS,
-    Asked,
+    AnswerItem,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
 
 
-def read(text: str) -> list[Asked]:
-    return list(read_answer(text.encode()))
+def read(text: str) -> list[AnswerItem]:
+    return list(parse_answer(text.encode()))
 
 
 def refused(data: bytes) -> str:
-    (error,) = read_answer(data)
+    (error,) = parse_answer(data)
     assert isinstance(error, Malformed)
     assert error.name == ANSWER
     assert error.error.startswith(f"line {error.line}: ")
@@ -66,7 +66,7 @@ the end"""
         DeleteFile(line=13, path="c"),
         ReadFile(line=14, path="d"),
         RunCommand(line=15, command="make test"),
-        Message(line=18, text="Hello\n there"),
+        ShowMessage(line=18, text="Hello\n there"),
         Done(line=22, text=""),
     ]
 
@@ -130,7 +130,7 @@ def test_one_backslash_makes_a_tag_of_its_own_command_a_line_of_the_body(line: s
 )
 def test_texts_have_no_newline_at_their_end(name: str, body: str, text: str) -> None:
     (command,) = read(f"[{name}]\n{body}\n[/{name}]")
-    assert isinstance(command, RunCommand | Message | Done)
+    assert isinstance(command, RunCommand | ShowMessage | Done)
     assert (command.command if isinstance(command, RunCommand) else command.text) == text
 
 
@@ -178,15 +178,15 @@ def test_a_command_or_message_of_nothing_is_an_error(name: str, fence: str, body
 @pytest.mark.parametrize("last", ["", "\n"])
 def test_encodings_and_line_ends_make_no_difference(encoding: str, newline: str, last: str) -> None:
     text = f"[DONE]\né 😀\n[/DONE]{last}".replace("\n", newline)
-    assert read_answer(text.encode(encoding)) == (Done(line=1, text="é 😀"),)
-    assert not unclosed(text.encode(encoding))
+    assert parse_answer(text.encode(encoding)) == (Done(line=1, text="é 😀"),)
+    assert not ends_within_block(text.encode(encoding))
 
 
 @pytest.mark.rule("I5")
 def test_utf_16_may_have_its_bytes_in_either_order() -> None:
     text = "\ufeff[DONE]\nഊ\n[/DONE]"
     for encoding in ("utf-16-le", "utf-16-be"):
-        assert read_answer(text.encode(encoding)) == (Done(line=1, text="ഊ"),)
+        assert parse_answer(text.encode(encoding)) == (Done(line=1, text="ഊ"),)
 
 
 @pytest.mark.rule("I5")
@@ -198,7 +198,7 @@ def test_what_is_no_utf_8_is_refused_as_a_whole(behind: bytes, line: int) -> Non
     told = refused(b"[DONE]\nx\n[/DONE]\n" + behind)
     assert told.startswith(f"line {line}: ")
     assert "UTF-8" in told
-    assert unclosed(b"[DONE]\nx\n[/DONE]\n" + behind)
+    assert ends_within_block(b"[DONE]\nx\n[/DONE]\n" + behind)
 
 
 @pytest.mark.rule("I5")
@@ -213,9 +213,9 @@ def test_what_is_no_utf_16_is_refused_as_a_whole(mark: bytes, behind: bytes) -> 
 def test_an_answer_has_at_most_16_mib() -> None:
     end = b"\n[DONE]\n[/DONE]\n"
     most = b"x" * (MOST_ANSWER_BYTES - len(end)) + end
-    assert read_answer(most) == (Done(line=2, text=""),)
+    assert parse_answer(most) == (Done(line=2, text=""),)
     assert "send it in several answers" in refused(b"x" + most)
-    assert not unclosed(b"[DONE]" + most)
+    assert not ends_within_block(b"[DONE]" + most)
 
 
 @pytest.mark.rule("I5")
@@ -239,4 +239,4 @@ def test_every_beginning_of_an_answer_with_an_open_block_is_unclosed() -> None:
     begun = answer.index(b"[CREATE_FILE") + len("[CREATE_FILE")
     ended = answer.rindex(b"[/CREATE_FILE]") + len("[/CREATE_FILE]")
     for length in range(len(answer) + 1):
-        assert unclosed(answer[:length]) == (begun <= length < ended), length
+        assert ends_within_block(answer[:length]) == (begun <= length < ended), length

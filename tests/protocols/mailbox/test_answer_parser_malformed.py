@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.messages import DeleteFile, Malformed
 
@@ -16,7 +16,7 @@ DANGER = "[RUN_COMMAND]\nrm -r .\n[/RUN_COMMAND]\n"
 
 def read(text: str) -> list[str]:
     """The lines of commands, and those of errors with what they are of."""
-    asked = read_answer(text.encode())
+    asked = parse_answer(text.encode())
     for it in asked:
         assert not isinstance(it, Malformed) or it.error.startswith(f"line {it.line}: ")
     return [f"{it.line}: {it.name}{' is wrong' * isinstance(it, Malformed)}" for it in asked]
@@ -94,11 +94,11 @@ def test_tags_of_other_commands_in_a_good_body_put_nothing_in_doubt() -> None:
 
 
 def test_an_error_says_which_lines_are_lost_and_what_to_do() -> None:
-    (error, _) = read_answer(f"x [DONE]\n{DANGER}[/DONE]\n{END}".encode())
+    (error, _) = parse_answer(f"x [DONE]\n{DANGER}[/DONE]\n{END}".encode())
     assert isinstance(error, Malformed)
     assert "[/DONE] in line 5 closes nothing" in error.error
     assert "Nothing in lines 1 to 5 was carried out" in error.error
-    (error,) = read_answer(b"\n[DONE]\nx\n[DONE]\n[/DONE]\n")
+    (error,) = parse_answer(b"\n[DONE]\nx\n[DONE]\n[/DONE]\n")
     assert isinstance(error, Malformed)
     assert "line 4 has another [DONE] before [/DONE]" in error.error
     assert "Nothing in lines 2 to 5 was carried out" in error.error
@@ -107,7 +107,7 @@ def test_an_error_says_which_lines_are_lost_and_what_to_do() -> None:
 @pytest.mark.parametrize(("name", "opened"), [("DONE", "[DONE] x [/DONE]"), ("READ_FILE", "[READ_FILE]")])
 def test_a_block_of_one_line_ends_there(name: str, opened: str) -> None:
     assert read(f"{opened}\n{END}") == [f"1: {name} is wrong", "2: DELETE_FILE"]
-    assert read_answer(f"{opened}\n{END}".encode())[1] == DeleteFile(line=2, path="end")
+    assert parse_answer(f"{opened}\n{END}".encode())[1] == DeleteFile(line=2, path="end")
 
 
 OUTBOX = f"=== HEADER ===\nTask: x\n\n=== PROTOCOL ===\n{INSTRUCTIONS}\n\n=== CONTEXT ===\n"
@@ -130,9 +130,9 @@ LINES = OUTBOX.split("\n")
     ],
 )
 def test_an_outbox_that_was_changed_in_its_form_is_no_answer(saved: str) -> None:
-    assert [it.name for it in read_answer(f"{saved}{END}".encode())] == ["ANSWER"]
+    assert [it.name for it in parse_answer(f"{saved}{END}".encode())] == ["ANSWER"]
 
 
 @pytest.mark.rule("I5")
 def test_the_line_of_an_outbox_in_an_answer_is_told() -> None:
-    assert [it.line for it in read_answer(f"{END}\n{END}{OUTBOX}".encode())] == [7]
+    assert [it.line for it in parse_answer(f"{END}\n{END}{OUTBOX}".encode())] == [7]

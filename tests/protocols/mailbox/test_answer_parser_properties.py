@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer, unclosed
+from codex_adapter.protocols.mailbox.answer_parser import ends_within_block, parse_answer
 from codex_adapter.protocols.mailbox.messages import (
-    Asked,
+    AnswerItem,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
 
 from .answers_text import NAMES, block
@@ -34,13 +34,13 @@ FULL_TEXT = TEXT.filter(lambda text: text.strip() and "x" in text)
 COMMAND = FULL_TEXT.filter(lambda text: "```" not in text)
 PATH = LINE.map(lambda path: f"x{path}")
 NUMBER = st.integers(0, 10**9 - 1)
-COMMANDS: st.SearchStrategy[Asked] = st.one_of(
+COMMANDS: st.SearchStrategy[AnswerItem] = st.one_of(
     st.builds(CreateFile, line=st.just(0), path=PATH, content=CONTENT),
     st.builds(EditFile, line=st.just(0), path=PATH, start_line=NUMBER, end_line=NUMBER, content=CONTENT),
     st.builds(DeleteFile, line=st.just(0), path=PATH),
     st.builds(ReadFile, line=st.just(0), path=PATH),
     st.builds(RunCommand, line=st.just(0), command=COMMAND),
-    st.builds(Message, line=st.just(0), text=FULL_TEXT),
+    st.builds(ShowMessage, line=st.just(0), text=FULL_TEXT),
     st.builds(Done, line=st.just(0), text=TEXT),
 )
 PROSE = st.sampled_from(
@@ -51,17 +51,17 @@ PROSE = st.sampled_from(
 @pytest.mark.rule("I1", "I2", "I3")
 @given(st.lists(st.tuples(PROSE, COMMANDS), min_size=1, max_size=6), PROSE, st.sampled_from(["\n", "\r\n"]))
 def test_what_is_written_as_the_protocol_says_is_read_as_it_was_meant(
-    asked: Sequence[tuple[str, Asked]], last: str, newline: str
+    asked: Sequence[tuple[str, AnswerItem]], last: str, newline: str
 ) -> None:
     text = ""
-    expected: list[Asked] = []
+    expected: list[AnswerItem] = []
     for prose, command in asked:
         text += prose
         expected.append(replace(command, line=text.count("\n") + 1))
         text += block(command)
     data = (text + last).replace("\r\n", "\n").replace("\n", newline).encode()
-    assert list(read_answer(data)) == expected
-    assert not unclosed(data)
+    assert list(parse_answer(data)) == expected
+    assert not ends_within_block(data)
 
 
 @pytest.mark.rule("I4", "I5")
@@ -110,8 +110,8 @@ def _lines_run(data: bytes) -> int:
     before = sys.gettrace()
     sys.settrace(trace)  # type: ignore[arg-type]
     try:
-        read_answer(data)
-        unclosed(data)
+        parse_answer(data)
+        ends_within_block(data)
     finally:
         sys.settrace(before)
     return count
@@ -127,4 +127,4 @@ def test_an_answer_of_16_mib_is_read_however_odd(piece: str, before: str) -> Non
     """What took more than linear time would not come to its end."""
     behind = "\n[/RUN_COMMAND]\n"
     count = (16 * 1024 * 1024 - len(before + behind)) // len(piece)
-    assert read_answer((before + piece * count + behind).encode())
+    assert parse_answer((before + piece * count + behind).encode())

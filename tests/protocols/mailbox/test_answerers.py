@@ -13,8 +13,9 @@ import trio
 import trio.testing
 
 from codex_adapter import BackendError, CodexConfig, Event, RunCancelled, RunRequest, open_run
+from codex_adapter.agents.codex.restricted import RestrictedCodex
 from codex_adapter.prompting import OpenRun
-from codex_adapter.protocols.mailbox.answerers import AgentAnswers, AnswerFailed, CommandAnswers
+from codex_adapter.protocols.mailbox.answerers import AgentAnswerer, AnswerFailed, CommandAnswerer
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.records import decode_record
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
@@ -36,7 +37,7 @@ def outbox(tmp_path: Path) -> Path:
 
 async def command(text: str, outbox: Path, *, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - its own
     """What a command answers."""
-    return await CommandAnswers(text, timeout=timeout).answer(outbox, outbox.parent / "journal", WS)
+    return await CommandAnswerer(text, timeout=timeout).answer(outbox, outbox.parent / "journal", WS)
 
 
 async def test_a_command_reads_the_outbox_and_writes_the_answer(
@@ -72,9 +73,9 @@ async def test_a_command_has_as_long_as_was_said(outbox: Path) -> None:
         await command("sleep 1000 & sleep 1000", outbox, timeout=0.2)
 
 
-@pytest.mark.parametrize("end", [CommandAnswers.cancel, CommandAnswers.kill])
-async def test_a_command_can_be_ended(outbox: Path, end: Callable[[CommandAnswers], None]) -> None:
-    answers = CommandAnswers(f"echo > {shlex.quote(str(outbox.parent))}/started; sleep 1000")
+@pytest.mark.parametrize("end", [CommandAnswerer.cancel, CommandAnswerer.kill])
+async def test_a_command_can_be_ended(outbox: Path, end: Callable[[CommandAnswerer], None]) -> None:
+    answers = CommandAnswerer(f"echo > {shlex.quote(str(outbox.parent))}/started; sleep 1000")
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
 
@@ -109,7 +110,9 @@ def opened_by(tmp_path: Path) -> Callable[..., OpenRun]:
 async def test_an_agent_gets_the_outbox_and_may_change_nothing(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
-    answers = AgentAnswers(opened_by(*saying("thinking", "[DONE]\n[/DONE]")), RunRequest(prompt="", timeout=60))
+    answers = AgentAnswerer(
+        RestrictedCodex(), opened_by(*saying("thinking", "[DONE]\n[/DONE]")), RunRequest(prompt="", timeout=60)
+    )
     assert await answers.answer(outbox, tmp_path / "journal", WS) == b"[DONE]\n[/DONE]"
     facts = read_facts(tmp_path / "facts")
     assert facts.cwd.startswith(f"{tempfile.gettempdir()}/codex-adapter-")
@@ -122,7 +125,7 @@ async def test_an_agent_gets_the_outbox_and_may_change_nothing(
 
 async def test_a_long_answer_is_whole(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
     text = "x" * 300_000 + "\u00e9"
-    answers = AgentAnswers(opened_by(*saying(text)), RunRequest(prompt=""))
+    answers = AgentAnswerer(RestrictedCodex(), opened_by(*saying(text)), RunRequest(prompt=""))
     assert await answers.answer(outbox, tmp_path / "journal", WS) == text.encode()
 
 
@@ -135,7 +138,9 @@ async def test_a_run_that_does_not_go_well_is_no_answer(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun], steps: list[Step]
 ) -> None:
     with pytest.raises(AnswerFailed, match="ended without an answer") as failure:
-        await AgentAnswers(opened_by(*steps), RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)
+        await AgentAnswerer(RestrictedCodex(), opened_by(*steps), RunRequest(prompt="")).answer(
+            outbox, tmp_path / "journal", WS
+        )
     assert failure.value.outcome is not None
     assert not isinstance(decode_record((tmp_path / "journal").read_bytes().splitlines()[-1]), Event)
 
@@ -145,14 +150,14 @@ async def test_a_run_that_cannot_begin_is_no_answer(outbox: Path, tmp_path: Path
         return open_run(request, config=CodexConfig(binary=str(tmp_path / "nothing")))
 
     with pytest.raises(AnswerFailed) as failure:
-        await AgentAnswers(opening, RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)  # type: ignore[arg-type]
+        await AgentAnswerer(RestrictedCodex(), opening, RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)  # type: ignore[arg-type]
     assert isinstance(failure.value.outcome, BackendError)
 
 
 async def test_the_records_of_a_second_run_stand_behind_those_of_the_first(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
-    answers = AgentAnswers(opened_by(*saying("one")), RunRequest(prompt=""))
+    answers = AgentAnswerer(RestrictedCodex(), opened_by(*saying("one")), RunRequest(prompt=""))
     await answers.answer(outbox, tmp_path / "journal", WS)
     first = (tmp_path / "journal").read_bytes()
     with (tmp_path / "journal").open("ab") as torn:
@@ -166,12 +171,14 @@ async def test_a_journal_that_cannot_be_written_ends_the_run(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
     with pytest.raises(MailboxError, match=r"^journal/ cannot be written to"):
-        await AgentAnswers(opened_by(*saying("one")), RunRequest(prompt="")).answer(outbox, tmp_path, WS)
+        await AgentAnswerer(RestrictedCodex(), opened_by(*saying("one")), RunRequest(prompt="")).answer(
+            outbox, tmp_path, WS
+        )
 
 
 async def test_an_agent_can_be_cancelled(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
     opening = opened_by(ReadPrompt(), Hang())
-    answers = AgentAnswers(opening, RunRequest(prompt=""))
+    answers = AgentAnswerer(RestrictedCodex(), opening, RunRequest(prompt=""))
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxRefusal, Places
-from codex_adapter.protocols.mailbox.states import Settings, States
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
+from codex_adapter.protocols.mailbox.session_store import SessionSettings, SessionStore
 
 from .bench import Bench
 
@@ -31,8 +31,8 @@ def settings(bench: Bench) -> Path:
 async def test_a_mailbox_that_was_moved_into_its_workspace_is_refused(bench: Bench) -> None:
     async with bench.begin():
         pass
-    bench.places = Places(bench.places.root.rename(bench.root / "mailbox"))
-    with pytest.raises(MailboxRefusal, match="it lies in the workspace, where an agent could answer itself"):
+    bench.places = MailboxLayout(bench.places.root.rename(bench.root / "mailbox"))
+    with pytest.raises(MailboxRefusal, match="it is in the workspace, where an agent could answer itself"):
         async with bench.resume():
             pass
 
@@ -43,7 +43,7 @@ async def test_no_directory_of_a_mailbox_leads_into_the_workspace(bench: Bench, 
         pass
     (bench.places.root / name).rename(bench.root / name)
     (bench.places.root / name).symlink_to(bench.root / name)
-    with pytest.raises(MailboxRefusal, match="it lies in the workspace"):
+    with pytest.raises(MailboxRefusal, match="it is in the workspace"):
         async with bench.resume():
             pass
 
@@ -75,7 +75,7 @@ async def test_settings_without_a_path_are_damaged(
     async with bench.begin():
         pass
     settings(bench).write_text(json.dumps({"workspace": workspace}))
-    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json is damaged; put it back as it was$"):
+    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json is damaged; restore it$"):
         async with bench.resume():
             pass
 
@@ -105,7 +105,7 @@ async def test_an_inbox_on_another_file_system_is_told(bench: Bench) -> None:
             bench.places.inbox.symlink_to(elsewhere)
             answer = bench.put("[MESSAGE]\nhi\n[/MESSAGE]\n")
             with pytest.raises(MailboxError, match=r"^inbox/ is on another file system than processed/"):
-                await session.carry_out([answer])
+                await session.execute([answer])
             assert answer.exists()
         finally:
             bench.places.inbox.unlink()
@@ -126,14 +126,14 @@ def test_a_path_from_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatc
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(MailboxError, match=r"^its path leads nowhere \(No such file or directory\); give all of it$"):
-        Places("mailbox")
+    with pytest.raises(MailboxError, match=r"^its path cannot be resolved \(No such file .*; use an absolute path$"):
+        MailboxLayout("mailbox")
 
 
 def test_sessions_of_one_second_stand_in_the_order_in_which_they_began(bench: Bench) -> None:
     bench.places.make()
-    states = States(bench.places, lambda: "2025-01-15T10:30:00Z")
-    begun = [states.begin(str(number), Settings("/")).session_id for number in range(8)]
+    states = SessionStore(bench.places, lambda: "2025-01-15T10:30:00Z")
+    begun = [states.begin(str(number), SessionSettings("/")).session_id for number in range(8)]
     for later, id_ in enumerate(begun):
         os.utime(bench.places.settings_file(id_), ns=(later, later))
     assert [state.session_id for state in states.all()] == begun

@@ -6,7 +6,7 @@ import pytest
 
 from ..rounds import Failure, play_all
 from .kills import summary
-from .kills_round import Round, play
+from .kills_round import RoundJournal, play
 
 pytestmark = pytest.mark.rule("I11", "I12", "I13", "I14", "I15")
 
@@ -28,5 +28,5 @@ def test_whenever_it_is_killed_in_a_hundred_rounds() -> None:
 
 
 def _held(seeds: range) -> None:
-    results = list(play_all(map(Round.of, seeds), play, jobs=2))
+    results = list(play_all(map(RoundJournal.of, seeds), play, jobs=2))
     assert [result for result in results if isinstance(result, Failure)] == [], summary(results)

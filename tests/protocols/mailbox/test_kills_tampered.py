@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.events import Completed
+from codex_adapter.protocols.mailbox.events import SessionCompleted
 from codex_adapter.protocols.mailbox.layout import MailboxError
 
 from .kills_mortal import DONE, RUN, DeadError, Mortal, ran
@@ -47,7 +47,7 @@ async def test_the_only_answer_of_a_round_that_is_not_as_it_was_takes_no_place_o
     await bench.die(2, RUN.format("x") + RUN.format("y"))
     tamper(bench.kept(1), how)
     async with bench.resume() as session:
-        assert session.has_taken_up
+        assert await session.has_accepted()
         results = await bench.answered(session, RUN.format("z"))
         assert [(it.command, it.success, it.summary) for it in results] == [
             ran("x"),
@@ -69,7 +69,7 @@ async def test_what_was_refused_because_of_an_answer_stays_so_when_that_is_not_a
     assert bench.ledger == ["x", "y"]
     done = ["DONE"] * (behind == "done")
     assert [command for command, _, _ in results] == ["RUN_COMMAND", "RUN_COMMAND", *done, "ANSWER", "ANSWER"]
-    assert (len(bench.of(Completed)) == 1) is (behind == "done")
+    assert (len(bench.of(SessionCompleted)) == 1) is (behind == "done")
 
 
 async def test_an_answer_that_was_told_to_be_not_as_it_was_stays_so_when_it_is_put_back(bench: Mortal) -> None:

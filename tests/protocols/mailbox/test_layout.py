@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.protocols.mailbox.layout import MailboxError, Places, append_line, write_whole
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, append_line, write_whole
 
 ID = "a1b2c3d4"
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    made = Places(tmp_path / "mailbox")
+def places(tmp_path: Path) -> MailboxLayout:
+    made = MailboxLayout(tmp_path / "mailbox")
     made.make()
     return made
 
 
 @pytest.mark.rule("I12")
-def test_files_have_the_names_that_the_protocol_gives_them(places: Places) -> None:
+def test_files_have_the_names_that_the_protocol_gives_them(places: MailboxLayout) -> None:
     assert places.outbox_file(ID, 1) == places.root / "outbox" / "a1b2c3d4_seq0001.txt"
     assert places.outbox_file(ID, 12345).name == "a1b2c3d4_seq12345.txt"
     assert places.session_file(ID) == places.root / "sessions" / "a1b2c3d4.json"
@@ -32,7 +32,7 @@ def test_files_have_the_names_that_the_protocol_gives_them(places: Places) -> No
 
 
 @pytest.mark.rule("I12")
-def test_sessions_are_what_has_the_name_of_one(places: Places) -> None:
+def test_sessions_are_what_has_the_name_of_one(places: MailboxLayout) -> None:
     for name in ("a1b2c3d4.json", "00000000.json", "a1b2c3d4.json.tmp", "A1B2C3D4.json", "notes.json", "a1b2c3d.json"):
         (places.root / "sessions" / name).touch()
     assert places.sessions() == ["00000000", "a1b2c3d4"]
@@ -71,7 +71,7 @@ def test_what_cannot_be_written_is_an_error_that_names_the_directory(tmp_path: P
 
 
 @pytest.mark.rule("I15")
-def test_a_second_process_is_told_who_is_at_work(places: Places) -> None:
+def test_a_second_process_is_told_who_is_at_work(places: MailboxLayout) -> None:
     with places.locked() as for_session:
         with pytest.raises(MailboxError, match=r"^another process is at work in it"), places.locked():
             pass
@@ -84,7 +84,7 @@ def test_a_second_process_is_told_who_is_at_work(places: Places) -> None:
 
 
 @pytest.mark.rule("I15")
-def test_a_lock_with_anything_in_it_is_a_lock(places: Places) -> None:
+def test_a_lock_with_anything_in_it_is_a_lock(places: MailboxLayout) -> None:
     (places.root / "lock").write_bytes(b"\x1b[2J" * 100)
     with places.locked():
         (places.root / "lock").write_bytes(b"\x1b[2J" * 100)
@@ -99,6 +99,6 @@ def test_a_lock_with_anything_in_it_is_a_lock(places: Places) -> None:
 def test_what_is_no_directory_is_no_mailbox(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(MailboxError, match=r"^its directories cannot be made"):
-        Places(tmp_path / "file").make()
+        MailboxLayout(tmp_path / "file").make()
     with pytest.raises(MailboxError, match=r"^there is no mailbox"):
-        Places(tmp_path / "nothing").require()
+        MailboxLayout(tmp_path / "nothing").require()

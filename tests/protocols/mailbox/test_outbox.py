@@ -6,7 +6,13 @@ import pytest
 
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.messages import CommandResult
-from codex_adapter.protocols.mailbox.outbox import MOST_FILES, Outbox, Requested, spelt_out, write_outbox
+from codex_adapter.protocols.mailbox.outbox import (
+    MOST_FILES,
+    OutboxContent,
+    RequestedFile,
+    escape_controls,
+    render_outbox,
+)
 from codex_adapter.workspace import Entry, Listing
 
 EMPTY = Listing((), 0, complete=True)
@@ -20,10 +26,10 @@ def written(
     listing: Listing = EMPTY,
     sequence: int = 2,
     results: list[CommandResult] | None = None,
-    requested: list[Requested] | None = None,
+    requested: list[RequestedFile] | None = None,
 ) -> str:
-    text = write_outbox(
-        Outbox(
+    text = render_outbox(
+        OutboxContent(
             session="a1b2c3d4",
             sequence=sequence,
             task=task,
@@ -73,10 +79,10 @@ def test_a_later_outbox_has_results_and_contents_and_asks_to_go_on() -> None:
         CommandResult("EDIT_FILE", success=False, summary="File 'b' not found"),
     ]
     requested = [
-        Requested("a.py", "x\n\ty\n"),
-        Requested("c", None, "File not found"),
-        Requested("d", ""),
-        Requested("e", "1"),
+        RequestedFile("a.py", "x\n\ty\n"),
+        RequestedFile("c", None, "File not found"),
+        RequestedFile("d", ""),
+        RequestedFile("e", "1"),
     ]
     assert (
         written(results=results, requested=requested)
@@ -158,15 +164,15 @@ def test_what_is_not_listed_is_told_in_a_last_line(files: int, skipped: int, com
     ],
 )
 def test_characters_that_act_are_spelt_out(text: str, spelt: str) -> None:
-    assert spelt_out(text) == spelt
-    assert spelt_out(text, lines=True) == spelt
-    assert spelt_out(spelt) == spelt
+    assert escape_controls(text) == spelt
+    assert escape_controls(text, lines=True) == spelt
+    assert escape_controls(spelt) == spelt
 
 
 @pytest.mark.rule("I8")
 def test_tabs_and_newlines_of_output_stay() -> None:
-    assert spelt_out("a\n\tb\r\n") == "a\\x0a\\x09b\\x0d\\x0a"
-    assert spelt_out("a\n\tb\r\n", lines=True) == "a\n\tb\\x0d\n"
+    assert escape_controls("a\n\tb\r\n") == "a\\x0a\\x09b\\x0d\\x0a"
+    assert escape_controls("a\n\tb\r\n", lines=True) == "a\n\tb\\x0d\n"
 
 
 @pytest.mark.rule("I8")
@@ -175,7 +181,7 @@ def test_names_and_texts_of_results_stay_on_their_lines() -> None:
     text = written(
         listing=Listing((Entry(name, 1),), 0, complete=True),
         results=[CommandResult("RUN_COMMAND", success=True, summary=f"Ran '{name}'", output=name)],
-        requested=[Requested(name, "x\n"), Requested(name, None, name)],
+        requested=[RequestedFile(name, "x\n"), RequestedFile(name, None, name)],
     )
     assert text.count("\n=== PROMPT ===\n") == 1
     assert "\x1b" not in text
@@ -191,11 +197,11 @@ def test_a_line_that_is_a_section_s_marker_gets_a_backslash(name: str, before: s
     line = f"{before}=== {name} ==={behind}"
     white = line[: len(line) - len(line.lstrip(" \t\ufeff"))]
     escaped = f"{white}\\{line[len(white) :]}"
-    text = written(requested=[Requested("a", f"x\n{line}\n{line} x\ny {line}\n")])
+    text = written(requested=[RequestedFile("a", f"x\n{line}\n{line} x\ny {line}\n")])
     assert f"\nx\n{escaped}\n{line} x\ny {line}\n--- end a" in text
     assert written(f"x\n{line}", sequence=1).endswith(f"\nx\n{escaped}\n")
 
 
 @pytest.mark.rule("I6")
 def test_every_outbox_can_be_encoded() -> None:
-    assert "\\udcff" in written("caf\udcff", requested=[Requested("\udcff", "x")])
+    assert "\\udcff" in written("caf\udcff", requested=[RequestedFile("\udcff", "x")])

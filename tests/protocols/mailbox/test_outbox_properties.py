@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.messages import CommandResult
-from codex_adapter.protocols.mailbox.outbox import Outbox, Requested, spelt_out, write_outbox
+from codex_adapter.protocols.mailbox.outbox import OutboxContent, RequestedFile, escape_controls, render_outbox
 from codex_adapter.workspace import Entry, Listing
 
 from .outbox_reader import read_outbox
@@ -48,7 +48,7 @@ RESULTS = st.builds(
     summary=VALID,
     output=VALID,
 )
-REQUESTED = st.builds(Requested, PATH, VALID) | st.builds(Requested, PATH, st.none(), VALID)
+REQUESTED = st.builds(RequestedFile, PATH, VALID) | st.builds(RequestedFile, PATH, st.none(), VALID)
 LISTING = st.builds(
     Listing, st.lists(st.builds(Entry, PATH, st.integers(0))).map(tuple), st.integers(0, 3), st.booleans()
 )
@@ -61,24 +61,26 @@ LISTING = st.builds(
     "\n",
     Listing((), 0, complete=True),
     [],
-    [Requested("a", "(x)\n"), Requested("a", "\\(x)\n"), Requested("a", "(x)")],
+    [RequestedFile("a", "(x)\n"), RequestedFile("a", "\\(x)\n"), RequestedFile("a", "(x)")],
 )
 @example(2, "x", Listing((), 0, complete=True), [CommandResult("A", success=True, summary="", output="\n\n")], [])
 def test_all_that_an_outbox_says_can_be_read_back(
-    sequence: int, task: str, listing: Listing, results: list[CommandResult], requested: list[Requested]
+    sequence: int, task: str, listing: Listing, results: list[CommandResult], requested: list[RequestedFile]
 ) -> None:
-    text = write_outbox(
-        Outbox(session="0a1b2c3d", sequence=sequence, task=task, listing=listing, results=results, requested=requested)
+    text = render_outbox(
+        OutboxContent(
+            session="0a1b2c3d", sequence=sequence, task=task, listing=listing, results=results, requested=requested
+        )
     )
     read = read_outbox(text)
     assert (read.session, read.sequence, read.task) == ("0a1b2c3d", sequence, task)
     assert read.protocol == INSTRUCTIONS
     assert (read.prompt == task) if sequence == 1 else read.prompt.startswith("Continue working on the task")
-    assert read.files == [(spelt_out(path), size) for path, size in listing.files]
+    assert read.files == [(escape_controls(path), size) for path, size in listing.files]
     assert bool(read.not_listed) == (not listing.complete or listing.skipped > 0 or not listing.files)
     assert read.results == (None if sequence == 1 else [_as_shown(result) for result in results])
     assert read.requested == [
-        (spelt_out(path), content, "" if content is not None else spelt_out(remark))
+        (escape_controls(path), content, "" if content is not None else escape_controls(remark))
         for path, content, remark in requested
     ]
 
@@ -87,6 +89,6 @@ def _as_shown(result: CommandResult) -> CommandResult:
     return CommandResult(
         result.command,
         success=result.success,
-        summary=spelt_out(result.summary),
-        output=spelt_out(result.output.removesuffix("\n"), lines=True),
+        summary=escape_controls(result.summary),
+        output=escape_controls(result.output.removesuffix("\n"), lines=True),
     )

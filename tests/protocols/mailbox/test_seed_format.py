@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.messages import (
     MOST_COMMANDS,
     PROTOCOL_VERSION,
-    Asked,
+    AnswerItem,
     CommandResult,
     CreateFile,
     DeleteFile,
     Done,
     EditFile,
     Malformed,
-    Message,
     ReadFile,
     RunCommand,
+    ShowMessage,
 )
-from codex_adapter.protocols.mailbox.outbox import Outbox, Requested, write_outbox
+from codex_adapter.protocols.mailbox.outbox import OutboxContent, RequestedFile, render_outbox
 from codex_adapter.workspace import Entry, Listing
 
 
@@ -39,13 +39,13 @@ from codex_adapter.workspace import Entry, Listing
         ('[DELETE_FILE path="relative/path"]', DeleteFile(line=1, path="relative/path")),
         ('[READ_FILE path="relative/path"]', ReadFile(line=1, path="relative/path")),
         ("[RUN_COMMAND]\ncommand text\n[/RUN_COMMAND]", RunCommand(line=1, command="command text")),
-        ("[MESSAGE]\nmessage text\n[/MESSAGE]", Message(line=1, text="message text")),
+        ("[MESSAGE]\nmessage text\n[/MESSAGE]", ShowMessage(line=1, text="message text")),
         ("[DONE]\nsummary text\n[/DONE]", Done(line=1, text="summary text")),
     ],
 )
-def test_each_command_is_read_as_its_syntax_is_given(example: str, command: Asked) -> None:
-    assert read_answer(example.encode()) == (command,)
-    assert read_answer(f"I think:\r\n\r\n{example}\r\n".encode())[0].name == command.name
+def test_each_command_is_read_as_its_syntax_is_given(example: str, command: AnswerItem) -> None:
+    assert parse_answer(example.encode()) == (command,)
+    assert parse_answer(f"I think:\r\n\r\n{example}\r\n".encode())[0].name == command.name
 
 
 @pytest.mark.rule("I2", "I4")
@@ -59,7 +59,7 @@ def test_each_command_is_read_as_its_syntax_is_given(example: str, command: Aske
     ],
 )
 def test_each_error_of_parsing_is_told(example: str, told: str) -> None:
-    (error,) = read_answer(example.encode())
+    (error,) = parse_answer(example.encode())
     assert isinstance(error, Malformed)
     assert told in error.error
 
@@ -67,8 +67,8 @@ def test_each_error_of_parsing_is_told(example: str, told: str) -> None:
 @pytest.mark.rule("I6", "I7", "I8")
 def test_an_outbox_has_the_lines_that_the_format_shows() -> None:
     content = "using System;\n\npublic class Calculator\n{\n    public int Add(int a, int b) => a + b;\n}\n"
-    text = write_outbox(
-        Outbox(
+    text = render_outbox(
+        OutboxContent(
             session="a1b2c3d4",
             sequence=2,
             task="Create a calculator app in C#",
@@ -83,7 +83,7 @@ def test_an_outbox_has_the_lines_that_the_format_shows() -> None:
                 ),
                 CommandResult("EDIT_FILE", success=False, summary="File 'src/Missing.cs' not found"),
             ],
-            requested=[Requested("src/Calculator.cs", content)],
+            requested=[RequestedFile("src/Calculator.cs", content)],
         )
     )
     for part in (
@@ -105,7 +105,7 @@ def test_an_outbox_has_the_lines_that_the_format_shows() -> None:
 
 @pytest.mark.rule("I6")
 def test_every_example_that_a_model_is_shown_says_what_it_is_said_to() -> None:
-    asked = read_answer(INSTRUCTIONS.encode())
+    asked = parse_answer(INSTRUCTIONS.encode())
     lines = INSTRUCTIONS.split("\n")
     assert [lines[it.line - 1].strip("[]").split()[0] for it in asked] == [it.name for it in asked]
     assert [_without_line(it) for it in asked] == [
@@ -120,7 +120,7 @@ def test_every_example_that_a_model_is_shown_says_what_it_is_said_to() -> None:
         DeleteFile(line=0, path="src/old.py"),
         ReadFile(line=0, path="src/main.py"),
         RunCommand(line=0, command="python -m pytest -q"),
-        Message(line=0, text="The tests pass now; next comes the documentation."),
+        ShowMessage(line=0, text="The tests pass now; next comes the documentation."),
         Done(line=0, text="Added src/hello.py. The tests pass."),
         CreateFile(line=0, path="notes.md", content="A body of CREATE_FILE ends with this line:\n[/CREATE_FILE]\n"),
     ]
@@ -148,5 +148,5 @@ def test_the_instructions_divide_no_outbox() -> None:
     assert max(map(len, INSTRUCTIONS.split("\n"))) <= 120
 
 
-def _without_line(asked: Asked) -> Asked:
+def _without_line(asked: AnswerItem) -> AnswerItem:
     return type(asked)(**{name: getattr(asked, name) for name in asked.__struct_fields__ if name != "line"}, line=0)

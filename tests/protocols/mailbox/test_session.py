@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 
-from codex_adapter.protocols.mailbox.events import Completed, Outbox, Said, TakenUp, WhatCame
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.mailbox.events import (
+    AnswerAccepted,
+    CommandFinished,
+    ModelMessage,
+    OutboxWritten,
+    SessionCompleted,
+)
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions
@@ -225,10 +235,10 @@ async def test_words_are_shown_and_the_end_is_the_end(bench: Bench) -> None:
         ("ANSWER", False, "2 more stood behind DONE and were not carried out"),
         ("ANSWER", False, "it stood behind DONE and was not carried out"),
     ]
-    assert [said.text for said in bench.of(Said)] == ["Hello\nuser"]
-    assert [end.summary for end in bench.of(Completed)] == ["All good."]
+    assert [said.text for said in bench.of(ModelMessage)] == ["Hello\nuser"]
+    assert [end.summary for end in bench.of(SessionCompleted)] == ["All good."]
     assert sessions(bench.places)[0].last_results[1].output == "All good."
-    assert len(bench.of(Outbox)) == 1
+    assert len(bench.of(OutboxWritten)) == 1
     assert names_in(bench.root) == []
     assert [state.is_complete for state in sessions(bench.places)] == [True]
 
@@ -241,7 +251,7 @@ async def test_answers_are_kept_as_they_were_under_names_of_their_own(bench: Ben
         paths = [bench.put("[MESSAGE]\r\none\r\n[/MESSAGE]", "answer.txt"), bench.put("prose", name)]
         odd = os.fsdecode(b"caf\xe9.txt")
         paths.append(bench.put("more", odd))
-        assert await session.carry_out(paths)
+        assert await session.execute(paths)
         await bench.answered(session, "[MESSAGE]\none\n[/MESSAGE]")
     kept = {entry: (bench.places.processed / entry).read_bytes() for entry in names_in(bench.places.processed)}
     assert kept == {
@@ -250,7 +260,7 @@ async def test_answers_are_kept_as_they_were_under_names_of_their_own(bench: Ben
         f"{id_}_seq0001_03_{odd}": b"more",
         f"{id_}_seq0002_01_0.txt": b"[MESSAGE]\none\n[/MESSAGE]",
     }
-    assert len(bench.of(TakenUp)) == 4
+    assert len(bench.of(AnswerAccepted)) == 4
 
 
 @pytest.mark.rule("I13")
@@ -270,7 +280,7 @@ async def test_an_answer_that_was_taken_away_again_is_none(bench: Bench) -> None
         gone = bench.put("x", "gone.txt")
         gone.unlink()
         results = [gone, bench.put("[MESSAGE]\nhi\n[/MESSAGE]", "there.txt")]
-        assert await session.carry_out(results)
+        assert await session.execute(results)
         assert [result.command for result in session.state.last_results] == ["MESSAGE"]
 
 
@@ -281,7 +291,7 @@ async def test_an_outbox_that_is_missing_is_written_again(bench: Bench) -> None:
         path, text = session.outbox, session.outbox.read_bytes()
     path.unlink()
     async with bench.resume() as session:
-        await session.put_out()
+        await session.write_outbox()
         assert session.outbox.read_bytes() == text
 
 
@@ -289,11 +299,11 @@ async def test_an_outbox_that_is_missing_is_written_again(bench: Bench) -> None:
 async def test_who_is_stopped_goes_on_where_it_was(bench: Bench) -> None:
     async with bench.begin() as session:
         session.stop()
-        assert not await session.carry_out([bench.put(CREATE.format("a", "x"))])
-        assert bench.of(WhatCame) == []
+        assert not await session.execute([bench.put(CREATE.format("a", "x"))])
+        assert bench.of(CommandFinished) == []
     async with bench.resume() as session:
-        assert session.has_taken_up
-        assert await session.carry_out([])
+        assert await session.has_accepted()
+        assert await session.execute([])
         assert told(list(session.state.last_results)) == [("CREATE_FILE", True, "Created 'a'")]
 
 
@@ -305,7 +315,7 @@ async def test_one_session_at_a_time(bench: Bench) -> None:
         async with bench.begin():
             pass
     assert end_session(bench.places, None).is_complete
-    with pytest.raises(MailboxError, match=r"^it has no session that is not complete"):
+    with pytest.raises(MailboxError, match=r"^all of its sessions are complete"):
         end_session(bench.places, None)
     async with bench.begin() as session:
         assert session.state.session_id != id_
@@ -328,7 +338,7 @@ async def test_a_session_begins_with_an_empty_inbox(bench: Bench) -> None:
 async def test_a_mailbox_in_its_workspace_is_refused(bench: Bench, where: str) -> None:
     (bench.root / "link").symlink_to(bench.root)
     bench.places = type(bench.places)(bench.root / where)
-    with pytest.raises(MailboxError, match=r"^it lies in the workspace"):
+    with pytest.raises(MailboxError, match=r"^it is in the workspace"):
         async with bench.begin():
             pass
     assert names_in(bench.root) == ["link"]
@@ -339,10 +349,12 @@ async def test_a_session_goes_on_in_its_own_workspace_only(bench: Bench, tmp_pat
     (tmp_path / "link").symlink_to(bench.root)
     async with bench.begin() as session:
         id_ = session.state.session_id
-    with open_session(bench.places, None, bench.observe, workspace=tmp_path / "link", sandbox=None) as again:
+    with open_session(
+        bench.places, None, bench.observe, workspace=tmp_path / "link", agents=known_places(), sandbox=None
+    ) as again:
         assert again.state.session_id == id_
     with pytest.raises(MailboxError, match=f"^session {id_} belongs to another workspace"):
-        with open_session(bench.places, None, bench.observe, workspace=tmp_path, sandbox=None):
+        with open_session(bench.places, None, bench.observe, workspace=tmp_path, agents=known_places(), sandbox=None):
             pass
 
 
@@ -352,7 +364,7 @@ async def test_a_damaged_session_is_named(bench: Bench, text: str) -> None:
     async with bench.begin() as session:
         id_ = session.state.session_id
     bench.places.session_file(id_).write_text(text)
-    with pytest.raises(MailboxError, match=f"^sessions/{id_}.json is no session's, or damaged"):
+    with pytest.raises(MailboxError, match=f"^sessions/{id_}.json is damaged or not the state of a session"):
         sessions(bench.places)
 
 
@@ -361,5 +373,26 @@ async def test_a_session_cannot_begin_where_somebody_is_at_work(bench: Bench) ->
     async with bench.begin() as session:
         id_ = session.state.session_id
         with pytest.raises(MailboxError, match=f"^session {id_} is at work in it"):
-            with begin_session(bench.places, bench.root, "another", bench.observe, sandbox=None):
+            with begin_session(bench.places, bench.root, "another", bench.observe, agents=known_places(), sandbox=None):
                 pass
+
+
+@pytest.mark.rule("I14")
+@pytest.mark.fault("workspace", "the disk of a mailbox is slow", "the event loop goes on meanwhile")
+async def test_a_slow_disk_does_not_hold_up_the_event_loop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    turned, fsync, waited = threading.Event(), os.fsync, list[bool]()
+
+    def slow(fd: int) -> None:
+        waited.append(turned.wait(10))
+        fsync(fd)
+
+    async with bench.begin() as session:
+        answer = bench.put('[CREATE_FILE path="a"]\nx\n[/CREATE_FILE]\n')
+        monkeypatch.setattr(os, "fsync", slow)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(session.execute, [answer])
+            await trio.testing.wait_all_tasks_blocked()
+            turned.set()
+    assert waited
+    assert all(waited)
+    assert bench.content("a") == "x\n"

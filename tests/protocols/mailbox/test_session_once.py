@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.protocols.mailbox.events import Completed, WhatCame
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.mailbox.events import CommandFinished, SessionCompleted
 from codex_adapter.protocols.mailbox.inbox import Inbox
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import CommandResult
@@ -112,15 +113,15 @@ async def test_what_cannot_be_written_down_is_not_carried_out(bench: Mortal, siz
     async with bench.begin() as session:
         arrived = [bench.put(answer)]
         with pytest.raises(MailboxError, match=r"cannot be written to \(File too large\)"), no_file_longer_than(size):
-            await session.carry_out(arrived)
+            await session.execute(arrived)
         before = b"".join(path.read_bytes() for path in bench.places.root.glob("rounds/*.jsonl"))
     begun = before[: before.rfind(b"\n") + 1].count(b'"Begun"')
     done = ["a" in names_in(bench.root), *(mark in bench.ledger for mark in "xy")]
     assert [number for number, is_done in zip((1, 2, 4), done, strict=True) if is_done and number > begun] == []
     async with bench.resume() as session:
         if session.state.sequence_number == 1:
-            assert await session.carry_out([])
-        await session.put_out()
+            assert await session.execute([])
+        await session.write_outbox()
         assert [result.command for result in session.state.last_results] == [
             *("CREATE_FILE", "RUN_COMMAND", "EDIT_FILE", "RUN_COMMAND")
         ]
@@ -158,17 +159,17 @@ async def test_what_stands_behind_the_end_is_not_carried_out_whoever_dies(bench:
         ("ANSWER", False),
     ]
     assert bench.ledger == ["x"]
-    assert [end.summary for end in bench.of(Completed)] == ["All."]
+    assert [end.summary for end in bench.of(SessionCompleted)] == ["All."]
     assert len(names_in(bench.places.outbox)) == 1
 
 
 async def test_results_that_were_told_are_told_again_as_they_were(bench: Mortal) -> None:
     await bench.die(3, CREATE.format("a", "one") + RUN.format("x"))
-    first = [it.result for it in bench.of(WhatCame)]
+    first = [it.result for it in bench.of(CommandFinished)]
     bench.told.clear()
     await bench.go_on()
-    assert [it.result for it in bench.of(WhatCame)] == first
-    assert [it.before for it in bench.of(WhatCame)] == [True, True]
+    assert [it.result for it in bench.of(CommandFinished)] == first
+    assert [it.before for it in bench.of(CommandFinished)] == [True, True]
 
 
 @pytest.mark.parametrize("command", [CREATE.format("a", "new"), EDIT.format("a", "new"), '[DELETE_FILE path="a"]\n'])
@@ -191,7 +192,7 @@ async def test_temporary_files_of_somebody_who_was_killed_are_in_nobodys_way(ben
         (bench.places.root / name).write_bytes(b"torn")
     (bench.places.inbox / "answer.txt.tmp").write_text(RUN.format("y"))
     (bench.places.inbox / ".codex-adapter-0").touch()
-    assert Inbox(bench.places.inbox).look().whole == ()
+    assert Inbox(bench.places.inbox).scan().complete == ()
     assert names_in(bench.places.inbox) == ["answer.txt.tmp"]
     assert await bench.go_on() == [ran("x")]
     assert names_in(bench.places.outbox) == [f"{id_}_seq0001.txt", f"{id_}_seq0002.txt"]
@@ -215,10 +216,10 @@ def test_while_somebody_is_at_work_others_are_refused(bench: Mortal, tmp_path: P
         (session,) = (path.stem for path in bench.places.root.glob("sessions/*.json"))
         refused = rf"^session {session} is at work in it \(process {process.pid}\)"
         with pytest.raises(MailboxError, match=refused):
-            with open_session(bench.places, None, bench.observe, sandbox=None):
+            with open_session(bench.places, None, bench.observe, agents=known_places(), sandbox=None):
                 pass
         with pytest.raises(MailboxError, match=refused):
-            with begin_session(bench.places, bench.root, "another", bench.observe, sandbox=None):
+            with begin_session(bench.places, bench.root, "another", bench.observe, agents=known_places(), sandbox=None):
                 pass
         with pytest.raises(MailboxError, match=refused):
             end_session(bench.places, None)

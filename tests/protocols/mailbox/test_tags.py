@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.protocols.mailbox.answer_parser import read_answer
+from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.messages import DeleteFile, EditFile, Malformed, ReadFile
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
 
@@ -26,7 +26,7 @@ def test_white_space_is_that_of_unicode_and_two_characters_that_copying_leaves()
 @pytest.mark.parametrize("before", ["", " ", "\t", "\xa0", "\u3000 ", "\ufeff", "\u200b", "\r"])
 @pytest.mark.parametrize("behind", ["", " ", "\t", "\r", "\u2028", "\x00"[:0] + "\u200b"])
 def test_a_tag_may_have_white_space_around_it(before: str, behind: str) -> None:
-    assert read_answer(f"{before}{PATH}{behind}".encode()) == (ReadFile(line=1, path="a"),)
+    assert parse_answer(f"{before}{PATH}{behind}".encode()) == (ReadFile(line=1, path="a"),)
 
 
 @pytest.mark.rule("I1")
@@ -47,7 +47,7 @@ def test_a_tag_may_have_white_space_around_it(before: str, behind: str) -> None:
     ],
 )
 def test_what_is_no_tag_at_the_beginning_of_its_line_is_text(line: str) -> None:
-    assert read_answer(f"{line}\n{PATH}\n".encode()) == (ReadFile(line=2, path="a"),)
+    assert parse_answer(f"{line}\n{PATH}\n".encode()) == (ReadFile(line=2, path="a"),)
 
 
 @pytest.mark.rule("I2")
@@ -68,7 +68,7 @@ def test_what_is_no_tag_at_the_beginning_of_its_line_is_text(line: str) -> None:
     ],
 )
 def test_values_are_read(value: str, path: str) -> None:
-    assert read_answer(f'[DELETE_FILE path="{value}"]'.encode()) == (DeleteFile(line=1, path=path),)
+    assert parse_answer(f'[DELETE_FILE path="{value}"]'.encode()) == (DeleteFile(line=1, path=path),)
 
 
 @pytest.mark.rule("I2")
@@ -76,7 +76,7 @@ def test_values_are_read(value: str, path: str) -> None:
 def test_every_path_on_one_line_can_be_written(path: str) -> None:
     value = path.encode(errors="replace").decode()
     written = value.replace("\\", "\\\\").replace('"', '\\"')
-    assert read_answer(f'[READ_FILE path="{written}"]'.encode()) == (ReadFile(line=1, path=value),)
+    assert parse_answer(f'[READ_FILE path="{written}"]'.encode()) == (ReadFile(line=1, path=value),)
 
 
 @pytest.mark.rule("I2")
@@ -90,7 +90,7 @@ def test_every_path_on_one_line_can_be_written(path: str) -> None:
 )
 def test_attributes_stand_in_any_order(attributes: str) -> None:
     expected = EditFile(line=1, path="a", start_line=1, end_line=2, content="x\n")
-    assert read_answer(f"[EDIT_FILE{attributes}]{EDIT}".encode()) == (expected,)
+    assert parse_answer(f"[EDIT_FILE{attributes}]{EDIT}".encode()) == (expected,)
 
 
 @pytest.mark.rule("I2")
@@ -129,7 +129,7 @@ def test_attributes_stand_in_any_order(attributes: str) -> None:
     ],
 )
 def test_a_wrong_tag_is_an_error_that_says_why(tag: str, told: str) -> None:
-    first, *others = read_answer(f"{tag}\n{PATH}\n".encode())
+    first, *others = parse_answer(f"{tag}\n{PATH}\n".encode())
     assert isinstance(first, Malformed)
     assert first.name == "READ_FILE"
     assert first.error.startswith("line 1: ")
@@ -145,7 +145,7 @@ def test_a_wrong_tag_is_an_error_that_says_why(tag: str, told: str) -> None:
 def test_a_line_number_is_one_to_nine_digits(key: str, number: str) -> None:
     given = {"start_line": "1", "end_line": "1"} | {key: number}
     tag = f'[EDIT_FILE path="a" start_line="{given["start_line"]}" end_line="{given["end_line"]}"]'
-    (error,) = read_answer(f"{tag}{EDIT}".encode())
+    (error,) = parse_answer(f"{tag}{EDIT}".encode())
     assert isinstance(error, Malformed)
     assert f"attribute {key} is no whole number" in error.error
 
@@ -154,7 +154,7 @@ def test_a_line_number_is_one_to_nine_digits(key: str, number: str) -> None:
 @pytest.mark.parametrize("digits", ["0", "999999999"])
 def test_the_smallest_and_the_largest_line_number_are_read(digits: str) -> None:
     tag = f'[EDIT_FILE path="a" start_line="{digits}" end_line="{digits}"]'
-    assert read_answer(f"{tag}{EDIT}".encode()) == (
+    assert parse_answer(f"{tag}{EDIT}".encode()) == (
         EditFile(line=1, path="a", start_line=int(digits), end_line=int(digits), content="x\n"),
     )
 
@@ -174,8 +174,8 @@ def test_the_smallest_and_the_largest_line_number_are_read(digits: str) -> None:
     ],
 )
 def test_errors_show_nothing_of_an_answer(tag: str, secret: str) -> None:
-    empty = read_answer(tag.replace("{}", "1z").encode())
-    filled = read_answer(tag.replace("{}", secret).encode())
+    empty = parse_answer(tag.replace("{}", "1z").encode())
+    filled = parse_answer(tag.replace("{}", secret).encode())
     for one in (*empty, *filled):
         assert isinstance(one, Malformed)
         assert "hunter2" not in one.error

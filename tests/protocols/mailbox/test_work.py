@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
 import pytest
 import trio
 import trio.testing
 
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
-from codex_adapter.protocols.mailbox.events import Outbox, Remark, Waiting, WhatCame
-from codex_adapter.protocols.mailbox.work import MailboxWork
+from codex_adapter.protocols.mailbox.events import CommandFinished, Notice, OutboxWritten, Waiting
+from codex_adapter.protocols.mailbox.inbox import Inbox, InboxState
+from codex_adapter.protocols.mailbox.work import MailboxWorker
 
 from .bench import Bench
 
@@ -29,7 +31,7 @@ def bench(tmp_path: Path) -> Bench:
 class Scripted:
     """Answers with one text after another."""
 
-    kind: Literal["codex", "command"] = "command"
+    kind: Final = "command"
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -55,11 +57,11 @@ class Scripted:
 
 
 @asynccontextmanager
-async def working(bench: Bench, answerer: Scripted | None = None) -> AsyncIterator[MailboxWork]:
+async def working(bench: Bench, answerer: Scripted | None = None) -> AsyncIterator[MailboxWorker]:
     """A new session's work."""
     async with bench.begin() as session:
         bench.told.clear()
-        yield MailboxWork(bench.places, session, bench.observe, answerer)
+        yield MailboxWorker(bench.places, session, bench.observe, answerer)
 
 
 @asynccontextmanager
@@ -86,15 +88,21 @@ async def test_answers_are_waited_for_until_the_task_is_done(bench: Bench) -> No
                 await trio.testing.wait_all_tasks_blocked(0.01)
             bench.put(DONE)
     assert [type(it).__name__ for it in bench.told] == [
-        *("Outbox", "Waiting", "TakenUp", "WhatCame", "Said"),
-        *("Outbox", "Waiting", "TakenUp", "WhatCame", "Completed"),
+        *("OutboxWritten", "Waiting", "AnswerAccepted", "CommandFinished", "ModelMessage"),
+        *("OutboxWritten", "Waiting", "AnswerAccepted", "CommandFinished", "SessionCompleted"),
     ]
 
 
 @pytest.mark.rule("I13", "I16")
-async def test_half_of_an_answer_is_waited_for_and_told_of_once(
-    bench: Bench, autojump_clock: trio.testing.MockClock
-) -> None:
+async def test_half_of_an_answer_is_waited_for_and_told_of_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan, looked, looks = Inbox.scan, trio.Event(), count(1)
+
+    def counted(inbox: Inbox) -> InboxState:
+        if next(looks) == 3:
+            trio.from_thread.run_sync(looked.set)
+        return scan(inbox)
+
+    monkeypatch.setattr(Inbox, "scan", counted)
     async with working(bench) as work:
         held = bench.put(DONE).open("a")
 
@@ -102,10 +110,10 @@ async def test_half_of_an_answer_is_waited_for_and_told_of_once(
             assert await work.run() == "complete"
 
         async with beside(to_the_end):
-            await trio.sleep(25)
-            assert not bench.of(WhatCame)
+            await looked.wait()
+            assert not bench.of(CommandFinished)
             held.close()
-    assert [remark.text for remark in bench.of(Remark)] == [
+    assert [remark.text for remark in bench.of(Notice)] == [
         "answer.txt is still open for writing in another program; close it there"
     ]
 
@@ -129,7 +137,7 @@ async def test_whoever_of_ours_answers_is_asked_with_each_outbox(bench: Bench) -
         assert await work.run() == "complete"
     assert ["\n## Previous Command Results\n" in text for text in scripted.asked] == [False, True, True]
     assert "--- file ---\nmade\n--- end file ---" in scripted.asked[2]
-    assert len(bench.of(Outbox)) == 3
+    assert len(bench.of(OutboxWritten)) == 3
 
 
 @pytest.mark.rule("I17")
@@ -165,13 +173,13 @@ async def test_where_there_is_no_answer_the_session_can_go_on_later(bench: Bench
         with pytest.raises(AnswerFailed, match="no model"):
             await work.run()
     async with bench.resume() as session:
-        assert await MailboxWork(bench.places, session, bench.observe, Scripted(DONE)).run() == "complete"
-        assert await MailboxWork(bench.places, session, bench.observe, Scripted()).run() == "complete"
+        assert await MailboxWorker(bench.places, session, bench.observe, Scripted(DONE)).run() == "complete"
+        assert await MailboxWorker(bench.places, session, bench.observe, Scripted()).run() == "complete"
 
 
 @pytest.mark.rule("I14", "I16")
-@pytest.mark.parametrize("end", [MailboxWork.cancel, MailboxWork.kill])
-async def test_who_waits_can_be_stopped(bench: Bench, end: Callable[[MailboxWork], None]) -> None:
+@pytest.mark.parametrize("end", [MailboxWorker.cancel, MailboxWorker.kill])
+async def test_who_waits_can_be_stopped(bench: Bench, end: Callable[[MailboxWorker], None]) -> None:
     async with working(bench) as work:
 
         async def to_the_end() -> None:
@@ -195,11 +203,11 @@ async def test_a_command_under_way_is_killed_and_told_and_nothing_more_is_begun(
             while not (bench.root / "started").exists():
                 await trio.testing.wait_all_tasks_blocked(0.01)
             work.cancel()
-    assert [told.result.summary for told in bench.of(WhatCame)] == [
+    assert [told.result.summary for told in bench.of(CommandFinished)] == [
         "'echo > started; sleep 1000' was killed, since this agent was asked to stop"
     ]
     async with bench.resume() as session:
-        assert await MailboxWork(bench.places, session, bench.observe).run(once=True) == "carried_out"
+        assert await MailboxWorker(bench.places, session, bench.observe).run(once=True) == "carried_out"
         assert [result.success for result in session.state.last_results] == [False, True]
     assert (bench.root / "second").exists()
 

@@ -12,10 +12,12 @@ from typing import Any, TypeAlias
 import trio
 
 from codex_adapter import CodexConfig, RunHandle, RunRequest, open_run
+from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import Decisions
-from codex_adapter.protocols.operations.agent_records import Ended
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.agent_records import WorkEnd
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.testing import Facts, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
@@ -111,10 +113,14 @@ class Stage:
     async def working(self, decisions: Decisions | None = None, **options: Any) -> AsyncIterator[AgentWork]:
         """The work, not begun."""
         request = RunRequest(prompt="Do it.", working_dir=str(self.bench.root))
-        with open_runtime(self.bench.root, self.bench.policy, state=self.bench.state if self.kept else None) as runtime:
-            yield AgentWork(runtime, self._open, request, self.supervisor, decisions=decisions, **options)
+        with open_executor(
+            self.bench.root, self.bench.policy, agents=known_places(), state=self.bench.state if self.kept else None
+        ) as runtime:
+            yield AgentWork(
+                runtime, RestrictedCodex(), self._open, request, self.supervisor, decisions=decisions, **options
+            )
 
-    async def work(self, decisions: Decisions | None = None, **options: Any) -> Ended:
+    async def work(self, decisions: Decisions | None = None, **options: Any) -> WorkEnd:
         """The work from its beginning to its end."""
         with trio.fail_after(SOON):
             async with self.working(decisions, **options) as work:

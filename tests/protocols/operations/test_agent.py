@@ -13,14 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import OversizeLine
-from codex_adapter.protocols.operations.agent_answers import AgentAnswer, read_agent_answer
+from codex_adapter.protocols.operations.agent_answers import AgentOperations, parse_agent_message
 from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, DecisionLines
 from codex_adapter.protocols.operations.agent_prompts import MOST_CHARACTERS, events_prompt, first_prompt
 from codex_adapter.protocols.operations.encoding import encode_events_message
-from codex_adapter.protocols.operations.executor import Waiting
-from codex_adapter.protocols.operations.messages import read_events_message
-from codex_adapter.protocols.operations.operations import OPERATIONS
-from codex_adapter.protocols.operations.protocol import MessageOperation, Status
+from codex_adapter.protocols.operations.executor import PendingApproval
+from codex_adapter.protocols.operations.messages import Status, read_events_message
+from codex_adapter.protocols.operations.operations import OPERATIONS, MessageOperation
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.protocols.operations.validation import Invalid
 
@@ -30,7 +29,7 @@ from .workbench import Message, shell
 pytestmark = pytest.mark.rule("O15")
 
 WORDS = {"type": "message", "content": "."}
-WAITING = Waiting("run_1", "op_1", MessageOperation(content="."), "it waits", "a rule")
+WAITING = PendingApproval("run_1", "op_1", MessageOperation(content="."), "it waits", "a rule")
 TIME = "2025-01-15T10:30:00.000Z"
 
 
@@ -47,9 +46,10 @@ def ran(stdout: str, stderr: str = "", **members: Any) -> Message:
 
 
 def test_the_first_prompt_has_the_whole_protocol_and_then_the_task_as_it_was_given() -> None:
-    prompt = first_prompt("  Höher,\nweiter. ")
+    prompt = first_prompt("  Höher,\nweiter. ", {".codex", ".git"})
     protocol, _, task = prompt.partition("The task:\n")
     assert task == "  Höher,\nweiter. "
+    assert "\nthe configuration and hooks in .codex, .git.\n" in protocol
     for kind, operation in OPERATIONS.items():
         entry = protocol[protocol.index(f"- {kind}: ") :].partition("\n- ")[0]
         for name in set(operation.__struct_encode_fields__) - {"id", "env"}:
@@ -122,16 +122,16 @@ def test_however_short_a_prompt_has_to_be_it_is_an_events_message(events: list[M
     ],
 )
 def test_an_answer_is_the_last_when_it_has_nothing_but_words(text: str, last: bool) -> None:
-    answer = read_agent_answer(text)
-    assert isinstance(answer, AgentAnswer)
+    answer = parse_agent_message(text)
+    assert isinstance(answer, AgentOperations)
     assert answer.last is last
 
 
 def test_an_answer_is_one_compact_line_without_nulls_whatever_the_agents_layout() -> None:
     operation = {"type": "shell", "id": None, "command": "a\n", "cwd": "", "timeout": None}
     text = json.dumps({"protocolVersion": "1.0", "operations": [operation, {"type": "zip", "x": None}]}, indent=3)
-    answer = read_agent_answer(text)
-    assert isinstance(answer, AgentAnswer)
+    answer = parse_agent_message(text)
+    assert isinstance(answer, AgentOperations)
     assert answer.message == (
         b'{"protocolVersion":"1.0","operations":[{"type":"shell","command":"a\\n","cwd":""},{"type":"zip","x":null}]}'
     )
@@ -139,10 +139,10 @@ def test_an_answer_is_one_compact_line_without_nulls_whatever_the_agents_layout(
 
 def test_an_answer_with_half_of_a_surrogate_pair_is_one_line_too() -> None:
     half = '{"type":\n"message",\n"content":"\\ud800"}'
-    answer = read_agent_answer(
+    answer = parse_agent_message(
         f'{{"protocolVersion":"1.0",\n"operations":[{half},\n{{"type":\n"message","content":"."}}]}}'
     )
-    assert isinstance(answer, AgentAnswer)
+    assert isinstance(answer, AgentOperations)
     assert b"\n" not in answer.message
     assert len(json.loads(answer.message)["operations"]) == 2
     assert not answer.last
@@ -150,7 +150,7 @@ def test_an_answer_with_half_of_a_surrogate_pair_is_one_line_too() -> None:
 
 @given(st.text() | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps))
 def test_any_other_text_is_wrong_and_nothing_of_it_is_repeated(text: str) -> None:
-    answer = read_agent_answer(text)
+    answer = parse_agent_message(text)
     assert isinstance(answer, Invalid)
     assert len(text) < 8 or text not in answer.error
 

@@ -15,14 +15,16 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, open_run
+from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents.places import known_places
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.prompting import ToolUsed
 from codex_adapter.protocols.operations.agent import AgentWork
-from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, AskedPerson, DecisionLines
-from codex_adapter.protocols.operations.executor import Waiting
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.agent_decisions import MAX_DECISION_BYTES, DecisionLines, PersonDecisions
+from codex_adapter.protocols.operations.executor import PendingApproval
+from codex_adapter.protocols.operations.messages import Approval
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import FileRules
-from codex_adapter.protocols.operations.protocol import Approval
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.testing import Exit, Hang, IgnoreSignals, PrintJson, ReadPrompt
@@ -149,15 +151,15 @@ async def test_a_decision_is_awaited_and_the_agent_sees_one_event_for_each_opera
 
 @pytest.mark.rule("O16")
 async def test_a_person_can_be_asked_in_place_of_lines(stage: Stage) -> None:
-    asked: list[Waiting] = []
+    asked: list[PendingApproval] = []
 
-    async def decide(waiting: Waiting) -> Approval:
+    async def decide(waiting: PendingApproval) -> Approval:
         await trio.lowlevel.checkpoint()
         asked.append(waiting)
         return Approval(operation_id=waiting.operation_id, decision="denied", reason="Not today.")
 
     stage.agents(saying(message_of(REMOVE, REMOVE | {"id": None})), saying(DONE))
-    assert (await stage.work(AskedPerson(decide))).reason == "completed"
+    assert (await stage.work(PersonDecisions(decide))).reason == "completed"
     assert len({waiting.operation_id for waiting in asked}) == 2
     seen = json.loads(stage.facts(2).prompt or "")
     assert [(event["type"], event["reason"]) for event in seen["events"]] == [("policyDenied", "Not today.")] * 2
@@ -212,11 +214,11 @@ async def test_what_nobody_decides_on_is_kept_and_can_be_decided_later(stage: St
     stage.agents(saying(message_of(REMOVE, CREATE)))
     stage.kept = True
     ended = await stage.work(lines())
-    assert (ended.reason, ended.turns, ended.waiting and ended.waiting.operation_id) == ("awaiting_approval", 1, "rm-1")
+    assert (ended.reason, ended.turns, ended.pending and ended.pending.operation_id) == ("awaiting_approval", 1, "rm-1")
     last = stage.supervisor.records[-1]
     assert (last["reason"], last["operationId"]) == ("awaiting_approval", "rm-1")
     async with stage.bench.open() as talk:
-        assert [answer["status"] for answer in await talk.unfinished()] == ["awaiting_approval"]
+        assert [answer["status"] for answer in await talk.resume_unfinished()] == ["awaiting_approval"]
         later = await talk.decide("rm-1")
     assert [event["type"] for event in later["events"]] == ["shell", "createFile"]
     assert later["runId"] == last["runId"]
@@ -313,9 +315,15 @@ async def test_a_run_that_fails_ends_the_work(stage: Stage, steps: Any, kind: st
 
 @pytest.mark.rule("O17")
 async def test_a_refused_request_ends_the_work(stage: Stage) -> None:
-    with open_runtime(stage.bench.root, stage.bench.policy) as runtime:
+    with open_executor(stage.bench.root, stage.bench.policy, agents=known_places()) as runtime:
         request = RunRequest(prompt="Do it.", timeout=-1, working_dir=str(stage.bench.root))
-        work = AgentWork(runtime, lambda request: open_run(request, config=CodexConfig()), request, stage.supervisor)
+        work = AgentWork(
+            runtime,
+            RestrictedCodex(),
+            lambda request: open_run(request, config=CodexConfig()),
+            request,
+            stage.supervisor,
+        )
         ended = await work.run()
     assert (ended.reason, isinstance(ended.outcome, InvalidRequestError)) == ("failed", True)
     [failed] = told(stage.supervisor.records, "runFailed")
@@ -390,16 +398,16 @@ async def test_a_stop_while_a_command_runs_kills_it_and_what_follows_is_not_begu
 
 @pytest.mark.rule("O17")
 async def test_a_stop_while_a_decision_is_awaited_leaves_it_undecided(stage: Stage) -> None:
-    async def never(_waiting: Waiting) -> Approval:
+    async def never(_waiting: PendingApproval) -> Approval:
         stop()
         await trio.sleep_forever()
         raise AssertionError
 
     stage.agents(saying(message_of(REMOVE)))
-    async with stage.working(AskedPerson(never)) as work:
+    async with stage.working(PersonDecisions(never)) as work:
         stop = work.cancel
         ended = await work.run()
-    assert (ended.reason, ended.waiting and ended.waiting.operation_id) == ("stopped", "rm-1")
+    assert (ended.reason, ended.pending and ended.pending.operation_id) == ("stopped", "rm-1")
 
 
 @pytest.mark.rule("O17")
@@ -416,7 +424,7 @@ async def test_nobody_reading_any_more_is_a_stop(stage: Stage, kind: str) -> Non
 async def test_with_nobody_to_decide_what_waits_ends_the_work(stage: Stage) -> None:
     stage.agents(saying(message_of(REMOVE)))
     ended = await stage.work()
-    assert (ended.reason, ended.waiting and ended.waiting.operation_id) == ("awaiting_approval", "rm-1")
+    assert (ended.reason, ended.pending and ended.pending.operation_id) == ("awaiting_approval", "rm-1")
 
 
 @pytest.mark.rule("O17")
@@ -431,13 +439,13 @@ async def test_an_agent_without_a_session_cannot_be_answered(stage: Stage) -> No
 
 @pytest.mark.rule("O17")
 async def test_nobody_is_asked_when_nobody_reads_any_more(stage: Stage) -> None:
-    async def never(_waiting: Waiting) -> Approval:
+    async def never(_waiting: PendingApproval) -> Approval:
         await trio.sleep_forever()
         raise AssertionError
 
     stage.agents(saying(message_of(REMOVE)))
     stage.supervisor.on["events"] = stage.supervisor.gone.set
-    assert (await stage.work(AskedPerson(never))).reason == "stopped"
+    assert (await stage.work(PersonDecisions(never))).reason == "stopped"
 
 
 @pytest.mark.rule("O17", "K5")

@@ -25,7 +25,11 @@ async def test_an_approved_operation_is_carried_out_then_those_behind_it(bench: 
         paused = await talk.send({"type": "message", "content": "."}, REMOVE, shell("test -e temp; echo $?"))
         assert (paused["status"], seen(paused)) == ("awaiting_approval", ["message", "approvalRequired"])
         assert bench.text("temp/f") == "."
+        pending = talk.runtime.pending()
+        assert pending is not None
+        assert pending is talk.runtime.pending()
         resumed = await talk.decide("cleanup-1")
+        assert talk.runtime.pending() is None
     waiting = paused["events"][1]
     assert (waiting["operationId"], waiting["operationType"]) == ("cleanup-1", "shell")
     assert waiting["details"] == {"command": "rm -rf temp", "policy": "shell.approve"}
@@ -132,7 +136,7 @@ async def test_what_waits_survives_the_runtime_and_is_carried_out_once(bench: Wo
     async with bench.open() as talk:
         paused = await talk.send({"type": "message", "content": "."}, REMOVE, shell("echo on >> trace"))
     async with bench.open() as talk:
-        [again] = await talk.unfinished()
+        [again] = await talk.resume_unfinished()
         assert (again["runId"], again["status"], seen(again)) == (
             paused["runId"],
             "awaiting_approval",
@@ -141,7 +145,7 @@ async def test_what_waits_survives_the_runtime_and_is_carried_out_once(bench: Wo
         resumed = await talk.decide("cleanup-1")
     assert (resumed["runId"], seen(resumed)) == (paused["runId"], ["shell", "shell"])
     async with bench.open() as talk:
-        assert await talk.unfinished() == []
+        assert await talk.resume_unfinished() == []
         late = await talk.decide("cleanup-1")
         assert "it was approved already" in late["events"][0]["message"]
     assert bench.text("trace") == "on\n"

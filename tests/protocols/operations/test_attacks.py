@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.audit import read_audit
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import PolicyError, load_policy
 from codex_adapter.protocols.operations.state_file import StateError
 
@@ -143,7 +144,10 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(bench: Workb
     with closing(sqlite3.connect(bench.state)) as database:
         database.execute("CREATE TABLE moz_places(url)")
     content = bench.state.read_bytes()
-    with pytest.raises(StateError, match="no state of ours"), open_runtime(bench.root, bench.policy, state=bench.state):
+    with (
+        pytest.raises(StateError, match="no state of ours"),
+        open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
+    ):
         pass
     assert bench.state.read_bytes() == content
 
@@ -164,7 +168,10 @@ async def test_a_state_that_lacks_something_is_refused(bench: Workbench, damage:
     with closing(sqlite3.connect(bench.state)) as database:
         database.execute(damage)
         database.commit()
-    with pytest.raises(StateError, match=told), open_runtime(bench.root, bench.policy, state=bench.state):
+    with (
+        pytest.raises(StateError, match=told),
+        open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
+    ):
         pass
 
 
@@ -181,7 +188,10 @@ async def test_an_empty_file_becomes_a_state_for_its_owner_alone(bench: Workbenc
 
 @pytest.mark.rule("O9")
 def test_in_the_root_of_the_file_system_every_state_is_inside(bench: Workbench) -> None:
-    with pytest.raises(StateError, match="inside of the workspace"), open_runtime("/", bench.policy, state=bench.state):
+    with (
+        pytest.raises(StateError, match="inside of the workspace"),
+        open_executor("/", bench.policy, agents=known_places(), state=bench.state),
+    ):
         pass
 
 
@@ -210,7 +220,7 @@ async def test_a_command_is_in_the_log_when_it_begins(bench: Workbench) -> None:
 def test_there_is_no_log_where_there_is_no_state(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "none", tmp_path, tmp_path / "fifo"):
-        with pytest.raises(StateError, match="there is no such state"):
+        with pytest.raises(StateError, match="it is not the file of a state"):
             list(read_audit(path))
     assert not (tmp_path / "none").exists()
 
@@ -221,7 +231,7 @@ def test_a_place_to_be_hidden_is_absolute_or_below_home(tmp_path: Path, place: s
     path = tmp_path / "policy.toml"
     path.write_text(f'[sandbox]\nhidden = ["{place}"]\n')
     with pytest.raises(PolicyError, match=r"'sandbox\.hidden\[0\]' has a wrong type or value"):
-        load_policy(path)
+        load_policy(path, agents=known_places())
 
 
 @pytest.mark.rule("H1", "O7")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.judging import Verdict, judge
 from codex_adapter.protocols.operations.operations import CreateFileOperation, DeleteFileOperation, ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy
@@ -54,7 +55,7 @@ KNOWN = (
 
 def verdict(preset: str, command: str) -> str:
     """What a preset says of a command, in a word."""
-    return told(judge(load_policy(preset), ShellOperation(command=command)))
+    return told(judge(load_policy(preset, agents=known_places()), ShellOperation(command=command)))
 
 
 def told(verdict: Verdict) -> str:
@@ -104,7 +105,7 @@ def test_a_reader_that_reads_does_not(command: str) -> None:
 @pytest.mark.parametrize("path", [".git", "sub/.git", "./sub//.git"])
 def test_git_is_not_led_elsewhere(path: str) -> None:
     for preset, expected in (("standard", "NeedsApproval"), ("restrictive", "Denied")):
-        policy = load_policy(preset)
+        policy = load_policy(preset, agents=known_places())
         write = CreateFileOperation(path=path, content=Text.of("gitdir: ../evil"), overwrite=True)
         assert told(judge(policy, write)) == expected
         assert told(judge(policy, DeleteFileOperation(path=path))) == expected

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.operations.opening import open_executor
 
 from ...cli.command import ADAPTER, SOON
 from .workbench import Conversation, Workbench, bare, shell
@@ -77,7 +78,7 @@ async def test_what_is_invalid_is_an_error_in_its_place_and_the_rest_goes_on(ben
 @pytest.mark.rule("O7")
 async def test_an_event_has_the_operations_id_and_the_time_in_utc(bench: Workbench) -> None:
     moment = datetime(2025, 1, 15, 10, 30, 0, 123_999, tzinfo=UTC)
-    with open_runtime(bench.root, bench.policy, clock=lambda: moment) as runtime:
+    with open_executor(bench.root, bench.policy, agents=known_places(), clock=lambda: moment) as runtime:
         answer = await Conversation(runtime).send({"type": "message", "id": "m", "content": "."})
     assert answer["events"] == [
         {"type": "message", "timestamp": "2025-01-15T10:30:00.123Z", "operationId": "m", "success": True}

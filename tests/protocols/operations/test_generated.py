@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from codex_adapter.protocols.operations.executor import Runtime
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.policy import Policy, load_policy
 from codex_adapter.protocols.operations.schema import events_schema
 from codex_adapter.protocols.operations.store import Store
@@ -29,7 +30,7 @@ from .workbench import Message, shell
 
 pytestmark = pytest.mark.rule("O1", "O3", "O4", "O7", "O8", "A7")
 
-POLICY = load_policy("standard")
+POLICY = load_policy("standard", agents=known_places())
 WITHOUT_COMMANDS = replace(
     POLICY, operations=replace(POLICY.operations, allow=("message", "createFile"), approve=("editFile",))
 )
@@ -81,19 +82,19 @@ OPERATIONS = st.lists(st.one_of(FILES, FILES, FILES, HELD, damaged(), st.sampled
 
 
 @contextmanager
-def a_runtime(policy: Policy, *, kept: bool) -> Iterator[Runtime]:
+def a_runtime(policy: Policy, *, kept: bool) -> Iterator[OperationExecutor]:
     """A runtime on a directory of its own. Without a sandbox: to find one takes longer than a message."""
     with tempfile.TemporaryDirectory(prefix="generated-") as directory:
         root = Path(directory) / "workspace"
         root.mkdir()
         state = Path(directory) / "state.db" if kept else None
-        with Workspace(root) as workspace, Store(state, workspace.root) as store:
-            yield Runtime(workspace, store, policy, None)
+        with Workspace(root, agents=known_places()) as workspace, Store(state, workspace.root) as store:
+            yield OperationExecutor(workspace, store, policy, None)
 
 
-async def answered(runtime: Runtime, line: bytes) -> Message:
+async def answered(runtime: OperationExecutor, line: bytes) -> Message:
     """The answer to a line, which is one line and keeps the schema; delivered."""
-    answer = await runtime.take(line)
+    answer = await runtime.handle(line)
     assert answer.line.endswith(b"\n")
     # What ends a line for some reader of JSON Lines: of those that also end one for `str.splitlines` there may be any.
     assert answer.line.count(b"\n") == 1
@@ -101,11 +102,11 @@ async def answered(runtime: Runtime, line: bytes) -> Message:
     message: Message = json.loads(answer.line)
     ANSWERS.validate(message)
     assert (message["runId"], message["status"]) == (answer.run_id, answer.status)
-    await runtime.delivered(answer)
+    await runtime.confirm_delivery(answer)
     return message
 
 
-async def carried_out(runtime: Runtime, line: bytes, decisions: Iterator[str]) -> list[Message]:
+async def carried_out(runtime: OperationExecutor, line: bytes, decisions: Iterator[str]) -> list[Message]:
     """The events of all the answers to a message, each operation that waits decided on."""
     answer = await answered(runtime, line)
     events = list(answer["events"])

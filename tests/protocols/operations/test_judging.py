@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.judging import Allowed, Denied, NeedsApproval, Verdict, judge
 from codex_adapter.protocols.operations.operations import (
     CreateFileOperation,
@@ -21,9 +22,9 @@ from codex_adapter.protocols.operations.policy import Policy, load_policy
 from codex_adapter.protocols.operations.text_pieces import Text
 from tests.protocols.operations.everyday_commands import EVERYDAY
 
-STANDARD = load_policy("standard")
-RESTRICTIVE = load_policy("restrictive")
-PERMISSIVE = load_policy("permissive")
+STANDARD = load_policy("standard", agents=known_places())
+RESTRICTIVE = load_policy("restrictive", agents=known_places())
+PERMISSIVE = load_policy("permissive", agents=known_places())
 
 
 HIDDEN = (
@@ -49,7 +50,7 @@ def short(verdict: Verdict) -> str:
 def policy_of(directory: Path, text: str) -> Policy:
     path = directory / "policy.toml"
     path.write_text(text)
-    return load_policy(path)
+    return load_policy(path, agents=known_places())
 
 
 @pytest.mark.rule("A2")

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from codex_adapter.protocols.operations.executor import Answer, Runtime
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.operations.executor import ExecutorReply, OperationExecutor
 from codex_adapter.protocols.operations.policy import load_policy
 from codex_adapter.protocols.operations.store import Store
 from codex_adapter.workspace import Workspace
@@ -24,7 +25,7 @@ from .workbench import Message, shell
 
 pytestmark = pytest.mark.rule("O9", "O11", "O12", "A8")
 
-POLICY = load_policy("standard")
+POLICY = load_policy("standard", agents=known_places())
 FILES: list[Message] = [
     {"type": "createFile", "path": "f", "content": "a"},
     {"type": "createFile", "path": "f", "content": "b", "overwrite": False},
@@ -118,22 +119,25 @@ async def _dies_at(place: Path, at: int, batch: Batch, decisions: Sequence[str],
 
 async def _live(place: Path, ledger: Ledger, decisions: Sequence[str], dies_at: float, behind: bool) -> None:
     root = place / "workspace"
-    with Workspace(root) as workspace, DyingStore(place / "state", str(root), at=dies_at, behind=behind) as store:
-        runtime = Runtime(workspace, store, POLICY, None)
-        for answer in await runtime.unfinished():
+    with (
+        Workspace(root, agents=known_places()) as workspace,
+        DyingStore(place / "state", str(root), at=dies_at, behind=behind) as store,
+    ):
+        runtime = OperationExecutor(workspace, store, POLICY, None)
+        for answer in await runtime.resume_unfinished():
             await _take(runtime, ledger, answer)
         while not ledger.over:
             line = ledger.line
             if ledger.run_id:
                 # What a place was sent before the kill, it is sent again.
                 line = ledger.decide(decisions[len(ledger.events) % 2], "run")
-            await _take(runtime, ledger, await runtime.take(line))
+            await _take(runtime, ledger, await runtime.handle(line))
         assert [batch for batch in store.batches() if batch.status is None] == []
 
 
-async def _take(runtime: Runtime, ledger: Ledger, answer: Answer) -> None:
+async def _take(runtime: OperationExecutor, ledger: Ledger, answer: ExecutorReply) -> None:
     message: Any = json.loads(answer.line)
     ledger.run_id = ledger.run_id or answer.run_id
     assert ledger.run_id == answer.run_id
     ledger.take(answer.line, message)
-    await runtime.delivered(answer)
+    await runtime.confirm_delivery(answer)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from codex_adapter.protocols.operations.encoding import encode_events_message, event_pieces, events_message_pieces
-from codex_adapter.protocols.operations.protocol import ReadFileEvent
+from codex_adapter.protocols.operations.events import ReadFileEvent
 from codex_adapter.protocols.operations.text_pieces import PIECE, Text, check_utf8, from_base64
 from tests.widths import crossed
 
@@ -154,7 +154,7 @@ from codex_adapter.protocols.operations.encoding import events_message_pieces
 from codex_adapter.protocols.operations.messages import read_message
 from codex_adapter.protocols.operations.text_pieces import Text
 from codex_adapter.protocols.operations.validation import read_operation
-from codex_adapter.protocols.operations.protocol import ReadFileEvent
+from codex_adapter.protocols.operations.events import ReadFileEvent
 
 SIZE = 10 * 1024 * 1024
 encoding = "base64" if sys.argv[1] == "base64" else "utf-8"

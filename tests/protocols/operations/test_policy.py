@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.judging import Denied, NeedsApproval, judge
 from codex_adapter.protocols.operations.operations import (
     CreateFileOperation,
@@ -25,13 +26,15 @@ SECRET = "hunter2"
 @pytest.mark.rule("A1")
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_is_found_by_its_name(name: str) -> None:
-    assert isinstance(load_policy(name), Policy)
+    assert isinstance(load_policy(name, agents=known_places()), Policy)
 
 
 @pytest.mark.rule("A1")
 def test_a_file_overrides_the_standard_key_by_key(tmp_path: Path) -> None:
-    policy = load_policy(written(tmp_path, '[shell]\ndefault = "deny"\n[files.write]\ndeny = ["x"]\n'))
-    standard = load_policy("standard")
+    policy = load_policy(
+        written(tmp_path, '[shell]\ndefault = "deny"\n[files.write]\ndeny = ["x"]\n'), agents=known_places()
+    )
+    standard = load_policy("standard", agents=known_places())
     assert policy.shell.default == "deny"
     assert policy.shell.deny == standard.shell.deny
     assert policy.files.write == FileRules(approve=standard.files.write.approve, deny=("x",))
@@ -41,7 +44,9 @@ def test_a_file_overrides_the_standard_key_by_key(tmp_path: Path) -> None:
 @pytest.mark.rule("A1")
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_file_may_extend_any_preset(tmp_path: Path, name: str) -> None:
-    assert load_policy(str(written(tmp_path, f'extends = "{name}"'))) == load_policy(name)
+    assert load_policy(str(written(tmp_path, f'extends = "{name}"')), agents=known_places()) == load_policy(
+        name, agents=known_places()
+    )
 
 
 @pytest.mark.rule("A1")
@@ -73,7 +78,7 @@ def test_a_file_may_extend_any_preset(tmp_path: Path, name: str) -> None:
 )
 def test_what_is_wrong_is_refused_by_the_name_of_its_key(tmp_path: Path, text: str, key: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        load_policy(written(tmp_path, text))
+        load_policy(written(tmp_path, text), agents=known_places())
     assert key in str(caught.value)
     assert SECRET not in str(caught.value).replace(key, "")
     assert caught.value.__cause__ is None
@@ -83,17 +88,17 @@ def test_what_is_wrong_is_refused_by_the_name_of_its_key(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (f"[shell]\n{SECRET} = {SECRET}".encode(), "no TOML in line 2"),
+        (f"[shell]\n{SECRET} = {SECRET}".encode(), "not TOML in line 2"),
         (b"\xff", "not UTF-8"),
         (b"#" * 2_000_000, "bytes"),
-        (b"a = " + b"[" * 100_000, "no TOML"),
+        (b"a = " + b"[" * 100_000, "not TOML"),
     ],
 )
 def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
     path = tmp_path / "policy.toml"
     path.write_bytes(content)
     with pytest.raises(PolicyError, match=complaint) as caught:
-        load_policy(path)
+        load_policy(path, agents=known_places())
     assert SECRET not in str(caught.value)
 
 
@@ -101,7 +106,7 @@ def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, content: bytes, com
 @pytest.mark.parametrize("source", ["strict", "", "a\0b"])
 def test_a_source_that_is_neither_a_preset_nor_a_file_is_refused_with_the_presets(source: str) -> None:
     with pytest.raises(PolicyError, match="restrictive, standard, permissive"):
-        load_policy(source)
+        load_policy(source, agents=known_places())
 
 
 @pytest.mark.rule("A1")
@@ -128,14 +133,14 @@ def test_a_policy_that_an_agent_could_replace_is_refused(tmp_path: Path, way: st
     (root / "other.toml").hardlink_to(outside / "other.toml")
     for workspace in (root, linked(tmp_path / "alias", root)):
         with pytest.raises(PolicyError, match="is in the workspace, where an agent can change it"):
-            load_policy(paths[way], workspace=workspace)
+            load_policy(paths[way], workspace=workspace, agents=known_places())
 
 
 @pytest.mark.rule("A1")
 def test_a_policy_that_does_not_exist_is_not_read_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codex_adapter.protocols.operations.policy._content", lambda path: b"")
     with pytest.raises(PolicyError, match="neither one of"):
-        load_policy(tmp_path / "none.toml", workspace=tmp_path)
+        load_policy(tmp_path / "none.toml", workspace=tmp_path, agents=known_places())
 
 
 @pytest.mark.rule("A1")
@@ -145,9 +150,11 @@ def test_a_policy_beside_the_workspace_is_read(tmp_path: Path) -> None:
         directory.mkdir()
     policy = written(beside, 'extends = "permissive"')
     for path in (policy, linked(beside / "link", policy)):
-        assert load_policy(path, workspace=root) == load_policy("permissive")
+        assert load_policy(path, workspace=root, agents=known_places()) == load_policy(
+            "permissive", agents=known_places()
+        )
     with pytest.raises(PolicyError, match="neither one of"):
-        load_policy(linked(beside / "loop", beside / "loop"), workspace=root)
+        load_policy(linked(beside / "loop", beside / "loop"), workspace=root, agents=known_places())
 
 
 def linked(path: Path, target: Path) -> Path:
@@ -194,7 +201,7 @@ def on_path(access: str, path: str) -> Operation:
 @pytest.mark.rule("A2", "A4", "A5", "A6")
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_rule_of_a_preset_fires(preset: str) -> None:
-    policy = load_policy(preset)
+    policy = load_policy(preset, agents=known_places())
     table = list(examples(policy))
     assert {"shell.approve", "shell.deny", "files.write.approve", "files.write.deny"} <= {key for key, _, _ in table}
     for key, named, operation in table:
@@ -209,13 +216,13 @@ def test_every_rule_of_a_preset_fires(preset: str) -> None:
 @pytest.mark.rule("A5")
 @pytest.mark.parametrize("preset", PRESETS)
 def test_no_preset_follows_mounts_or_hard_links(preset: str) -> None:
-    files = load_policy(preset).files
+    files = load_policy(preset, agents=known_places()).files
     assert (files.mounts, files.hard_links) == (False, False)
 
 
 @pytest.mark.rule("A2")
 def test_the_presets_differ_as_their_names_say() -> None:
-    restrictive, standard, permissive = map(load_policy, PRESETS)
+    restrictive, standard, permissive = (load_policy(name, agents=known_places()) for name in PRESETS)
     assert (restrictive.shell.default, standard.shell.default, permissive.shell.default) == (
         "approve",
         "allow",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.judging import Allowed, Denied, NeedsApproval, judge
 from codex_adapter.protocols.operations.operations import ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy
 
-POLICIES = {name: load_policy(name) for name in ("restrictive", "standard", "permissive")}
+POLICIES = {name: load_policy(name, agents=known_places()) for name in ("restrictive", "standard", "permissive")}
 
 ABBREVIATED = (
     *("rm --r -f d", "rm --re d", "rm -f --recursive d", "git gc --p=now", "git gc --prune=now", "git push --forc"),

@@ -13,8 +13,13 @@ import jsonschema
 import pytest
 
 from codex_adapter.protocols.operations.encoding import encode_events_message
-from codex_adapter.protocols.operations.messages import read_events_message, read_message
-from codex_adapter.protocols.operations.protocol import Approval, OperationsMessage, UserMessage
+from codex_adapter.protocols.operations.messages import (
+    Approval,
+    OperationsMessage,
+    UserMessage,
+    read_events_message,
+    read_message,
+)
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.protocols.operations.validation import Invalid, Valid, parse_operation, validate_operation
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
+from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.audit import read_audit
+from codex_adapter.protocols.operations.event_factory import EventFactory
 from codex_adapter.protocols.operations.events import EditFileEvent
-from codex_adapter.protocols.operations.files import Files
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.protocols.operations.files import FileExecutor
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.operations import EditFileOperation
-from codex_adapter.protocols.operations.outcomes import Outcomes
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Intent, Store
 from codex_adapter.protocols.operations.validation import parse_operation
@@ -86,7 +87,7 @@ async def test_a_file_operation_that_was_cut_short_is_found_done_or_done(
     if now is not None:
         bench.write("f", now)
     async with bench.open() as talk:
-        [answer] = await talk.unfinished()
+        [answer] = await talk.resume_unfinished()
     event, went_on = bare(answer["events"])
     assert (answer["runId"], answer["status"]) == (run_id, "completed")
     assert told.items() <= event.items()
@@ -101,7 +102,7 @@ async def test_a_file_operation_that_was_cut_short_is_found_done_or_done(
 async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbench) -> None:
     leave(bench, shell("echo twice >> f", id="s"), ON)
     async with bench.open() as talk:
-        [answer] = await talk.unfinished()
+        [answer] = await talk.resume_unfinished()
     event, went_on = answer["events"]
     assert (event["type"], event["operationId"], event["success"]) == ("shell", "s", False)
     assert (
@@ -116,13 +117,13 @@ async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbenc
 @pytest.mark.parametrize("there", [True, False])
 async def test_a_link_that_leads_nowhere_is_deleted_once(bench: Workbench, *, there: bool) -> None:
     (bench.root / "f").symlink_to("nowhere")
-    with Workspace(bench.root) as workspace:
-        intent = Files(workspace, 1000, Outcomes()).intent(parse_operation(DELETE))
+    with Workspace(bench.root, agents=known_places()) as workspace:
+        intent = FileExecutor(workspace, 1000, EventFactory()).intent(parse_operation(DELETE))
     leave(bench, DELETE, intent=intent)
     if not there:
         (bench.root / "f").unlink()
     async with bench.open() as talk:
-        [answer] = await talk.unfinished()
+        [answer] = await talk.resume_unfinished()
     assert answer["events"][0]["success"]
     assert not (bench.root / "f").is_symlink()
 
@@ -133,15 +134,15 @@ def test_an_edit_that_could_not_be_made_is_not_found_done(bench: Workbench, now:
     bench.write("f", "something else")
     operation = parse_operation(EDIT)
     assert isinstance(operation, EditFileOperation)
-    with Workspace(bench.root) as workspace:
-        files = Files(workspace, 1000, Outcomes())
+    with Workspace(bench.root, agents=()) as workspace:
+        files = FileExecutor(workspace, 1000, EventFactory())
         intent = files.intent(operation)
         assert intent is not None
         if now == "gone":
             (bench.root / "f").unlink()
         elif now == "changed":
             bench.write("f", "another thing")
-        event = files.after_a_kill(operation, intent, "op")
+        event = files.recover(operation, intent, "op")
     assert isinstance(event, EditFileEvent)
     assert not event.success
 
@@ -151,7 +152,7 @@ async def test_reading_is_done_again(bench: Workbench) -> None:
     bench.write("f", "now")
     leave(bench, READ)
     async with bench.open() as talk:
-        [answer] = await talk.unfinished()
+        [answer] = await talk.resume_unfinished()
     assert answer["events"][0]["content"] == "now"
 
 
@@ -162,15 +163,15 @@ async def test_reading_is_done_again(bench: Workbench) -> None:
     "the answer comes at the next start, nothing is done twice",
 )
 async def test_an_answer_that_was_not_delivered_comes_at_the_next_start(bench: Workbench) -> None:
-    with open_runtime(bench.root, bench.policy, state=bench.state) as runtime:
-        lost = await runtime.take(
+    with open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state) as runtime:
+        lost = await runtime.handle(
             json.dumps({"protocolVersion": "1.0", "operations": [CREATE, shell("echo once >> trace")]}).encode()
         )
     async with bench.open() as talk:
-        [again] = await talk.unfinished()
+        [again] = await talk.resume_unfinished()
         assert again == json.loads(lost.line)
     async with bench.open() as talk:
-        assert await talk.unfinished() == []
+        assert await talk.resume_unfinished() == []
     assert bench.text("trace") == "once\n"
 
 
@@ -191,12 +192,12 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with (
             pytest.raises(StateError, match="another runtime has this state"),
-            open_runtime(bench.root, bench.policy, state=bench.state),
+            open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
         ):
             pass
     with (
         pytest.raises(StateError, match="belongs to another workspace"),
-        open_runtime(other, bench.policy, state=bench.state),
+        open_executor(other, bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
 
@@ -207,7 +208,10 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
 )
 def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, content: bytes) -> None:
     bench.state.write_bytes(content)
-    with pytest.raises(StateError, match="no state of ours"), open_runtime(bench.root, bench.policy, state=bench.state):
+    with (
+        pytest.raises(StateError, match="no state of ours"),
+        open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
+    ):
         pass
     assert bench.state.read_bytes() == content
 
@@ -216,7 +220,10 @@ def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, 
 def test_a_state_where_no_file_can_be_is_refused(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file" / "s.db", tmp_path):
-        with pytest.raises(StateError, match="cannot be made"), open_runtime(bench.root, bench.policy, state=place):
+        with (
+            pytest.raises(StateError, match="cannot be made"),
+            open_executor(bench.root, bench.policy, agents=known_places(), state=place),
+        ):
             pass
 
 
@@ -238,7 +245,7 @@ async def test_a_runtime_that_is_asked_to_stop_says_what_is_left_and_goes_on_lat
     assert (error["category"], error["details"]) == ("system", {"notCarriedOut": 2})
     assert not (bench.root / "f").exists()
     async with bench.open() as talk:
-        [rest] = await talk.unfinished()
+        [rest] = await talk.resume_unfinished()
     assert (rest["runId"], rest["status"]) == (stopped["runId"], "completed")
     assert [event["type"] for event in rest["events"]] == ["createFile", "shell"]
     assert bench.text("trace") == "on\n"
@@ -252,7 +259,7 @@ async def test_a_state_is_out_of_an_agents_reach(bench: Workbench, tmp_path: Pat
     for place in (bench.root / "s.db", tmp_path / "link" / "s.db", bench.root / "out" / "s.db"):
         with (
             pytest.raises(StateError, match="inside of the workspace"),
-            open_runtime(bench.root, bench.policy, state=place),
+            open_executor(bench.root, bench.policy, agents=known_places(), state=place),
         ):
             pass
     async with bench.open() as talk:

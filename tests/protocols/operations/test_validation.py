@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from codex_adapter.protocols.operations.messages import InvalidMessageError, validate_operations_message
-from codex_adapter.protocols.operations.protocol import (
+from codex_adapter.protocols.operations.operations import (
     MOST_FILE_BYTES,
     CreateFileOperation,
     EditFileOperation,

@@ -12,14 +12,7 @@ import pytest
 from msgspec import UNSET
 
 from codex_adapter.protocols.operations.encoding import encode_events_message, event_pieces, timestamp
-from codex_adapter.protocols.operations.messages import (
-    MOST_OPERATIONS,
-    InvalidMessageError,
-    read_events_message,
-    read_message,
-)
-from codex_adapter.protocols.operations.protocol import (
-    Approval,
+from codex_adapter.protocols.operations.events import (
     ApprovalDetails,
     ApprovalRequiredEvent,
     CreateFileEvent,
@@ -29,14 +22,21 @@ from codex_adapter.protocols.operations.protocol import (
     LeftOut,
     MessageEvent,
     OperationEvent,
-    OperationsMessage,
     PolicyDeniedEvent,
     ReadFileEvent,
     ShellEvent,
-    Text,
-    UserMessage,
     UserMessageEvent,
 )
+from codex_adapter.protocols.operations.messages import (
+    MOST_OPERATIONS,
+    Approval,
+    InvalidMessageError,
+    OperationsMessage,
+    UserMessage,
+    read_events_message,
+    read_message,
+)
+from codex_adapter.protocols.operations.text_pieces import Text
 from codex_adapter.protocols.operations.validation import Invalid, read_operation
 
 NOW = "2025-01-15T10:30:00.000Z"

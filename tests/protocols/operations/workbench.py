@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from codex_adapter.protocols.operations.executor import Answer, Runtime
-from codex_adapter.protocols.operations.opening import open_runtime
+from codex_adapter.agents.places import known_places
+from codex_adapter.protocols.operations.executor import ExecutorReply, OperationExecutor
+from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import Policy, load_policy
 
 __all__ = ["Message", "Workbench", "bare", "shell"]
@@ -35,13 +36,15 @@ class Workbench:
         self.root = directory / "workspace"
         self.root.mkdir()
         self.state = directory / "state.db"
-        self.policy: Policy = load_policy("standard")
+        self.policy: Policy = load_policy("standard", agents=known_places())
 
     @asynccontextmanager
     async def open(self, *, kept: bool = True) -> AsyncIterator[Conversation]:
-        """A life of the runtime."""
-        with open_runtime(self.root, self.policy, state=self.state if kept else None) as runtime:
-            yield Conversation(runtime)
+        """Open an executor."""
+        with open_executor(
+            self.root, self.policy, agents=known_places(), state=self.state if kept else None
+        ) as executor:
+            yield Conversation(executor)
 
     def write(self, path: str, text: str) -> None:
         """A file that is there."""
@@ -56,7 +59,7 @@ class Workbench:
 class Conversation:
     """What is said to a runtime, each answer delivered."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: OperationExecutor) -> None:
         self.runtime = runtime
 
     async def send(self, *operations: object) -> Message:
@@ -69,18 +72,18 @@ class Conversation:
 
     async def say(self, message: object) -> Message:
         """The answer to anything."""
-        return await self.taken(await self.runtime.take(json.dumps(message).encode()))
+        return await self.taken(await self.runtime.handle(json.dumps(message).encode()))
 
-    async def unfinished(self) -> list[Message]:
+    async def resume_unfinished(self) -> list[Message]:
         """What an earlier life left."""
-        return [await self.taken(answer) for answer in await self.runtime.unfinished()]
+        return [await self.taken(answer) for answer in await self.runtime.resume_unfinished()]
 
-    async def taken(self, answer: Answer) -> Message:
+    async def taken(self, answer: ExecutorReply) -> Message:
         """An answer, delivered."""
         assert answer.line.endswith(b"\n")
         assert answer.line.count(b"\n") == 1
         message: Message = json.loads(answer.line)
         assert (message["protocolVersion"], message["runId"]) == ("1.0", answer.run_id)
         assert message["status"] == answer.status
-        await self.runtime.delivered(answer)
+        await self.runtime.confirm_delivery(answer)
         return message

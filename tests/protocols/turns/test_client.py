@@ -233,7 +233,7 @@ async def test_describing_names_what_there_is(desk: Desk) -> None:
     (directory / "space.toml").write_text("schema = 2\n")
     with pytest.raises(TurnError, match="one") as failure:
         await desk.client.describe(request)
-    assert failure.value.told.code == "resolve_failed"
+    assert failure.value.error.code == "resolve_failed"
 
 
 @pytest.mark.rule("U5")

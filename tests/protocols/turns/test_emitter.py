@@ -7,7 +7,7 @@ import re
 import pytest
 import trio
 
-from codex_adapter.protocols.turns.emitter import Bridge, utc_now
+from codex_adapter.protocols.turns.emitter import Emitter, utc_now
 from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     AgentSpacesError,
@@ -20,18 +20,18 @@ from codex_adapter.protocols.turns.messages import (
 from .listener import Listener
 
 
-def bridge(listener: Listener) -> Bridge:
+def emitter(listener: Listener) -> Emitter:
     """To a listener, at one moment."""
-    return Bridge(listener.callbacks, "conversation", "run-1", clock=lambda: "2026-01-02T03:04:05.678Z")
+    return Emitter(listener.callbacks, "conversation", "run-1", clock=lambda: "2026-01-02T03:04:05.678Z")
 
 
 @pytest.mark.rule("U1", "U2")
 async def test_events_are_numbered_and_say_whose_they_are() -> None:
     listener = Listener()
-    to = bridge(listener)
-    await to.tell(StateEvent, state="running")
+    to = emitter(listener)
+    await to.emit(StateEvent, state="running")
     to.harness_session_id = "s-1"
-    await to.end(RunResult(success=True, final_output="Done."))
+    await to.finish(RunResult(success=True, final_output="Done."))
     common = {"externalSessionId": "conversation", "externalRunId": "run-1", "ts": "2026-01-02T03:04:05.678Z"}
     assert listener.told == [
         {"type": "state", "seq": 1, "state": "running", **common},
@@ -50,7 +50,7 @@ async def test_events_are_numbered_and_say_whose_they_are() -> None:
 async def test_a_turn_that_failed_ends_with_its_error() -> None:
     listener = Listener()
     error = AgentSpacesError(message="There is no such model.", code="model_not_supported")
-    await bridge(listener).end(RunResult(success=False, error=error))
+    await emitter(listener).finish(RunResult(success=False, error=error))
     assert listener.bare == [
         {"type": "state", "state": "error"},
         {
@@ -72,12 +72,12 @@ async def test_what_is_awaitable_is_awaited_before_the_next_event() -> None:
         await trio.lowlevel.checkpoint()
         order.append(f"ends {event.seq}")
 
-    to = Bridge(SessionCallbacks(slow), "", "")
-    await to.tell(LogEvent, level="info", message="a")
-    await to.tell(LogEvent, level="info", message="b")
+    to = Emitter(SessionCallbacks(slow), "", "")
+    await to.emit(LogEvent, level="info", message="a")
+    await to.emit(LogEvent, level="info", message="b")
     assert order == ["begins 1", "ends 1", "begins 2", "ends 2"]
     seen: list[int] = []
-    await Bridge(SessionCallbacks(lambda event: seen.append(event.seq)), "", "").tell(StateEvent, state="running")
+    await Emitter(SessionCallbacks(lambda event: seen.append(event.seq)), "", "").emit(StateEvent, state="running")
     assert seen == [1]
 
 

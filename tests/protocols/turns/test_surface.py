@@ -29,7 +29,7 @@ except ImportError as error:
 @pytest.mark.rule("U1", "P1")
 def test_every_public_name_is_in_one_place() -> None:
     assert set(messages.__all__) < set(turns.__all__) <= set(dir(turns))
-    assert all(getattr(turns, name).__doc__ for name in ("AgentSpacesClient", "CodexHarness", "Harness", "TurnError"))
+    assert all(getattr(turns, name).__doc__ for name in ("AgentSpacesClient", "Harness", "HarnessTurn", "TurnError"))
     assert callable(turns.create_agent_spaces_client)
     with pytest.raises(AttributeError, match="no attribute 'session'"):
         turns.session  # type: ignore[attr-defined] # noqa: B018 - that it is not there is the point

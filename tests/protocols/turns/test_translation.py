@@ -25,7 +25,7 @@ from codex_adapter.events import (
     ToolInput,
     ToolOutput,
 )
-from codex_adapter.protocols.turns.emitter import Bridge
+from codex_adapter.protocols.turns.emitter import Emitter
 from codex_adapter.protocols.turns.translation import Translation
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
@@ -37,9 +37,9 @@ pytestmark = pytest.mark.rule("U7")
 async def told(*events: Event, close: bool = True) -> list[dict[str, Any]]:
     """What these events come to."""
     listener = Listener()
-    translation = Translation(Bridge(listener.callbacks, "s", "r"))
+    translation = Translation(Emitter(listener.callbacks, "s", "r"))
     for event in events:
-        await translation.tell(event)
+        await translation.translate(event)
     if close:
         await translation.close()
     assert [event["seq"] for event in listener.told] == list(range(1, len(listener.told) + 1))
@@ -178,10 +178,10 @@ async def test_the_rest_is_told_as_a_log() -> None:
 @pytest.mark.rule("U2")
 async def test_the_session_is_on_each_event_from_when_it_is_known() -> None:
     listener = Listener()
-    translation = Translation(Bridge(listener.callbacks, "s", "r"))
-    await translation.tell(text("complete", "early"))
-    await translation.tell(Event(0, "codex", "status", "status", None, None, SessionHandle(Session("id-1"))))
-    await translation.tell(text("complete", "late"))
+    translation = Translation(Emitter(listener.callbacks, "s", "r"))
+    await translation.translate(text("complete", "early"))
+    await translation.translate(Event(0, "codex", "status", "status", None, None, SessionHandle(Session("id-1"))))
+    await translation.translate(text("complete", "late"))
     assert [event.get("harnessSessionId") for event in listener.told] == [None, "id-1"]
     assert translation.texts.last_message == "late"
 

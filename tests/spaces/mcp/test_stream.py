@@ -13,12 +13,10 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.spaces.mcp.bodies import Body, Events, Whole
-from codex_adapter.spaces.mcp.errors import ServerError
-from codex_adapter.spaces.mcp.inquiry import tools_of
-from codex_adapter.spaces.mcp.lines import Lines
-from codex_adapter.spaces.mcp.messages import Asked, answer, heard
-from codex_adapter.spaces.mcp.stdio import StdioChannel
+from codex_adapter.spaces.mcp import ServerError
+from codex_adapter.spaces.mcp.protocol import LineSplitter, ServerRequest, answer_to, read_messages
+from codex_adapter.spaces.mcp.stdio import StdioSession
+from codex_adapter.spaces.mcp.streamable_http import Body, EventBody, JsonBody
 
 pytestmark = pytest.mark.rule("U11")
 
@@ -76,7 +74,7 @@ async def _names(stream: bytes) -> tuple[str, ...]:
     async with trio.lowlevel.FdStream(writing) as stdin, trio.lowlevel.FdStream(reading) as stdout:
         with suppress(ServerError):
             try:
-                return await tools_of(StdioChannel(stdin, stdout))
+                return await StdioSession(stdin, stdout).list_tools()
             finally:
                 os.close(unheard)
         return ()
@@ -84,17 +82,17 @@ async def _names(stream: bytes) -> tuple[str, ...]:
 
 @given(MESSAGES)
 def test_whatever_is_asked_can_be_answered(message: Any) -> None:
-    for said in heard(json.dumps(message).encode()):
-        if isinstance(said, Asked):
-            told = json.loads(answer(said))
+    for said in read_messages(json.dumps(message).encode()):
+        if isinstance(said, ServerRequest):
+            told = json.loads(answer_to(said))
             assert told["id"] == said.id
             assert ("result" in told) == (said.method == "ping")
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=6))
 def test_lines_are_the_same_however_they_are_cut(stream: bytes, cuts: list[int]) -> None:
-    lines = Lines()
-    found = [line for piece in _cut(stream, cuts) for line in lines.take(piece)]
+    lines = LineSplitter()
+    found = [line for piece in _cut(stream, cuts) for line in lines.feed(piece)]
     assert found == stream.split(b"\n")[:-1]
 
 
@@ -117,7 +115,7 @@ FIELDS = st.sampled_from(
 @given(st.lists(st.tuples(FIELDS, st.sampled_from([b"\n", b"\r\n"]))), st.lists(st.integers(0, 200), max_size=6))
 def test_events_are_the_same_however_they_are_cut(fields: list[tuple[bytes, bytes]], cuts: list[int]) -> None:
     stream = b"".join(field + ending for field, ending in fields)
-    assert _bodies(Events(), _cut(stream, cuts)) == _bodies(Events(), [stream])
+    assert _bodies(EventBody(), _cut(stream, cuts)) == _bodies(EventBody(), [stream])
 
 
 @pytest.mark.parametrize(
@@ -131,10 +129,10 @@ def test_events_are_the_same_however_they_are_cut(fields: list[tuple[bytes, byte
     ],
 )
 def test_events_hold_messages(stream: bytes, messages: list[bytes]) -> None:
-    assert [message for message in _bodies(Events(), [stream]) if message.strip()] == messages
+    assert [message for message in _bodies(EventBody(), [stream]) if message.strip()] == messages
 
 
-@pytest.mark.parametrize("body", [Whole, Events])
+@pytest.mark.parametrize("body", [JsonBody, EventBody])
 @pytest.mark.parametrize("piece", [b"x" * 65_536, b"data: x\n" * 8_192, b"\n" * 65_536])
 def test_what_is_too_long_is_refused(body: type[Body], piece: bytes) -> None:
     with pytest.raises(ServerError):
@@ -147,4 +145,4 @@ def _cut(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def _bodies(body: Body, pieces: list[bytes]) -> list[bytes]:
-    return [message for piece in pieces for message in body.take(piece)] + body.end()
+    return [message for piece in pieces for message in body.feed(piece)] + body.close()

@@ -1,4 +1,4 @@
-"""The Codex CLI as a harness (U9, U10)."""
+"""Run turns with the Codex CLI (U9, U10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is attached to a prompt: images are shown to the model, and any other file is named to the agent (U10)."""
+"""Sort the attachments of a prompt: the model sees images, the agent gets the paths of other files (U10)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.spaces.removal import remove
+from codex_adapter.durable import remove_tree
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Attachments", "link_images", "sort_attachments"]
@@ -19,14 +19,14 @@ _SIGNATURES: Final = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GI
 
 
 class Attachments(NamedTuple):
-    """Paths of images, `modern` where one is of a format that old releases leave out, and of other files."""
+    """Paths of images and of other files; `modern` is whether an image has a format that old releases ignore."""
 
     images: tuple[str, ...]
     files: tuple[str, ...]
     modern: bool
 
     def prompt(self, prompt: str) -> str:
-        """The prompt with the other files named at its end."""
+        """Return the prompt with the other files listed at its end."""
         if not self.files:
             return prompt
         named = "\n".join(f"- {path}" for path in self.files)
@@ -34,7 +34,7 @@ class Attachments(NamedTuple):
 
 
 def sort_attachments(paths: Sequence[str]) -> Attachments:
-    """Look at each of them (U10). Blocks; raises `TurnError` for what is no file that can be read."""
+    """Sort files by their content. Blocks; raises `TurnError` for a path that is not a readable file (U10)."""
     images: list[str] = []
     files: list[str] = []
     modern = False
@@ -57,25 +57,25 @@ def sort_attachments(paths: Sequence[str]) -> Attachments:
 
 
 def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
-    """The paths by which the CLI can be given images: of those that it would misread, links in `directory`.
+    """Return the paths of images for the CLI; a path that it would misread is replaced by a link in `directory`.
 
-    Blocks; links of earlier turns are gone afterwards. Raises OSError.
+    Removes the links of earlier turns. Blocks; raises OSError.
     """
-    remove(directory)
+    remove_tree(directory)
     directory.mkdir(mode=0o700)
-    given: list[str] = []
+    paths: list[str] = []
     for number, image in enumerate(images):
         if "," in image or not image.isprintable():
             link = directory / str(number)
             link.symlink_to(image)
-            given.append(str(link))
+            paths.append(str(link))
         else:
-            given.append(image)
-    return tuple(given)
+            paths.append(image)
+    return tuple(paths)
 
 
 def _head(path: str, what: str) -> tuple[bytes, int]:
-    """How a file begins, and its size; what would block or is no file is not waited for."""
+    """Return the first bytes of a file, and its size. Never block on a path that is not a regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -92,7 +92,7 @@ def _head(path: str, what: str) -> tuple[bytes, int]:
 
 
 def _image_kind(head: bytes) -> str | None:
-    """Which of the formats that models are shown this is, by its content."""
+    """Return the format of an image, by its content; None for any other file."""
     for signature, kind in _SIGNATURES.items():
         if head.startswith(signature):
             return kind

@@ -1,4 +1,4 @@
-"""Why a run of the Codex CLI did not go well, in our words (U6)."""
+"""Describe why a run of the Codex CLI failed, in texts of ours (U6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODES: Final[Mapping[str, ErrorCode]] = {
 
 
 def failure(outcome: Completion | AdapterError) -> AgentSpacesError | None:
-    """Return the error of an outcome, None for a turn that went well (U6, F9). Nothing in it is the agent's."""
+    """Return the error of an outcome, None for a turn that went well. It quotes nothing of the agent (U6, F9)."""
     if isinstance(outcome, Completion):
         return _of_completion(outcome)
     if not isinstance(outcome, BackendError):
@@ -50,5 +50,5 @@ def _of_backend(error: BackendError) -> str:
 
 def _error(message: str, hint: str | None, **details: Any) -> AgentSpacesError:
     code = None if hint is None else _CODES.get(hint)
-    told = {name: value for name, value in {"hint": hint, **details}.items() if value is not None}
-    return AgentSpacesError(message=message, code=code, details=told or None)
+    found = {name: value for name, value in {"hint": hint, **details}.items() if value is not None}
+    return AgentSpacesError(message=message, code=code, details=found or None)

@@ -1,4 +1,4 @@
-"""An environment's hooks in the CLI's form, and the trust without which it skips them in silence (U10)."""
+"""Write hooks in the CLI's form, and the trust without which the CLI silently skips them (U10)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _EVENTS: Final = {
 }
 _ESCAPED: Final = re.compile(r"\\[^1-9Z]", re.DOTALL)
 _UNKNOWN_TO_THE_CLI: Final = re.compile(r"\(\?(?:[=!(>#]|<[=!]|P=)|\\[1-9Z]")
-"""What Python's regular expressions have and the CLI's have not."""
+"""Syntax that Python's regular expressions have and the CLI's do not."""
 
 
 def hooks_file(hooks: Sequence[Hook]) -> dict[str, Any]:
-    """The content of `hooks.json` (U10). Raises `TurnError` for a matcher that the CLI would not understand."""
+    """Return the content of `hooks.json`. Raises `TurnError` for a matcher that the CLI does not support (U10)."""
     events: dict[str, list[dict[str, Any]]] = {}
     for event, group in _groups(hooks):
         events.setdefault(event.name, []).append(group)
@@ -44,7 +44,7 @@ def hooks_file(hooks: Sequence[Hook]) -> dict[str, Any]:
 
 
 def trusted_hooks(hooks: Sequence[Hook], file: Path) -> dict[str, dict[str, str]]:
-    """The table `hooks.state` by which the CLI trusts all of a `hooks.json`, whose path has no links in it (U10)."""
+    """Return the table `hooks.state` by which the CLI trusts a `hooks.json` at a path without links (U10)."""
     state: dict[str, dict[str, str]] = {}
     counts: dict[str, int] = {}
     for event, group in _groups(hooks):
@@ -54,7 +54,7 @@ def trusted_hooks(hooks: Sequence[Hook], file: Path) -> dict[str, dict[str, str]
 
 
 def _groups(hooks: Sequence[Hook]) -> Iterator[tuple[_Event, dict[str, Any]]]:
-    """Each hook in a group of its own, in order."""
+    """Yield each hook in a group of its own, in order."""
     for hook in hooks:
         event = _EVENTS[hook.event]
         group: dict[str, Any] = {"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}
@@ -79,7 +79,7 @@ def _is_expression(matcher: str) -> bool:
 
 
 def _hash(event: _Event, group: dict[str, Any]) -> str:
-    """What the CLI compares: a digest of the hook as it understands it."""
+    """Return the digest that the CLI compares: of the hook as it reads it."""
     understood = {**group, "event_name": event.key, "hooks": [{**hook, "async": False} for hook in group["hooks"]]}
     text = json.dumps(understood, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 import trio
 
-from codex_adapter import AdapterError, CodexBackend, CodexConfig
+from codex_adapter import AdapterError, CodexBackend
 from codex_adapter.agents.codex.releases import Version, is_supported, quirk
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, run_command
 
@@ -46,8 +46,8 @@ _Key: TypeAlias = tuple[str, int, int, int, int]
 class Installation:
     """Looks for the CLI of a configuration, and remembers what a binary has told for as long as it is the same."""
 
-    def __init__(self, config: CodexConfig) -> None:
-        self._backend = CodexBackend(config)
+    def __init__(self, backend: CodexBackend) -> None:
+        self._backend = backend
         self._containment = Containment()
         self._models: dict[_Key, tuple[str, ...]] = {}
         self._asking = trio.Lock()
@@ -112,7 +112,7 @@ class Installation:
         None where it did not come to its end; nothing where it does not know the command.
         """
         try:
-            with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home) as place:
+            with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home, agents=()) as place:
                 command = f"exec {shlex.quote(path)} debug models --bundled"
                 env = {"CODEX_HOME": home, "RUST_LOG": "off"}
                 done = await run_command(

@@ -1,4 +1,4 @@
-"""An environment's MCP servers in the CLI's form, and what the agent is told of them (U9)."""
+"""Write MCP servers in the form of the CLI, and a paragraph about them for the agent (U9)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from codex_adapter.spaces import Server
 
-__all__ = ["server_settings", "servers_told"]
+__all__ = ["server_settings", "servers_paragraph"]
 
 _STARTUP_SECONDS: Final = 60
-_TOLD: Final = """# MCP servers
+_PARAGRAPH: Final = """# MCP servers
 
 There are tools of these MCP servers: {names}. Where they are not among the tools that are listed, look for them with
 `tool_search`, or call them from a script as `tools.mcp__SERVER__TOOL(...)`; `ALL_TOOLS` lists their names.
@@ -18,10 +18,10 @@ There are tools of these MCP servers: {names}. Where they are not among the tool
 
 
 def server_settings(server: Server) -> dict[str, Any]:
-    """The table of a server in `config.toml` (U9).
+    """Return the table of a server in `config.toml` (U9).
 
-    Nobody is there to approve of a call. Without `required`, a server that does not start, or that starts slowly, is
-    missing and nothing tells.
+    Calls need no approval, because no person is there to give it. Without `required`, the CLI silently leaves out a
+    server that does not start, or starts slowly.
     """
     settings: dict[str, Any] = {
         "required": True,
@@ -34,6 +34,6 @@ def server_settings(server: Server) -> dict[str, Any]:
     return settings if server.cwd is None else {**settings, "cwd": server.cwd}
 
 
-def servers_told(servers: Sequence[Server]) -> str:
-    """A paragraph for the agent: some models are told of no server by the CLI itself. Empty where there is none."""
-    return _TOLD.format(names=", ".join(f"`{server.name}`" for server in servers)) if servers else ""
+def servers_paragraph(servers: Sequence[Server]) -> str:
+    """Return a paragraph that names the servers, because the CLI does not name them to some models; else empty."""
+    return _PARAGRAPH.format(names=", ".join(f"`{server.name}`" for server in servers)) if servers else ""

@@ -1,4 +1,4 @@
-"""An environment's skills as every release takes them: what the CLI does not like it leaves out in silence (U9)."""
+"""Copy skills in a form that every release accepts: the CLI silently leaves out what it rejects (U9)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FENCE: Final = "---"
 
 
 def copy_skill(skill: Skill, skills: Path) -> None:
-    """Copy a skill into a directory of them, with a front matter of nothing but its name and description.
+    """Copy a skill into the directory `skills`, with only its name and description in the front matter.
 
-    Old releases want a name, and all of them no byte order mark; what they want of other keys differs. Blocks; raises
+    Old releases require a name, no release accepts a byte order mark, and they differ in other keys. Blocks; raises
     OSError.
     """
     copy = skills / skill.name
@@ -27,15 +27,15 @@ def copy_skill(skill: Skill, skills: Path) -> None:
     lines = file.read_bytes().decode("utf-8-sig").split("\n")
     end = next((number for number, line in enumerate(lines) if number and line.rstrip() == _FENCE), -1)
     body = "\n".join(lines[end + 1 :])
-    # What JSON takes for a text between quotes, YAML does.
-    told = (("name", skill.name), ("description", skill.description))
-    front = "".join(f"{key}: {json.dumps(text, ensure_ascii=False)}\n" for key, text in told)
+    # A JSON string is a YAML string.
+    keys = (("name", skill.name), ("description", skill.description))
+    front = "".join(f"{key}: {json.dumps(text, ensure_ascii=False)}\n" for key, text in keys)
     file.chmod(0o600)
     file.write_bytes(f"{_FENCE}\n{front}{_FENCE}\n{body}".encode())
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a directory; what is copied can be removed again, whatever may be done with the source."""
+    """Copy a directory. The copy can be removed, whatever the permissions of the source are."""
     target.mkdir(mode=0o700)
     for entry in source.iterdir():
         if entry.is_dir() and not entry.is_symlink():

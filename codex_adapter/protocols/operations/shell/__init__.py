@@ -1,1 +1,1 @@
-"""What a text for `/bin/sh` would execute, found by reading it (A3). `words` has what others need."""
+"""Find what a text for `/bin/sh` would execute, by reading it (A3). Start at `words`."""

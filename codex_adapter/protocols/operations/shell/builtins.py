@@ -10,9 +10,9 @@ from codex_adapter.protocols.operations.shell.text import Script, UnclearError, 
 __all__ = ["is_subscript", "require_plain"]
 
 SUBSCRIPT = re.compile(r"\[.*(\$\(|\$\{|`)", re.DOTALL)
-"""A subscript in which something is substituted when the builtin evaluates it."""
+"""A subscript with a substitution, which the builtin evaluates."""
 ELEMENT = re.compile(r"-?[A-Za-z_]\w*\[")
-"""An element of an array where a builtin takes the name of a variable."""
+"""An element of an array in place of the name of a variable."""
 EXECUTING_OPTIONS = {
     "[": "vR",
     "declare": "niaA",
@@ -30,20 +30,20 @@ EXECUTING_OPTIONS = {
     "unset": "n",
     "wait": "p",
 }
-"""Options of one letter by which a builtin runs something, or takes the name of a variable that it evaluates."""
+"""Options of one letter with which a builtin runs a command, or evaluates the name of a variable."""
 EVALUATING = names(
     "break continue exit getopts let print read return set shift sleep ulimit umask kill cd type"
 ) | frozenset(EXECUTING_OPTIONS)
-"""Builtins that take a number or the name of a variable, which some shell evaluates."""
+"""Builtins whose number or name of a variable some shell evaluates."""
 COUNTING = names("[ break continue exit let return shift test ulimit")
-"""Those of them that evaluate a name, too."""
+"""The ones that also evaluate a name."""
 NAME = re.compile(r"[A-Za-z_]")
 TAKING_NAMES = names("declare export getopts local mapfile printf read readarray readonly set typeset unset wait let")
 UNCLEAR = names(
     "[[ autoload bind builtins compgen complete compopt emulate fc float functions integer nameref sched vared zargs "
     "zcompile zle zmodload"
 )
-"""Builtins of other shells that run or evaluate what they get, by rules that are not known here."""
+"""Builtins of other shells that run or evaluate their arguments by rules that are not known here."""
 
 
 def is_subscript(word: Word) -> bool:

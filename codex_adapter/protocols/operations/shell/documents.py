@@ -1,4 +1,4 @@
-"""Where the text of a here-document begins and ends."""
+"""Find where the text of a here-document begins and ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["document_text"]
 
 
 def document_text(document: HereDocument, text: str, position: int) -> tuple[str, int]:
-    """The text of the here-document that begins at `position`, and where the next line begins.
+    """Return the text of the here-document that begins at `position`, and where the next line begins.
 
     Raises UnclearError where a line continuation makes it doubtful which line is the last.
     """

@@ -1,4 +1,4 @@
-"""Quotes and expansions of a shell text, the way dash and POSIX sh read them, and the commands inside them.
+"""Read quotes and expansions as dash and POSIX sh do, and the commands inside them.
 
 What dash and other shells read differently (`$'...'`, `${x/a/b}`) is refused as unclear, not read in one way.
 """
@@ -16,11 +16,11 @@ __all__ = ["Expansions"]
 PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 OPERATION = re.compile(r":?[-=?+]|##?|%%?")
 DEEPEST = 40
-"""Constructs inside one another; what is nested deeper is unclear."""
+"""The limit of nested constructs; a text with deeper ones is unclear."""
 
 
 class Expansions(ABC):
-    """Read `text` from `position` on; `assigned` are the variables that expansions set."""
+    """Read `text` from `position`; `assigned` are the variables that expansions set."""
 
     def __init__(self, text: str, depth: int = 0, script: Script | None = None) -> None:
         if "\0" in text:
@@ -34,26 +34,26 @@ class Expansions(ABC):
 
     @abstractmethod
     def commands_inside(self) -> None:
-        """Reads commands up to the `)` that ends a substitution, and that as well."""
+        """Read commands up to and including the `)` that ends a substitution."""
 
     @abstractmethod
     def commands_of(self, text: str) -> None:
-        """Reads the commands of a text of its own, as between backquotes."""
+        """Read the commands of a separate text, as between backquotes."""
 
     def deeper(self, levels: int) -> None:
-        """Goes deeper, or back up with a negative number. Raises UnclearError where that is too deep."""
+        """Enter constructs, or leave them with a negative number. Raises UnclearError if that is too deep."""
         self.depth += levels
         if self.depth > DEEPEST:
             raise UnclearError("it is nested too deeply")
 
     def character(self) -> str:
-        """The next character, after any line continuation; empty at the end."""
+        """Return the next character, after any line continuation; empty at the end."""
         while self.text.startswith("\\\n", self.position):
             self.position += 2
         return self.text[self.position : self.position + 1]
 
     def takes(self, operator: str) -> bool:
-        """Goes past an operator, which may be broken over lines, where it comes next."""
+        """Skip an operator, which may be broken over lines, if it is next."""
         before = self.position
         for wanted in operator:
             if self.character() != wanted:
@@ -63,7 +63,7 @@ class Expansions(ABC):
         return True
 
     def single_quoted(self) -> str:
-        """Reads up to the closing single quote."""
+        """Read up to the closing single quote."""
         end = self.text.find("'", self.position)
         if end < 0:
             raise UnclearError("a quote is not closed")
@@ -71,7 +71,7 @@ class Expansions(ABC):
         return self.text[start:end]
 
     def quoted(self, pieces: Pieces, end: str) -> None:
-        """Reads up to `end` as inside double quotes; an empty `end` is that of the text (a here-document)."""
+        """Read up to `end` as inside double quotes; an empty `end` is the end of the text (a here-document)."""
         pieces.quote("")
         while character := self.character():
             self.position += 1
@@ -89,7 +89,7 @@ class Expansions(ABC):
             raise UnclearError("a quote is not closed")
 
     def expansion(self, character: str, pieces: Pieces, *, quoted: bool, document: bool = False) -> None:
-        """Reads what a dollar sign or a backquote begins; `document` is for the text of a here-document."""
+        """Read what a dollar sign or a backquote begins; `document` is for the text of a here-document."""
         if character == "`":
             self._backquoted(quoted=quoted, document=document)
             return pieces.expand(splits=not quoted)

@@ -11,19 +11,19 @@ __all__ = ["Runs"]
 
 @dataclass
 class Runs:
-    """What a command runs, sets and writes besides what its own name says."""
+    """The texts and files that a command runs, sets and writes besides what its own name says."""
 
     commands: list[tuple[Word, ...]] = field(default_factory=list)
     counts: list[tuple[Word, ...]] = field(default_factory=list)
-    """Commands of the same effect, for the rules that hold commands back."""
+    """Commands with the same effect, for the rules that hold commands back."""
     texts: list[str] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
     writes: list[Word] = field(default_factory=list)
     directories: list[Word] = field(default_factory=list)
-    """Where it runs its commands, other than where it stands itself."""
+    """The directories in which it runs its commands, other than its own."""
 
     def text(self, word: Word) -> None:
-        """Add a text for the shell. Raise UnclearError where it is not known."""
+        """Add a text for the shell. Raise UnclearError if it is not known."""
         if word.text is None:
             raise UnclearError("the text that it runs is not known before")
         self.texts.append(word.text)

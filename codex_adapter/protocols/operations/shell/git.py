@@ -15,10 +15,10 @@ __all__ = ["git"]
 
 VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
 UNCLEAR = ("--config-env", "--exec-path=")
-"""Options with which other programs, or settings that are not seen, take part."""
+"""Options with which other programs, or settings that are not visible, take part."""
 MAKING_A_BRANCH = re.compile(r"-[a-zA-Z]*[bBdt].*|--(orphan|detach|track)(=.*)?")
 RUNNING_OPERANDS = {"bisect": "run", "merge-index": "", "remote-ext": "", "submodule": "foreach"}
-"""Subcommands that execute their operands, those behind a word of their own where there is one."""
+"""Subcommands that execute their operands, those after a word of their own if there is one."""
 FROM_PATHS = ("--pathspec-f", "--ours", "--theirs")
 READING = ("--get", "--list", "-l", "get", "list")
 CHANGING = ("--add", "--replace-all", "--unset", "--rename-section", "--remove-section", "--edit", "-e")

@@ -22,13 +22,13 @@ PLAIN = re.compile(
     r"|pull\.(ff|rebase)|push\.(autosetupremote|default|followtags)|rebase\.(autosquash|autostash|stat|updaterefs)"
     r"|rerere\.(autoupdate|enabled)|transfer\.(fsckobjects|unpacklimit)"
 )
-"""Names, in small letters, of settings that name no program, file or address."""
+"""Names, in lower case, of settings that name no program, file or address."""
 PLAIN_VALUES = re.compile(
     r"(core\.pager|pager\..*)=(cat|more|true|false|less( -[a-z]+)*|)|(core|sequence)\.editor=(:|cat|true|false|)"
     r"|(commit|push|tag)\.gpgsign=(false|no|off|0)|core\.(fsmonitor)=(true|false|)|core\.hookspath=/dev/null"
     r"|credential\.(.*\.)?helper=|filter\..*\.(clean|smudge|process|required)=(false|)|interactive\.difffilter=(cat|)"
 )
-"""Settings, in small letters, that execute nothing with these values."""
+"""Settings, in lower case, that execute nothing with these values."""
 
 
 def runs_nothing(setting: Word, found: Runs) -> bool:

@@ -1,7 +1,7 @@
-"""The grammar of a shell text: every simple command in it, wherever it stands, in the order in which it is written.
+"""Parse a shell text: find every simple command in it, in the order in which they are written.
 
-Own code, because tree-sitter-bash 0.25 silently loses commands that dash runs (backquotes in a here-document,
-`${x#$(rm)}`, names broken over lines) and reads a language that `/bin/sh` does not speak.
+This is our own code because tree-sitter-bash 0.25 silently loses commands that dash runs (backquotes in a here-
+document, `${x#$(rm)}`, names broken over lines) and reads a language that `/bin/sh` does not speak.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ REDIRECTIONS = frozenset({"<", ">", ">>", "<<", "<<-", "<&", ">&", "<>", ">|"})
 
 
 class Reader(Lexer):
-    """Read a text; `script` has what was found up to now, also after an error."""
+    """Read a text; `script` has what was found so far, also after an error."""
 
     def read(self) -> None:
-        """Reads the whole text. Raises UnclearError where that is not possible for certain."""
+        """Read the whole text. Raises UnclearError if that is not possible for certain."""
         self._list()
         if self.next() != Token():
             raise UnclearError("it is not a complete shell command")

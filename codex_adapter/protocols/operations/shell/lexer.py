@@ -1,4 +1,4 @@
-"""The characters of a shell text as words and operators, and its here-documents."""
+"""Split a shell text into words, operators and here-documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BREAKS = frozenset(" \t\n;&|()<>")
 
 
 class Token(NamedTuple):
-    """An operator, a word, or with neither the end of the text."""
+    """An operator or a word; with neither, the end of the text."""
 
     operator: str = ""
     word: Word | None = None
@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
 
 class Lexer(Expansions):
-    """Reads `text` token by token."""
+    """Read `text` token by token."""
 
     def __init__(self, text: str, depth: int = 0, script: Script | None = None) -> None:
         super().__init__(text, depth, script)
@@ -36,10 +36,10 @@ class Lexer(Expansions):
 
     @abstractmethod
     def expanded(self, text: str) -> Word:
-        """Reads the text of a here-document in which substitutions are made."""
+        """Read the text of a here-document with substitutions."""
 
     def next(self) -> Token:
-        """The next token."""
+        """Return the next token."""
         if self.pushed_back is not None:
             token, self.pushed_back = self.pushed_back, None
             return token
@@ -59,7 +59,7 @@ class Lexer(Expansions):
         return self._word()
 
     def here_document(self, delimiter: Word, *, strips_tabs: bool) -> HereDocument:
-        """Awaits the text of a here-document; it has it once the line is over."""
+        """Register a here-document; its text is read at the end of the line."""
         if delimiter.text is None:
             raise UnclearError("the end of a here-document is not a plain word")
         quoted = any(quote in delimiter.raw for quote in "'\"\\")
@@ -68,7 +68,7 @@ class Lexer(Expansions):
         return document
 
     def read_documents(self) -> None:
-        """Reads the texts of the here-documents of the line that is over."""
+        """Read the texts of the here-documents of the line that ended."""
         awaited, self.awaited = self.awaited, []
         for document in awaited:
             text, self.position = document_text(document, self.text, self.position)

@@ -57,9 +57,9 @@ UNCLEAR = {
     "wget": re.compile("-[bcdhnqrvxkmpKSENFHLV46]*e.*|--ex?e.*|--conf.*"),
     "zip": re.compile("-(?!-).*TT.*|--u.*"),
 }
-"""Options with which a program may execute what is not looked into."""
+"""Options with which a program may execute something that is not examined."""
 GIVEN_WHOLE = frozenset({"c++", "cc", "cpp", "g++", "gcc", "go", "rg", "rsync"})
-"""Programs that take no abbreviation of a long option."""
+"""Programs that accept no abbreviation of a long option."""
 OPTIONAL = frozenset({("git grep", "-O"), ("git grep", "--open-files-in-pager"), ("man", "-H"), ("man", "--html")})
 """Options whose value, if any, is in the same word."""
 
@@ -90,7 +90,7 @@ def executed_by_options(name: str, words: Sequence[Word]) -> Iterator[Word]:
 
 
 def option_values(option: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the values that an option has among `words`; one that is not known where it is missing."""
+    """Yield the values of an option among `words`; an unknown one if the value is missing."""
     for index, word in enumerate(words):
         value = value_after(option, word)
         if value is not None:
@@ -98,7 +98,7 @@ def option_values(option: str, words: Sequence[Word]) -> Iterator[Word]:
 
 
 def value_after(option: str, word: Word, *, whole: bool = False) -> Word | None:
-    """Return the value in a word that gives an option, an empty one where it is in the next word, else None."""
+    """Return the value of an option in a word, an empty one if it is in the next word; None for another word."""
     prefix = word.prefix
     if len(option) == 2:
         if not prefix.startswith("-") or prefix.startswith("--") or option[1] not in prefix[1:]:

@@ -1,4 +1,4 @@
-"""A word while it is read: what is literal, what an expansion or a pattern fills in, and what may become several."""
+"""Assemble a word: literal parts, parts of expansions and patterns, and parts that may become several words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNKNOWN = "\0"
 
 
 class Pieces:
-    """Collects the parts of one word. What is written without quotes may be a pattern; what is quoted is as it is."""
+    """Collect the parts of one word. Unquoted text may be a pattern; quoted text is literal."""
 
     def __init__(self) -> None:
         self.literal: list[str] = []
@@ -21,23 +21,23 @@ class Pieces:
         self.splits = False
 
     def quote(self, text: str) -> None:
-        """Adds text that is as it is."""
+        """Add literal text."""
         self.literal.extend(text)
         self.bare.extend("x" * len(text))
 
     def write(self, character: str) -> None:
-        """Adds a character without quotes."""
+        """Add an unquoted character."""
         self.literal.append(character)
         self.bare.append(character)
 
     def expand(self, *, splits: bool) -> None:
-        """Adds what is not known before the run."""
+        """Add a part that is not known before the run."""
         self.literal.append(UNKNOWN)
         self.bare.append("x")
         self.splits = self.splits or splits
 
     def word(self, raw: str = "") -> Word:
-        """The word that they make."""
+        """Return the word."""
         bare = "".join(self.bare)
         patterns = [place for place, character in enumerate(bare) if character in "*?"]
         brackets = range(bare.find("["), bare.rfind("]") + 1) if "[" in bare else range(0)
@@ -45,7 +45,7 @@ class Pieces:
             self.literal[place] = UNKNOWN
         first, last = bare.find("{"), bare.rfind("}")
         inside = bare[first:last] if first >= 0 else ""
-        if "," in inside or ".." in inside:  # dash takes braces as they are, other shells make several words
+        if "," in inside or ".." in inside:  # dash takes braces literally, other shells make several words
             self._forget(first, last)
             self.splits = True
         if bare.startswith("~"):
@@ -54,6 +54,6 @@ class Pieces:
         return Word(tuple(parts), self.splits, globs=bool(patterns or brackets), raw=raw)
 
     def _forget(self, first: int, last: int) -> None:
-        """Makes an unknown part of what stands between two places, if there is something."""
+        """Make one unknown part of the text between two places, if any."""
         if 0 <= first <= last:
             self.literal[first : last + 1] = [UNKNOWN] * (last + 1 - first)

@@ -1,7 +1,7 @@
-"""Programs that execute none of their arguments, so that `grep sudo` or `npm install ssh` is what it seems.
+"""List programs that execute none of their arguments, so that `grep sudo` or `npm install ssh` is what it seems.
 
-What is not listed here, and is no program that runs others by known rules, may execute its arguments. An interpreter, a
-build tool and a package manager are listed: they run what is in their files and texts, which is not looked into.
+A program that is not listed, and does not run others by known rules, may execute its arguments. Interpreters, build
+tools and package managers are listed: they run the content of their files and texts, which is not examined.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ _RUNNING = {
     "vagrant": ("ssh",),
     "yarn": ("exec", "dlx", "run"),
 }
-"""Subcommands and options after which such a program does execute its arguments."""
+"""Subcommands and options after which such a program executes its arguments all the same."""
 
 
 _STARTERS = frozenset({"bunx", "npx", "pnpx"})
-"""Programs that run the program that their first operand names."""
+"""Programs that run the program of their first operand."""
 
 
 def without_version(program: str) -> str:

@@ -1,4 +1,4 @@
-"""What a command runs in its turn, from its words: `sudo rm`, `sh -c 'rm'`, `find -exec rm`, `eval "rm"`."""
+"""Find what a command runs, from its words: `sudo rm`, `sh -c 'rm'`, `find -exec rm`, `eval "rm"`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 WRITING = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 OF_THE_SYSTEM = ("/dev/", "/proc/")
 Input = Word | None
-"""The text that a command reads as its input, where it is a here-document."""
+"""The input of a command, if it is a here-document."""
 
 
 def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
-    """Adds to `found` what the command of `words` runs. Raises UnclearError where that may not be all."""
+    """Add what the command of `words` runs to `found`. Raises UnclearError if that may not be all."""
     name = _name(words)
     if name in SHELLS:
         _shell(words[1:], standard_input, found)
@@ -41,7 +41,7 @@ def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
 
 
 def is_runner(words: Sequence[Word]) -> bool:
-    """Return whether a command is known to run what is among its arguments."""
+    """Return whether a command is known to run some of its arguments."""
     name = _name(words)
     return name in SHELLS or name in WRAPPERS or name in RUNNERS
 
@@ -52,7 +52,7 @@ def is_known(words: Sequence[Word]) -> bool:
 
 
 def _name(words: Sequence[Word]) -> str:
-    """Return the name under which the tables have a command: with its subcommand, or without its version."""
+    """Return the name of a command in the tables: with its subcommand, or without its version."""
     program = words[0].program or ""
     with_subcommand = f"{program} {words[1].text}" if len(words) > 1 else program
     if with_subcommand in WRAPPERS:
@@ -295,6 +295,6 @@ SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     **dict.fromkeys(NOT_KNOWN, _unclear),
 }
 RUNNERS = frozenset({"eval", "flock", "runuser", "su", "watch", "xargs", *NOT_KNOWN})
-"""Those of them that run their arguments, or an argument as a text."""
+"""Programs that run their arguments, or an argument as a text."""
 HALF_KNOWN = frozenset({"bunx", "npx", "pnpx"})
-"""Those of them that may run more of their arguments than is known here."""
+"""Programs that may run more of their arguments than is known here."""

@@ -10,7 +10,7 @@ from codex_adapter.protocols.operations.shell.text import UnclearError, Word
 
 __all__ = ["sed", "sqlite"]
 
-# A group of several pieces is not possessive here: up to Python 3.11.4 one that fails in mid-group goes on behind it.
+# Groups of several pieces are not possessive here: up to Python 3.11.4, one that fails inside continues after it.
 _BRACKETS = r"\[\^?+\]?+(?:\[:\w+:\]|\[(?![:=.])|[^]\[\n])*+\]"
 _REGULAR = rf"/(?:\\.|{_BRACKETS}|[^\\/\n\[])*/[IM]*"
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|{_REGULAR})"
@@ -29,7 +29,7 @@ _SQLITE = re.compile(r"\s*\.(?:databases|dump|fullschema|headers?|help|indexes|m
 
 
 def sed(words: Sequence[Word], _: Runs) -> None:
-    """Raise UnclearError where a script may execute a command or write a file (A3)."""
+    """Raise UnclearError if a script may execute a command or write a file (A3)."""
     scripts, operands, from_file = list[Word](), list[Word](), False
     rest = list(words)
     while rest:
@@ -74,7 +74,7 @@ def _is_plain(script: str) -> bool:
 
 
 def sqlite(words: Sequence[Word], _: Runs) -> None:
-    """Raise UnclearError where an argument may be a command that executes a program (A3)."""
+    """Raise UnclearError if an argument may be a command that executes a program (A3)."""
     for word in words:
         text = word.text
         if text is None and word.prefix.lstrip()[:1] in ("", "."):

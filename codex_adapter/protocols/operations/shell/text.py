@@ -1,4 +1,4 @@
-"""What reading a shell text yields: words after quote removal, commands, redirections, and the doubt about them."""
+"""Define the result of reading a shell text: words after quote removal, commands, redirections, and doubts."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ class UnclearError(Exception):
 
 
 class Word(NamedTuple):
-    """One word; a part of None stands for what an expansion or a pattern puts there in the run."""
+    """One word; None is a part that an expansion or a pattern fills in the run."""
 
     parts: tuple[str | None, ...]
     splits: bool = False
-    """The run may make several words of it, or none, of whatever text."""
+    """The run may make any number of words of it, with any text."""
     globs: bool = False
     """The run may make several words of it, each of this form: the names of files."""
     raw: str = ""
-    """The word as it was written, for what only an unquoted word can be: a keyword, an assignment."""
+    """The word as it was written, since only an unquoted word can be a keyword or an assignment."""
 
     @property
     def text(self) -> str | None:
-        """The word, where it is known before the run."""
+        """The word, if it is known before the run."""
         return None if self.splits or None in self.parts else "".join(part for part in self.parts if part)
 
     @property
     def stays_one(self) -> bool:
-        """Whether it surely is one word in the run."""
+        """Whether it certainly is one word in the run."""
         return not (self.splits or self.globs)
 
     @property
     def prefix(self) -> str:
-        """The known text that the word surely begins with."""
+        """The known text that the word certainly begins with."""
         return self.parts[0] or "" if self.parts else ""
 
     @property
     def program(self) -> str | None:
-        """The name of the program that the word calls: what follows the last slash, where that is known."""
+        """The name of the program that the word calls: the part after the last slash, if that is known."""
         if not self.stays_one or not self.parts:
             return None
         last = self.parts[-1]
@@ -50,19 +50,19 @@ class Word(NamedTuple):
         return last.rpartition("/")[2] or last
 
     def may_be(self, wanted: str) -> bool:
-        """Whether the run may make `wanted` of it."""
+        """Return whether the run may make `wanted` of it."""
         shape = "".join(".*" if part is None else re.escape(part) for part in self.parts)
         return self.splits or re.fullmatch(shape, wanted, re.DOTALL) is not None
 
     @property
     def may_be_an_option(self) -> bool:
-        """Whether it is a word that begins with a hyphen, or the run may make one of it."""
+        """Whether it begins with a hyphen, or may do so in the run."""
         return self.splits or self.prefix.startswith("-") or (self.parts[:1] == (None,) or self.parts[:2] == ("", None))
 
 
 @dataclass
 class HereDocument:
-    """A here-document; its text comes after the line, so that it is not there at first."""
+    """A here-document; its text follows the line, so that it is set later."""
 
     delimiter: str
     quoted: bool
@@ -93,7 +93,7 @@ class Redirection(NamedTuple):
 
 
 class SimpleCommand(NamedTuple):
-    """A command without its control flow: variables set in front, words, redirections."""
+    """A command without control flow: assignments, words, redirections."""
 
     assigned: tuple[str, ...]
     words: tuple[Word, ...]
@@ -102,7 +102,7 @@ class SimpleCommand(NamedTuple):
 
 @dataclass
 class Script:
-    """The commands of a text, and what in it only matters to shells that evaluate the subscripts in a value."""
+    """The commands of a text, and what matters only to shells that evaluate subscripts in a value."""
 
     commands: list[SimpleCommand] = field(default_factory=list)
     evaluates: bool = False
@@ -110,18 +110,18 @@ class Script:
     has_subscript: bool = False
     """A value that is set may have a subscript, as in `x='a[$(rm b)]'`."""
     values: list[str] = field(default_factory=list)
-    """What is known of the values that are set."""
+    """The known parts of the values that are set."""
     doubts: list[str] = field(default_factory=list)
     """Why the text may do more in a shell other than dash."""
 
     def note_value(self, text: str) -> None:
-        """Look at a value that is set, or at a part of it."""
+        """Examine a value that is set, or a part of it."""
         self.values.append(text)
         self.has_subscript = self.has_subscript or any(sign in text for sign in ("[", "$(", "`"))
 
 
 def known(text: str) -> Word:
-    """Return a word that is known."""
+    """Return a word of known text."""
     return Word((text,), raw=text)
 
 

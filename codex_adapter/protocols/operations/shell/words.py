@@ -1,4 +1,4 @@
-"""All commands that a text executes when `/bin/sh -c` gets it, also those that its commands run in their turn."""
+"""Find all commands that `/bin/sh -c` executes for a text, including those that its commands run."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class Command(NamedTuple):
 
     @property
     def program(self) -> str:
-        """Its name without a path in front."""
+        """The name of the program without its path."""
         return self.words[0].program or ""
 
 
 class ShellWords(NamedTuple):
-    """What a text would do, as far as its words tell (A3)."""
+    """The effects of a text, as far as its words show (A3)."""
 
     commands: tuple[Command, ...]
-    """In the order in which they are written, those that a command runs after it."""
+    """In the order in which they are written; commands that a command runs follow it."""
     counts: tuple[Command, ...]
-    """What commands amount to, for the rules that hold commands back: `git checkout a b` to `git restore`."""
+    """Commands of the same effect, for the rules that hold commands back: `git restore` for `git checkout a b`."""
     runners: tuple[Command, ...]
-    """Those of the commands that run others, in a way that is not understood."""
+    """The commands that run others in a way that is not understood."""
     unknown: tuple[Command, ...]
-    """Those of the commands that are not known to run none of their arguments."""
+    """The commands that may run their arguments."""
     values: tuple[str, ...]
-    """What is known of the values that variables get."""
+    """The known parts of the values that variables get."""
     directories: tuple[Word, ...]
-    """Where commands are run by an option, as by `env -C`."""
+    """The directories in which options run commands, as with `env -C`."""
     reads: tuple[Word, ...]
     """The files that redirections read."""
     writes: tuple[Word, ...]
@@ -54,7 +54,7 @@ class ShellWords(NamedTuple):
     assigned: tuple[str, ...]
     """The names of the variables that it sets."""
     unclear: tuple[str, ...]
-    """Why the text may do more than is told here; empty where it is understood for certain."""
+    """Why the text may do more than this says; empty if it is understood for certain."""
 
 
 def shell_words(text: str, values: Iterable[str] = ()) -> ShellWords:
@@ -83,7 +83,7 @@ def shell_words(text: str, values: Iterable[str] = ()) -> ShellWords:
 
 
 class _Gathering:
-    """Collects what the texts and their commands do."""
+    """Collect the effects of texts and their commands."""
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
@@ -98,7 +98,7 @@ class _Gathering:
         self.unclear: list[str] = []
 
     def text(self, text: str, via: tuple[str, ...]) -> None:
-        """Reads a text; what was found before an error counts, for a shell executes it too."""
+        """Read a text; commands before an error count, since a shell executes them too."""
         script = Script()
         try:
             _require_shallow(via)

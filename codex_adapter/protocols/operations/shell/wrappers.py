@@ -1,4 +1,4 @@
-"""Programs that run another one, as data: what stands between their name and the command that they run.
+"""List programs that run another one, with what is between their name and the command that they run.
 
 Written as `name: Wrapper(flags, valued, ...)` after their manuals (POSIX, GNU, util-linux); an option that is not here
 makes a command unclear.
@@ -20,7 +20,7 @@ NUMBER = re.compile(r"[-+]+[0-9]+")
 
 
 class Wrapped(NamedTuple):
-    """What a wrapper runs, with the variables that it sets and the values of its options."""
+    """The command that a wrapper runs, with the variables that it sets and the values of its options."""
 
     words: tuple[Word, ...]
     assigned: tuple[str, ...]
@@ -28,7 +28,7 @@ class Wrapped(NamedTuple):
 
 
 class Wrapper(NamedTuple):
-    """How to find the command in the words after a wrapper's name."""
+    """The rules for finding the command in the words after a wrapper's name."""
 
     flags: str = ""
     """Options of one letter without a value."""
@@ -41,7 +41,7 @@ class Wrapper(NamedTuple):
     long_valued: frozenset[str] = frozenset()
     """Long options with a value, here or in the next word."""
     inert: str = ""
-    """Options of one letter with which nothing is run."""
+    """Options of one letter with which no command runs."""
     operands: int = 0
     """Words between the options and the command."""
     sets_variables: bool = False
@@ -53,7 +53,7 @@ class Wrapper(NamedTuple):
     """Without a command, a shell is run, which executes what it reads."""
 
     def unwrap(self, words: Sequence[Word]) -> Wrapped:
-        """The command in the words after the name. Raises UnclearError for an option that is not here."""
+        """Return the command in the words after the name. Raises UnclearError for an unknown option."""
         options: dict[str, Word] = {}
         rest = list(words)
         while rest and rest[0].may_be_an_option:
@@ -128,7 +128,7 @@ NOT_KNOWN = names(
     tcsh torify torsocks tsocks unbuffer unshare vi view vim vimdiff xonsh ysh zargs
     """
 )
-"""Programs that run others, by rules that are not known here."""
+"""Programs that run others by rules that are not known here."""
 
 WRAPPERS: dict[str, Wrapper] = {
     "-": Wrapper(sets_variables=True),

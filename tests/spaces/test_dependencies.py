@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.spaces import SpaceError, TargetSpec, resolve
-from codex_adapter.spaces.manifests import Manifest, SpaceFiles
-from codex_adapter.spaces.registry import Found
-from codex_adapter.spaces.resolution import MOST_SPACES, Loaded, ordered
+from codex_adapter.spaces.dependencies import MOST_SPACES, Loaded, order_spaces
+from codex_adapter.spaces.finder import Found
+from codex_adapter.spaces.space_files import Manifest, SpaceFiles
 
 from .spaces_stage import Home, everything, make_space
 
@@ -33,7 +33,7 @@ def order(graph: Mapping[str, Sequence[str]], roots: Sequence[str]) -> list[str]
         manifest = Manifest(schema=1, id=found.directory.name[0], deps=tuple(graph[found.directory.name]))
         return Loaded(SpaceFiles(manifest, "", {}, (), {}), "", found.directory, found.directory)
 
-    spaces = ordered(roots, None, lambda reference, _: Found(Path("/", reference), Path("/", reference)), load)
+    spaces = order_spaces(roots, None, lambda reference, _: Found(Path("/", reference), Path("/", reference)), load)
     return [space.reference for space in spaces]
 
 
@@ -84,7 +84,7 @@ def test_a_long_chain_has_an_end() -> None:
         return Loaded(SpaceFiles(manifest, "", {}, (), {}), "", found.directory, found.directory)
 
     with pytest.raises(SpaceError, match=f"there are more than {MOST_SPACES} spaces") as caught:
-        ordered(["0"], None, lambda reference, _: Found(Path("/", reference), Path("/", reference)), load)
+        order_spaces(["0"], None, lambda reference, _: Found(Path("/", reference), Path("/", reference)), load)
     assert len(caught.value.way) == MOST_SPACES
 
 

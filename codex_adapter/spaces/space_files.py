@@ -1,4 +1,4 @@
-"""The files of a space, and of those who choose spaces, as types (Z1, Z2, Z3, Z4)."""
+"""Read the files of a space: space.toml, AGENTS.md, hooks.toml, mcp.json and skills (Z1, Z2)."""
 
 from __future__ import annotations
 
@@ -16,27 +16,25 @@ from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.front_matter import read_front_matter
 from codex_adapter.spaces.reading import read_json, read_text, read_toml
 from codex_adapter.spaces.references import ID
-from codex_adapter.spaces.versions import TAG, is_version
+from codex_adapter.spaces.versions import is_version
 from codex_adapter.strict_decode import shown
 
 __all__ = [
-    "HarnessSettings",
     "HookLine",
     "Manifest",
     "ServerLine",
     "Settings",
     "SpaceFiles",
-    "Target",
+    "Table",
+    "Word",
     "read_space",
-    "read_tags",
-    "read_targets",
 ]
 
 Text = Annotated[str, Meta(pattern=r"\A[^\x00]*\Z")]
-"""What can stand in arguments and variables."""
+"""Text of arguments and variables."""
 _LINE: Final = r"\A[^\S\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"
 Word = Annotated[str, Meta(pattern=_LINE)]
-"""One line, not blank; said so that no character can be of two parts, which would take the square of their number."""
+"""One line, not blank. No character matches two parts of the pattern, which would take quadratic time."""
 Pattern = Annotated[str, Meta(pattern=_LINE, max_length=1000)]
 Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
 Name = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{0,63}\Z")]
@@ -44,15 +42,15 @@ ServerName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,31}\Z")]
 _SKILL: Final = re.compile(r"skills/(?P<name>[^/]+)/SKILL\.md")
 _SKILL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 _WARNINGS: Final = threading.Lock()
-"""What is done with warnings is one thing for all threads."""
+"""All threads share the filters of warnings."""
 _TOOLS: Final = ("before_tool", "after_tool")
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all tables have: unknown keys are refused (Z1)."""
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table whose unknown keys are refused (Z1)."""
 
 
-class Settings(_Table, frozen=True, kw_only=True):
+class Settings(Table, frozen=True, kw_only=True):
     """`[settings]` of a space."""
 
     env: dict[Variable, Text] = {}
@@ -60,7 +58,7 @@ class Settings(_Table, frozen=True, kw_only=True):
     permissions: Permissions | None = None
 
 
-class Manifest(_Table, frozen=True, kw_only=True):
+class Manifest(Table, frozen=True, kw_only=True):
     """`space.toml` (Z1)."""
 
     schema: Literal[1]
@@ -71,7 +69,7 @@ class Manifest(_Table, frozen=True, kw_only=True):
     settings: Settings = Settings()
 
 
-class HookLine(_Table, frozen=True, kw_only=True):
+class HookLine(Table, frozen=True, kw_only=True):
     """`[[hook]]` of `hooks/hooks.toml` (Z2)."""
 
     name: Name
@@ -81,12 +79,12 @@ class HookLine(_Table, frozen=True, kw_only=True):
     timeout: Annotated[int, Meta(ge=1, le=600)] = 60
 
 
-class _Hooks(_Table, frozen=True, kw_only=True):
+class _Hooks(Table, frozen=True, kw_only=True):
     schema: Literal[1]
     hook: tuple[HookLine, ...] = ()
 
 
-class ServerLine(_Table, frozen=True, kw_only=True):
+class ServerLine(Table, frozen=True, kw_only=True):
     """A server of `mcp/mcp.json` (Z2)."""
 
     command: Word | None = None
@@ -96,37 +94,12 @@ class ServerLine(_Table, frozen=True, kw_only=True):
     url: Annotated[str, Meta(pattern=r"\Ahttps?://[^\s\x00-\x1f\x7f]+\Z")] | None = None
 
 
-class _Servers(_Table, frozen=True, kw_only=True, rename="camel"):
+class _Servers(Table, frozen=True, kw_only=True, rename="camel"):
     mcp_servers: dict[ServerName, ServerLine]
 
 
-class HarnessSettings(_Table, frozen=True, kw_only=True):
-    """`[targets.NAME.harness.ID]` (Z4)."""
-
-    model: Word | None = None
-    permissions: Permissions | None = None
-
-
-class Target(_Table, frozen=True, kw_only=True):
-    """`[targets.NAME]` (Z4)."""
-
-    compose: tuple[str, ...]
-    description: str = ""
-    harness: dict[str, HarnessSettings] = {}
-
-
-class _Targets(_Table, frozen=True, kw_only=True):
-    schema: Literal[1]
-    targets: dict[str, Target] = {}
-
-
-class _Tags(_Table, frozen=True, kw_only=True):
-    schema: Literal[1]
-    tags: dict[Annotated[str, Meta(pattern=rf"\A{TAG.pattern}\Z")], str] = {}
-
-
 class SpaceFiles(NamedTuple):
-    """All that a space says of itself; `skills` are descriptions by names."""
+    """The content of a space's files; `skills` are descriptions by names."""
 
     manifest: Manifest
     instructions: str
@@ -136,7 +109,7 @@ class SpaceFiles(NamedTuple):
 
 
 def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
-    """What the files of a space say, by their paths (Z1, Z2). Raises `SpaceError`."""
+    """Read the files of a space, given by their paths. Raises `SpaceError` (Z1, Z2)."""
     if "space.toml" not in files:
         raise SpaceError("it has no space.toml, so it is no space")
     manifest = read_toml(files["space.toml"], Manifest, "space.toml")
@@ -153,20 +126,6 @@ def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
         _hooks(files.get("hooks/hooks.toml")),
         _servers(files.get("mcp/mcp.json")),
     )
-
-
-def read_targets(content: bytes) -> dict[str, Target]:
-    """What `asp-targets.toml` says (Z4). Raises `SpaceError`."""
-    return read_toml(content, _Targets, "asp-targets.toml").targets
-
-
-def read_tags(content: bytes) -> dict[str, str]:
-    """What `tags.toml` says (Z3). Raises `SpaceError`."""
-    tags = read_toml(content, _Tags, "tags.toml").tags
-    for tag, version in tags.items():
-        if not is_version(version):
-            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is no version")
-    return tags
 
 
 def _skill(name: str, content: bytes) -> str:
@@ -197,7 +156,7 @@ def _hooks(content: bytes | None) -> tuple[HookLine, ...]:
 
 def _is_regular_expression(text: str) -> bool:
     with _WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what may mean something else in a future Python
+        warnings.simplefilter("ignore")  # about patterns that a future Python may read differently
         try:
             re.compile(text)
         except (re.error, OverflowError, RecursionError):

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from codex_adapter.spaces import SpaceError
-from codex_adapter.spaces.manifests import read_space, read_tags, read_targets
+from codex_adapter.spaces.space_files import read_space
+from codex_adapter.spaces.tags import read_tags
+from codex_adapter.spaces.targets import read_targets
 
 SECRET = "s3cr3t-v4lue"
 HEAD = 'schema = 1\nid = "a"\n'

@@ -1,4 +1,4 @@
-"""A conversation's own CODEX_HOME: made anew for each turn, but for what the CLI itself keeps there (U9)."""
+"""Write the CODEX_HOME of a conversation anew for each turn, except the files that the CLI keeps there (U9)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from codex_adapter.agents.codex.harness.skills import copy_skill
-from codex_adapter.durable import open_locked, write_new
+from codex_adapter.durable import open_locked, remove_tree, write_new
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces import Skill
-from codex_adapter.spaces.removal import remove
 from codex_adapter.turn_errors import TurnError
 
-__all__ = ["Home", "is_session"]
+__all__ = ["ConversationHome", "is_session"]
 
 _SESSION: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _SKILLS: Final = "skills"
@@ -26,36 +25,36 @@ _KEPT: Final = frozenset(
     {"sessions", "archived_sessions", "installation_id", "thread-writer-locks", "models_cache.json"}
     | {"version.json", ".sandbox_migration"}
 )
-"""What the CLI finds again; also its databases. Whatever else lies here is of the last turn, and goes."""
+"""The CLI's own files, which stay, as do its databases. All else is of the last turn and is removed."""
 _DATABASES: Final = "*.sqlite*"
 _STATE: Final = "state_*.sqlite*"
 _SQLITE: Final = b"SQLite format 3\0"
 
 
 def is_session(key: str) -> bool:
-    """Whether the CLI could have given this key; it takes any other for a name, and begins anew."""
+    """Return whether a key has the form of the CLI's ids. It takes any other key for a name, and starts anew."""
     return _SESSION.fullmatch(key) is not None
 
 
-class Home:
+class ConversationHome:
     """The home below a conversation's directory. Its methods block and raise OSError.
 
-    Whoever is killed within `furnish` leaves what the next turn clears away: nothing that is written here is taken for
-    whole by anybody but a CLI that is started afterwards.
+    A kill within `furnish` is harmless: the next turn removes what it left, and only a CLI that is started afterwards
+    reads what is written here.
     """
 
     def __init__(self, directory: Path) -> None:
-        # Hooks are trusted by the path that has no links in it.
+        # The CLI trusts hooks by their path without links.
         root = Path(os.path.realpath(directory))
         self.path: Final = root / "codex"
         self.images: Final = root / "images"
         self._lock = root / "codex.lock"
         self._place = root / "codex.place"
-        self._told = root / "codex.told"
+        self._start = root / "codex.told"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Be its only turn until the end of the block. Raises `TurnError` where another one is under way."""
+    def exclusive(self) -> Iterator[None]:
+        """Lock the home for one turn. Raises `TurnError` while another turn has the lock."""
         try:
             fd = open_locked(self._lock)
         except BlockingIOError:
@@ -66,20 +65,20 @@ class Home:
             os.close(fd)
 
     def has(self, session: str) -> bool:
-        """Whether the CLI keeps this session here: one whose first line is not whole it can never go on with."""
+        """Return whether the CLI has this session here, with a complete first line: without it it cannot resume."""
         found = (self.path / "sessions").rglob(f"rollout-*-{session}.jsonl")
         return any(path.is_file() and _is_begun(path) for path in found)
 
     def furnish(self, files: Mapping[str, bytes], skills: Sequence[Skill], links: Sequence[Path]) -> None:
-        """Have these files, skills and links in it, and nothing of earlier turns but what the CLI keeps (U9).
+        """Write files, skills and links, and remove all of earlier turns except what the CLI keeps (U9).
 
-        `files` are contents by names, `links` lead to files of the same names.
+        `files` are contents by names; `links` are the targets of links with the same names.
         """
         self.path.mkdir(exist_ok=True, mode=0o700)
         self._settle()
         for entry in list(self.path.iterdir()):
             if not _is_kept(entry):
-                remove(entry)
+                remove_tree(entry)
         for name, content in files.items():
             _write(self.path / name, content)
         for link in links:
@@ -89,28 +88,27 @@ class Home:
         for skill in skills:
             copy_skill(skill, self.path / _SKILLS)
 
-    def begin(self, told: str) -> None:
-        """Note by a digest what the agent is told at the beginning of a conversation."""
-        _write(self._told, told.encode())
+    def record_start(self, digest: str) -> None:
+        """Record the digest of the instructions with which the conversation begins."""
+        _write(self._start, digest.encode())
 
-    def began_with(self) -> str | None:
-        """What `begin` was given; None where it was not called."""
-        return _note(self._told)
+    def start_digest(self) -> str | None:
+        """Return the digest that `record_start` recorded, None without a record."""
+        return _note(self._start)
 
     def _settle(self) -> None:
-        """Forget databases that are none, which the CLI could not open, and in a home that was moved or copied the one
-        that tells where sessions were before.
+        """Remove damaged databases, and in a home that was moved or copied the database with the paths of sessions.
 
-        The CLI would not find them, or go on in the files of the home that this one is a copy of.
+        The CLI cannot open the former. By the latter it would not find its sessions, or write to those of the original.
         """
         for database in list(self.path.glob("*.sqlite")):
             if not _is_database(database):
                 for file in list(self.path.glob(f"{database.name}*")):
-                    remove(file)
+                    remove_tree(file)
         if _note(self._place) == str(self.path):
             return
         for database in list(self.path.glob(_STATE)):
-            remove(database)
+            remove_tree(database)
         _write(self._place, str(self.path).encode())
 
 
@@ -119,7 +117,7 @@ def _is_kept(entry: Path) -> bool:
 
 
 def _is_database(path: Path) -> bool:
-    """By how it begins; an empty one is one."""
+    """Return whether a file begins as a database does, or is empty."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -133,7 +131,7 @@ def _is_begun(rollout: Path) -> bool:
 
 
 def _note(path: Path) -> str | None:
-    """What was written there; None where nothing was, or it is no more to be known."""
+    """Return the text of a file, None if it does not exist or is not a regular file."""
     try:
         return read_regular(path, _LONGEST_NOTE).decode(errors="replace")
     except (FileNotFoundError, NotRegularError):
@@ -141,6 +139,6 @@ def _note(path: Path) -> str | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """For its owner alone: settings can have secrets in them. Whatever was there is gone first."""
-    remove(path)
+    """Write a file for its owner alone, because settings can hold secrets. Replace whatever was there."""
+    remove_tree(path)
     write_new(path, content)

@@ -1,4 +1,4 @@
-"""What a turn's environment comes to for the Codex CLI: its settings, instructions and hooks, as files (U9)."""
+"""Convert an environment to files of a CODEX_HOME: settings, instructions and hooks (U9)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import msgspec
 import tomli_w
 
 from codex_adapter.agents.codex.harness.hooks import hooks_file, trusted_hooks
-from codex_adapter.agents.codex.harness.own_home import OwnHome
-from codex_adapter.agents.codex.harness.servers import server_settings, servers_told
+from codex_adapter.agents.codex.harness.servers import server_settings, servers_paragraph
+from codex_adapter.agents.codex.harness.user_home import UserHome
 from codex_adapter.spaces import Environment
 
-__all__ = ["foreign_skills", "materials", "told_digest"]
+__all__ = ["foreign_skills", "home_files", "instructions_digest"]
 
 _MOST_FOREIGN: Final = 1000
 
 
-def materials(
-    environment: Environment, own: OwnHome, provider: str, *, home: Path, hidden: Sequence[Path]
+def home_files(
+    environment: Environment, user: UserHome, provider: str, *, home: Path, hidden: Sequence[Path]
 ) -> dict[str, bytes]:
-    """The files of a CODEX_HOME at `home`, which has no links in its path, by their names (U9).
+    """Return the files of a CODEX_HOME by their names; `home` is its path, without links (U9).
 
-    `hidden` are skills that are none of the environment's. Raises `TurnError` for a
-    hook that cannot be had.
+    `hidden` are skills to switch off, because they are not of the environment. Raises `TurnError` for a hook that the
+    CLI does not support.
     """
-    settings: dict[str, Any] = {**own.settings, "model_provider": provider}
-    # A login that the CLI renews must come back to where it is from, and not into a keyring.
+    settings: dict[str, Any] = {**user.settings, "model_provider": provider}
+    # A login that the CLI renews must go back to its file, not into a keyring.
     settings["cli_auth_credentials_store"] = "file"
     settings["skills"] = {"bundled": {"enabled": False}}
     if hidden:
@@ -42,20 +42,20 @@ def materials(
     if environment.hooks:
         settings["hooks"] = {"state": trusted_hooks(environment.hooks, home / "hooks.json")}
         files["hooks.json"] = json.dumps(hooks_file(environment.hooks), ensure_ascii=False).encode()
-    told = _told(environment)
-    if told:
-        files["AGENTS.md"] = told.encode()
+    instructions = _instructions(environment)
+    if instructions:
+        files["AGENTS.md"] = instructions.encode()
     return {**files, "config.toml": tomli_w.dumps(settings).encode()}
 
 
-def told_digest(environment: Environment) -> str:
-    """A digest of what the agent is told when a conversation begins."""
+def instructions_digest(environment: Environment) -> str:
+    """Return a digest of the instructions and skills with which a conversation begins."""
     skills = sorted((skill.name, skill.description) for skill in environment.skills)
-    return hashlib.sha256(msgspec.json.encode((_told(environment), skills))).hexdigest()
+    return hashlib.sha256(msgspec.json.encode((_instructions(environment), skills))).hexdigest()
 
 
 def foreign_skills(env: Mapping[str, str]) -> tuple[Path, ...]:
-    """The skills that the CLI finds in the user's home directory, which are no part of any environment (U9). Blocks."""
+    """Return the skills in the user's home directory, which are not of any environment. Blocks (U9)."""
     home = env.get("HOME")
     return tuple(_skills_below(Path(home, ".agents", "skills"))) if home else ()
 
@@ -68,11 +68,11 @@ def _skills_below(root: Path) -> Iterator[Path]:
             below.clear()
             continue
         seen.add(real)
-        # A name that is no UTF-8 cannot stand in the settings; the CLI does not list it either.
+        # A name that is not UTF-8 cannot be in the settings; the CLI does not list it either.
         if "SKILL.md" in files and directory.isprintable():
             yield Path(directory, "SKILL.md")
 
 
-def _told(environment: Environment) -> str:
-    parts = (environment.instructions.strip(), servers_told(environment.servers))
+def _instructions(environment: Environment) -> str:
+    parts = (environment.instructions.strip(), servers_paragraph(environment.servers))
     return "\n\n".join(part for part in parts if part)

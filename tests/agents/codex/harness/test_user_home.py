@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.codex.harness.own_home import read_own_home
+from codex_adapter.agents.codex.harness.user_home import read_user_home
 from codex_adapter.spaces.reach import Reach
 from codex_adapter.turn_errors import TurnError
 
@@ -51,17 +51,17 @@ def write(home: Path, config: str = CONFIG) -> dict[str, str]:
 
 
 def test_the_way_to_a_model_and_what_is_kept_from_the_agent_are_taken(tmp_path: Path) -> None:
-    own = read_own_home(write(tmp_path))
+    own = read_user_home(write(tmp_path))
     assert (own.model, own.provider_name, own.directory) == ("chosen", "local", tmp_path)
     assert own.settings.keys() == {"model_reasoning_effort", "model_providers", "shell_environment_policy"}
 
 
 def test_the_home_is_where_the_cli_looks_for_it(tmp_path: Path) -> None:
     write(tmp_path / ".codex", 'model = "found"')
-    assert read_own_home({"HOME": str(tmp_path)}).model == "found"
-    assert read_own_home({"HOME": str(tmp_path), "CODEX_HOME": ""}).model == "found"
+    assert read_user_home({"HOME": str(tmp_path)}).model == "found"
+    assert read_user_home({"HOME": str(tmp_path), "CODEX_HOME": ""}).model == "found"
     for nowhere in ({}, {"HOME": str(tmp_path / ".codex")}):
-        own = read_own_home(nowhere)
+        own = read_user_home(nowhere)
         assert (own.directory, own.model, own.provider_name, own.settings) == (None, None, "openai", {})
 
 
@@ -69,7 +69,7 @@ def test_the_home_is_where_the_cli_looks_for_it(tmp_path: Path) -> None:
 def test_a_home_that_is_named_and_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TurnError, match="is no directory"):
-        read_own_home({"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / name)})
+        read_user_home({"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / name)})
 
 
 @pytest.mark.rule("U13", "Z11")
@@ -89,13 +89,13 @@ def test_a_home_that_is_named_and_is_not_there_is_refused(tmp_path: Path, name: 
 def test_the_directories_that_the_sandbox_leaves_open_are_known(
     tmp_path: Path, config: str, expected: tuple[str, ...]
 ) -> None:
-    assert read_own_home(write(tmp_path, config)).writable({"TMPDIR": "/scratch"}) == expected
+    assert read_user_home(write(tmp_path, config)).writable({"TMPDIR": "/scratch"}) == expected
 
 
 @pytest.mark.rule("U13", "Z11")
 @pytest.mark.parametrize("root", ['"relative"', '""', "1"])
 def test_a_directory_that_counts_from_elsewhere_in_each_conversation_is_refused(tmp_path: Path, root: str) -> None:
-    own = read_own_home(write(tmp_path, f"sandbox_workspace_write.writable_roots = [{root}]"))
+    own = read_user_home(write(tmp_path, f"sandbox_workspace_write.writable_roots = [{root}]"))
     with pytest.raises(TurnError, match=r"sandbox_workspace_write\.writable_roots .* write it in full"):
         own.writable({})
 
@@ -107,16 +107,16 @@ def test_a_temporary_directory_that_only_the_cli_would_know_is_refused(tmp_path:
     env = write(tmp_path, "")
     (tmp_path / ".env").write_text(f"{line}\n")
     with pytest.raises(TurnError, match=r"^the \.env of the Codex CLI, in CODEX_HOME, names TMPDIR; "):
-        read_own_home(env).writable({})
+        read_user_home(env).writable({})
     write(tmp_path, "sandbox_workspace_write.exclude_tmpdir_env_var = true")
-    assert read_own_home(env).writable({}) == ("/tmp",)
+    assert read_user_home(env).writable({}) == ("/tmp",)
     write(tmp_path, "")
     (tmp_path / ".env").write_text("MY_TMPDIR=x\n")
-    assert read_own_home(env).writable({}) == ("/tmp",)
+    assert read_user_home(env).writable({}) == ("/tmp",)
     (tmp_path / ".env").unlink()
     (tmp_path / ".env").mkdir()
     with pytest.raises(TurnError, match=r"^the \.env .* cannot be read; correct it"):
-        read_own_home(env).writable({})
+        read_user_home(env).writable({})
 
 
 @pytest.mark.rule("U13", "Z11")
@@ -130,7 +130,7 @@ def test_a_file_that_the_agent_could_change_by_another_name_is_refused(tmp_path:
         directory.mkdir()
     (work / name).touch()
     reach = Reach.into([work])
-    own = read_own_home({"CODEX_HOME": str(home)})
+    own = read_user_home({"CODEX_HOME": str(home)})
     own.refuse_within(reach)
     (aside / name).symlink_to(work / name)
     (home / name).symlink_to(aside / name)
@@ -146,7 +146,7 @@ def test_a_file_that_the_agent_could_change_by_another_name_is_refused(tmp_path:
 
 def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:
     (tmp_path / "auth.json").touch()
-    own = read_own_home({"CODEX_HOME": str(tmp_path)})
+    own = read_user_home({"CODEX_HOME": str(tmp_path)})
     assert own.logins("openai", {}) == (tmp_path / "auth.json",)
 
 
@@ -155,7 +155,7 @@ def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:
 def test_a_broken_configuration_is_refused(tmp_path: Path, config: str) -> None:
     (tmp_path / "config.toml").write_bytes(config.encode(errors="surrogateescape"))
     with pytest.raises(TurnError, match="mend it"):
-        read_own_home({"CODEX_HOME": str(tmp_path)})
+        read_user_home({"CODEX_HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_broken_configuration_is_refused(tmp_path: Path, config: str) -> None:
 def test_a_login_is_for_whoever_asks_for_it(
     tmp_path: Path, provider: str, env: dict[str, str], files: list[str]
 ) -> None:
-    own = read_own_home(write(tmp_path))
+    own = read_user_home(write(tmp_path))
     assert own.logins(provider, env) == ()
     for name in ("auth.json", ".env"):
         (tmp_path / name).touch()
@@ -194,4 +194,4 @@ def test_what_is_no_file_that_could_be_settings_is_refused_and_not_waited_for(tm
         case "not UTF-8":
             path.write_bytes(b"# \xff")
     with pytest.raises(TurnError, match="mend it"):
-        read_own_home({"CODEX_HOME": str(tmp_path)})
+        read_user_home({"CODEX_HOME": str(tmp_path)})

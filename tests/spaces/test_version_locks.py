@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from codex_adapter.spaces import SpaceError, TargetSpec, prepare, resolve
 from codex_adapter.spaces.content import read_content
-from codex_adapter.spaces.locks import Lock, Locked
 from codex_adapter.spaces.state import State
+from codex_adapter.spaces.version_locks import Lock, Locked
 
 from .spaces_stage import Home, make_space, write_files
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex.harness.home import Home, is_session
+from codex_adapter.agents.codex.harness.conversation_home import ConversationHome, is_session
 
 from .environments import a_skill
 
@@ -30,7 +30,7 @@ GONE = [
 ]
 
 
-def names(home: Home) -> set[str]:
+def names(home: ConversationHome) -> set[str]:
     """What is in it."""
     return {path.name for path in home.path.iterdir()}
 
@@ -63,7 +63,7 @@ def test_nothing_of_earlier_turns_is_left_but_what_the_cli_keeps(
     (source / "scripts" / "run").chmod(0o555)
     login.write_text("{}")
     (elsewhere / "precious").write_text("x")
-    home = Home(root)
+    home = ConversationHome(root)
     home.furnish({}, (), ())
     for name, kind in found.items():
         lay(home.path / name, kind, elsewhere)
@@ -88,7 +88,7 @@ def test_nothing_of_earlier_turns_is_left_but_what_the_cli_keeps(
 
 @pytest.mark.rule("U9")
 def test_it_is_for_its_owner_alone(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = ConversationHome(tmp_path)
     home.furnish({"config.toml": b"secret"}, (), ())
     assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
     assert stat.S_IMODE((home.path / "config.toml").stat().st_mode) == 0o600
@@ -100,7 +100,7 @@ def test_a_source_that_cannot_be_written_to_leaves_a_copy_that_can_be_removed(tm
     source.mkdir()
     (source / "SKILL.md").write_text("skill")
     source.chmod(0o555)
-    home = Home(tmp_path)
+    home = ConversationHome(tmp_path)
     home.furnish({}, (a_skill(source),), ())
     assert (home.path / "skills" / "greeting").stat().st_mode & stat.S_IWUSR
 
@@ -113,9 +113,9 @@ def test_a_source_that_cannot_be_written_to_leaves_a_copy_that_can_be_removed(tm
 def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path: Path, how: str) -> None:
     first = tmp_path / "first"
     first.mkdir()
-    Home(first).furnish({}, (), ())
+    ConversationHome(first).furnish({}, (), ())
     for name in ("state_5.sqlite", "state_5.sqlite-wal", "logs_1.sqlite"):
-        (Home(first).path / name).touch()
+        (ConversationHome(first).path / name).touch()
     then = tmp_path / "then"
     match how:
         case "moved":
@@ -126,17 +126,17 @@ def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path:
             then.symlink_to(first)
         case _:
             then = first
-    Home(then).furnish({}, (), ())
+    ConversationHome(then).furnish({}, (), ())
     known = {"state_5.sqlite", "state_5.sqlite-wal"} if how in ("behind a link", "left alone") else set()
-    assert names(Home(then)) == {"logs_1.sqlite"} | known
+    assert names(ConversationHome(then)) == {"logs_1.sqlite"} | known
     if how == "copied":
-        assert "state_5.sqlite" in names(Home(first))
+        assert "state_5.sqlite" in names(ConversationHome(first))
 
 
 @pytest.mark.rule("U8")
 @pytest.mark.fault("turns", "the agent is killed before a session's first line is written", "there is no such session")
 def test_a_session_is_there_when_its_file_is(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = ConversationHome(tmp_path)
     assert not home.has(SESSION)
     file = home.path / "sessions" / "2026" / "01" / "02" / f"rollout-2026-01-02T03-04-05-{SESSION}.jsonl"
     file.mkdir(parents=True)
@@ -160,10 +160,10 @@ def test_a_key_is_what_the_cli_itself_has_given(key: str) -> None:
 
 @pytest.mark.rule("U9")
 def test_what_a_conversation_began_with_is_remembered(tmp_path: Path) -> None:
-    assert Home(tmp_path).began_with() is None
-    Home(tmp_path).begin("digest")
-    Home(tmp_path).furnish({}, (), ())
-    assert Home(tmp_path).began_with() == "digest"
+    assert ConversationHome(tmp_path).start_digest() is None
+    ConversationHome(tmp_path).record_start("digest")
+    ConversationHome(tmp_path).furnish({}, (), ())
+    assert ConversationHome(tmp_path).start_digest() == "digest"
 
 
 @pytest.mark.rule("U8")
@@ -173,7 +173,7 @@ def test_what_a_conversation_began_with_is_remembered(tmp_path: Path) -> None:
     "turns", "something else lies in the places of a conversation's files", "it is removed, and never waited for"
 )
 def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path, name: str, kind: str) -> None:
-    home = Home(tmp_path)
+    home = ConversationHome(tmp_path)
     home.furnish({"config.toml": b"a = 1\n"}, (), ())
     path = tmp_path / name
     path.unlink(missing_ok=True)
@@ -181,18 +181,18 @@ def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path
         os.mkfifo(path)
     else:
         lay(path, kind, tmp_path)
-    home.began_with()
+    home.start_digest()
     home.furnish({"config.toml": b"b = 1\n"}, (), ())
-    home.begin("told")
+    home.record_start("told")
     assert (home.path / "config.toml").read_bytes() == b"b = 1\n"
-    assert home.began_with() == "told"
+    assert home.start_digest() == "told"
 
 
 @pytest.mark.rule("U8")
 @pytest.mark.parametrize("content", [b"garbage", b"\0" * 4096])
 @pytest.mark.fault("turns", "a database of the CLI is none", "it is forgotten; the conversation goes on")
 def test_what_is_no_database_is_forgotten(tmp_path: Path, content: bytes) -> None:
-    home = Home(tmp_path)
+    home = ConversationHome(tmp_path)
     home.furnish({}, (), ())
     for name in ("state_5.sqlite", "state_5.sqlite-wal"):
         (home.path / name).write_bytes(content)

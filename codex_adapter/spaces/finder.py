@@ -1,4 +1,4 @@
-"""Where the space of a reference is: in the registry, at a path, or in the project (Z3, Z8)."""
+"""Find the space of a reference: in the registry, at a path, or in the project (Z3, Z8)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from codex_adapter.spaces.acceptance import Source
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.locks import Locked
-from codex_adapter.spaces.manifests import read_tags
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_standing, real_path
-from codex_adapter.spaces.references import OfRegistry, ThePath, parse_reference
-from codex_adapter.spaces.versions import DEV, chosen, is_version
+from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, real_path
+from codex_adapter.spaces.references import PathReference, RegistryReference, parse_reference
+from codex_adapter.spaces.tags import read_tags
+from codex_adapter.spaces.version_locks import Locked
+from codex_adapter.spaces.versions import DEV, choose_version, is_version
 
 __all__ = ["Finder", "Found"]
 
@@ -22,10 +22,10 @@ _MOST_NAMES: Final = 100_000
 
 
 class Found(NamedTuple):
-    """Where a space is, and what it has to be.
+    """The place of a space, and what it must be.
 
     `named` is the path by which it was looked up, which leads to `directory`, perhaps by links. `id` and `version` are
-    those that it must have, where that is known; `digest` is that of a version that is locked.
+    those that it must have, None for any; `digest` is that of a locked version.
     """
 
     directory: Path
@@ -36,9 +36,9 @@ class Found(NamedTuple):
 
 
 class Finder:
-    """Finds spaces for one spec; a reference that was locked, or found before, is found to be the same again (Z8).
+    """Find spaces for one spec. A reference that is locked, or was found before, has the same result again (Z8).
 
-    `files` are those in which versions were looked up.
+    `files` are the files in which versions were looked up.
     """
 
     def __init__(self, asp_home: Path, project: Path | None, locked: Mapping[str, Locked]) -> None:
@@ -49,11 +49,11 @@ class Finder:
         self.files: Final[list[Source]] = []
 
     def find(self, reference: str, base: Path | None) -> Found:
-        """Where it is, `base` being the directory of what refers to it (Z3). Raises `SpaceError`."""
+        """Find a space; `base` is the directory of what refers to it. Raises `SpaceError` (Z3)."""
         meant = parse_reference(reference)
-        if isinstance(meant, OfRegistry):
+        if isinstance(meant, RegistryReference):
             return self._versions.get(reference) or self._of_registry(reference, meant)
-        if isinstance(meant, ThePath):
+        if isinstance(meant, PathReference):
             if base is None and not meant.path.startswith("/"):
                 raise SpaceError("there is nothing that the path could be relative to; give an absolute one")
             return _found(Path(base or "/", meant.path))
@@ -62,20 +62,20 @@ class Finder:
         return _found(self._project / "spaces" / meant.id, meant.id)
 
     def locks(self, digests: Mapping[str, str]) -> dict[str, Locked]:
-        """What each reference to a version in the registry came to, the digests given by ids (Z8)."""
+        """Return the version of each reference to the registry; `digests` are by ids (Z8)."""
         return {
             reference: Locked(version=found.version, digest=digests[found.id])
             for reference, found in self._versions.items()
             if found.id is not None and found.version is not None
         }
 
-    def _of_registry(self, reference: str, meant: OfRegistry) -> Found:
+    def _of_registry(self, reference: str, meant: RegistryReference) -> Found:
         place = self._registry / meant.id
         locked = self._locked.get(reference)
         if locked is not None:
             found = _found(place / locked.version, meant.id, locked.version, locked.digest)
         else:
-            version = chosen(meant.selector, _versions(place), lambda: self._tags(place))
+            version = choose_version(meant.selector, _versions(place), lambda: self._tags(place))
             if version == DEV and not os.path.lexists(place / DEV):
                 what = "no dev" if meant.selector else "no version that is no pre-release, and no dev"
                 raise SpaceError(f"the registry has {what} of this space; publish one, or change the reference")
@@ -85,7 +85,7 @@ class Finder:
 
     def _tags(self, place: Path) -> dict[str, str]:
         file = place / "tags.toml"
-        content = read_standing(file, LARGEST_TOML, file.name)
+        content = read_optional(file, LARGEST_TOML, file.name)
         digest = hashlib.sha256(content or b"").hexdigest()
         self.files.append(Source(file, digest, has_hard_links(file), f"{file.name} of {place.name}"))
         return {} if content is None else read_tags(content)

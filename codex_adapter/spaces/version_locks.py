@@ -1,4 +1,4 @@
-"""Locks: which versions a spec came to at first, so that it comes to them for good (Z8)."""
+"""Lock the versions that a spec first resolved to, so that later turns get the same (Z8)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import msgspec
 from msgspec import Meta
 
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import read_json, read_standing
+from codex_adapter.spaces.reading import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.versions import is_version
 
-__all__ = ["Lock", "Locked", "named_digests", "spec_name"]
+__all__ = ["Lock", "Locked", "locked_digests", "spec_name"]
 
 _LARGEST: Final = 16 * 1024 * 1024
 _DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
 
 
 class Locked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a reference of the registry came to."""
+    """The version that a reference to the registry resolved to."""
 
     version: str
     digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
@@ -36,18 +36,18 @@ class _LockFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def spec_name(references: Sequence[str], target: tuple[str, Path] | None) -> str:
-    """What tells specs apart: the references, and the target's name and directory where there is one (Z8)."""
+    """Return the name of a spec's lock: a digest of its references, and of its target's name and directory (Z8)."""
     about = [list(references), None if target is None else [target[0], str(target[1])]]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 
-def named_digests(state: State) -> frozenset[str]:
-    """All digests in all locks, those too that are no locks any more but were (Z10). Raises `SpaceError`."""
+def locked_digests(state: State) -> frozenset[str]:
+    """Return all digests in all lock files, damaged ones included. Raises `SpaceError` (Z10)."""
     try:
         paths = [path for path in state.locks.iterdir() if path.suffix == ".json"]
     except OSError as error:
         raise unreadable("aspHome: state/locks", error) from None
-    contents = (read_standing(path, _LARGEST, f"aspHome: state/locks/{path.name}") for path in paths)
+    contents = (read_optional(path, _LARGEST, f"aspHome: state/locks/{path.name}") for path in paths)
     return frozenset(digest.decode() for content in contents for digest in _DIGEST.findall(content or b""))
 
 
@@ -59,9 +59,9 @@ class Lock:
         self._path = state.locks / f"{name}.json"
 
     def read(self) -> dict[str, Locked]:
-        """What is locked by references, nothing before the first turn (Z8). Raises `SpaceError`."""
+        """Return the locked versions by references, empty before the first turn. Raises `SpaceError` (Z8)."""
         name = f"aspHome: state/locks/{self._path.name}"
-        content = read_standing(self._path, _LARGEST, name)
+        content = read_optional(self._path, _LARGEST, name)
         if content is None:
             return {}
         spaces = read_json(content, _LockFile, name).spaces
@@ -70,13 +70,13 @@ class Lock:
         return spaces
 
     def add(self, known: Mapping[str, Locked], found: Mapping[str, Locked]) -> bool:
-        """Lock what was found besides what was known; False where somebody locked more meanwhile (Z8, Z9).
+        """Add `found` to the locked versions. Return False if they are no longer those in `known`.
 
-        Raises `SpaceError`.
+        Raises `SpaceError` (Z8, Z9).
         """
         if found.items() <= known.items():
             return True
-        with self._state.for_ourselves():
+        with self._state.exclusive():
             if self.read() != known:
                 return False
             file = _LockFile(schema=1, spaces=dict(sorted({**found, **known}.items())))

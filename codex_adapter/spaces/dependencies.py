@@ -1,4 +1,4 @@
-"""The order of spaces: what one needs comes before it, and each comes once (Z5)."""
+"""Order spaces by their dependencies: each once, after the spaces that it needs (Z5)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.manifests import SpaceFiles
-from codex_adapter.spaces.registry import Found
+from codex_adapter.spaces.finder import Found
+from codex_adapter.spaces.space_files import SpaceFiles
 from codex_adapter.strict_decode import shown
 
-__all__ = ["MOST_SPACES", "Loaded", "Space", "ordered"]
+__all__ = ["MOST_SPACES", "Loaded", "Space", "order_spaces"]
 
 MOST_SPACES: Final = 200
 """In one environment."""
 
 
 class Loaded(NamedTuple):
-    """What a space holds; its own references are relative to `source`, its users are given `directory`.
+    """A space that was read. Its own references are relative to `source`; the environment has `directory`.
 
     `linked` is whether a file has hard links.
     """
@@ -31,7 +31,7 @@ class Loaded(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A space in its place, by the reference, and the way to it, that led there first."""
+    """A space, with the first reference that led to it and the ids of the spaces on the way."""
 
     reference: str
     way: tuple[str, ...]
@@ -39,16 +39,16 @@ class Space(NamedTuple):
     loaded: Loaded
 
 
-def ordered(
+def order_spaces(
     references: Iterable[str],
     base: Path | None,
     find: Callable[[str, Path | None], Found],
     load: Callable[[Found], Loaded],
 ) -> list[Space]:
-    """All spaces that the references lead to, what they depend on first (Z5).
+    """Return all spaces that the references lead to, after the spaces that they depend on (Z5).
 
     `find` gets a reference and the directory that it may be relative to; `load` is called once for each space. Raises
-    `SpaceError` that names the reference and the way to it.
+    `SpaceError`, which names the reference and the way to it.
     """
     order = _Order(find, load)
     for reference in references:
@@ -57,7 +57,7 @@ def ordered(
 
 
 class _Order:
-    """One way through all of them."""
+    """One walk through the dependencies."""
 
     def __init__(self, find: Callable[[str, Path | None], Found], load: Callable[[Found], Loaded]) -> None:
         self.spaces: Final[list[Space]] = []
@@ -79,7 +79,7 @@ class _Order:
         self.spaces.append(space)
 
     def _new(self, reference: str, base: Path | None, way: tuple[str, ...]) -> Space | None:
-        """None for a space that was reached before."""
+        """Return the space of a reference, None if it was reached before."""
         found = self._find(reference, base)
         before = self._by_directory.get(found.directory)
         if before is not None:

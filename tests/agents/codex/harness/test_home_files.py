@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex.harness.materials import foreign_skills, materials, told_digest
-from codex_adapter.agents.codex.harness.own_home import OwnHome
+from codex_adapter.agents.codex.harness.home_files import foreign_skills, home_files, instructions_digest
+from codex_adapter.agents.codex.harness.user_home import UserHome
 from codex_adapter.spaces import Environment, Server
 
 from .environments import EMPTY, a_hook, a_server, a_skill, environment
 
 pytestmark = pytest.mark.rule("U9")
 
-NONE = OwnHome(None, None, None, {})
+NONE = UserHome(None, None, None, {})
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 names = st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)
 servers = st.lists(
@@ -37,9 +37,9 @@ servers = st.lists(
 )
 
 
-def settings(asked: Environment, own: OwnHome = NONE, *, home: str = "/codex", **fields: Any) -> dict[str, Any]:
+def settings(asked: Environment, own: UserHome = NONE, *, home: str = "/codex", **fields: Any) -> dict[str, Any]:
     """The settings that an environment comes to."""
-    files = materials(asked, own, "openai", home=Path(home), **{"hidden": (), **fields})
+    files = home_files(asked, own, "openai", home=Path(home), **{"hidden": (), **fields})
     return tomllib.loads(files["config.toml"].decode())
 
 
@@ -62,7 +62,7 @@ def test_trust_is_given_for_a_file_of_any_path(name: str) -> None:
 
 
 def test_an_empty_environment_has_settings_alone() -> None:
-    files = materials(EMPTY, NONE, "openai", home=Path("/codex"), hidden=())
+    files = home_files(EMPTY, NONE, "openai", home=Path("/codex"), hidden=())
     assert list(files) == ["config.toml"]
     assert settings(EMPTY) == {
         "model_provider": "openai",
@@ -72,7 +72,7 @@ def test_an_empty_environment_has_settings_alone() -> None:
 
 
 def test_the_users_settings_hold_and_the_turns_own_win() -> None:
-    own = OwnHome(None, None, "other", {"model_verbosity": "low", "skills": {}})
+    own = UserHome(None, None, "other", {"model_verbosity": "low", "skills": {}})
     assert settings(EMPTY, own)["model_verbosity"] == "low"
     assert settings(EMPTY, own)["model_provider"] == "openai"
     hidden = (Path("/a/SKILL.md"),)
@@ -90,7 +90,7 @@ def test_a_server_by_its_address_has_no_command() -> None:
 
 def test_the_agent_is_told_of_instructions_and_servers() -> None:
     asked = environment(instructions="Be brief.\n", servers=(a_server(), a_server(name="two")), hooks=(a_hook(),))
-    files = materials(asked, NONE, "openai", home=Path("/codex"), hidden=())
+    files = home_files(asked, NONE, "openai", home=Path("/codex"), hidden=())
     text = files["AGENTS.md"].decode()
     assert text.startswith("Be brief.\n\n# MCP servers\n")
     assert "`one`, `two`" in text
@@ -98,7 +98,7 @@ def test_the_agent_is_told_of_instructions_and_servers() -> None:
 
 
 def test_variables_of_the_environment_are_not_for_servers() -> None:
-    files = materials(
+    files = home_files(
         environment(env={"KEY": "secret"}, servers=(a_server(),)),
         NONE,
         "openai",
@@ -110,8 +110,17 @@ def test_variables_of_the_environment_are_not_for_servers() -> None:
 
 def test_what_is_told_at_the_beginning_is_known_by_its_digest() -> None:
     one, other = environment(instructions="a"), environment(instructions="b")
-    assert told_digest(one) == told_digest(environment(instructions="a", hooks=(a_hook(),)))
-    assert len({told_digest(one), told_digest(other), told_digest(environment(skills=(a_skill("/x"),)))}) == 3
+    assert instructions_digest(one) == instructions_digest(environment(instructions="a", hooks=(a_hook(),)))
+    assert (
+        len(
+            {
+                instructions_digest(one),
+                instructions_digest(other),
+                instructions_digest(environment(skills=(a_skill("/x"),))),
+            }
+        )
+        == 3
+    )
 
 
 def test_skills_of_the_home_directory_are_found_behind_links_and_in_circles(tmp_path: Path) -> None:

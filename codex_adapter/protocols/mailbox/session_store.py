@@ -1,4 +1,4 @@
-"""The state of a session, read and written (I12, I15)."""
+"""Read and write the states of sessions (I12, I15)."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from codex_adapter.protocols.mailbox.layout import MailboxError, Places, write_whole
+from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, write_whole
 from codex_adapter.protocols.mailbox.messages import SessionState
 
-__all__ = ["Clock", "Settings", "States", "utc_now"]
+__all__ = ["Clock", "SessionSettings", "SessionStore", "utc_now"]
 
 Clock: TypeAlias = Callable[[], str]
 _decoder: Final = msgspec.json.Decoder(SessionState)
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """What a session needs to go on, beside its state: the real path of its workspace."""
+class SessionSettings(msgspec.Struct, frozen=True):
+    """The settings of a session: the real path of its workspace."""
 
     workspace: str
 
 
 def utc_now() -> str:
-    """The time in ISO 8601, to the second."""
+    """Return the time in ISO 8601, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class States:
+class SessionStore:
     """The sessions of a mailbox. Every method raises `MailboxError`."""
 
-    def __init__(self, places: Places, clock: Clock = utc_now) -> None:
-        self._places = places
+    def __init__(self, layout: MailboxLayout, clock: Clock = utc_now) -> None:
+        self._layout = layout
         self._clock = clock
 
     def all(self) -> list[SessionState]:
-        """The sessions, the oldest first."""
-        return sorted(map(self.load, self._places.sessions()), key=lambda state: (state.created_at, self._begun(state)))
+        """Return the states of all sessions, the oldest first."""
+        return sorted(map(self.load, self._layout.sessions()), key=lambda state: (state.created_at, self._begun(state)))
 
     def open(self) -> SessionState | None:
-        """The session that is not complete, if there is one."""
+        """Return the state of the session that is not complete; None without one."""
         return next((state for state in self.all() if not state.is_complete), None)
 
-    def begin(self, task: str, settings: Settings) -> SessionState:
-        """A new session, with number 1."""
-        taken = set(self._places.sessions())
+    def begin(self, task: str, settings: SessionSettings) -> SessionState:
+        """Write and return the state of a new session, with sequence number 1."""
+        taken = set(self._layout.sessions())
         id_ = next(new for new in iter(_new_id, "") if new not in taken)
-        write_whole(self._places.settings_file(id_), msgspec.json.encode(settings))
+        write_whole(self._layout.settings_file(id_), msgspec.json.encode(settings))
         now = self._clock()
         state = SessionState(
             session_id=id_, task=task, sequence_number=1, is_complete=False, created_at=now, updated_at=now
@@ -60,45 +60,47 @@ class States:
         return state
 
     def save(self, state: SessionState) -> SessionState:
-        """Write a state down, with the time."""
+        """Write a state with the present time, and return it."""
         state = replace(state, updated_at=self._clock())
         self._write(state)
         return state
 
     def complete(self, state: SessionState) -> SessionState:
-        """Write down that a session is over."""
+        """Write that a session is complete."""
         return self.save(replace(state, is_complete=True))
 
     def load(self, session: str) -> SessionState:
-        """The state of a session."""
+        """Return the state of a session."""
         try:
-            state = _decoder.decode(self._read(self._places.session_file(session)))
+            state = _decoder.decode(self._read(self._layout.session_file(session)))
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was") from None
+            raise MailboxError(
+                f"sessions/{session}.json is damaged or not the state of a session; restore it"
+            ) from None
         if state.session_id != session or state.sequence_number < 1:
-            raise MailboxError(f"sessions/{session}.json is no session's, or damaged; put it back as it was")
+            raise MailboxError(f"sessions/{session}.json is damaged or not the state of a session; restore it")
         return state
 
-    def settings(self, session: str) -> Settings:
-        """What a session needs to go on."""
+    def settings(self, session: str) -> SessionSettings:
+        """Return the settings of a session."""
         try:
-            settings = msgspec.json.decode(self._read(self._places.settings_file(session)), type=Settings)
+            settings = msgspec.json.decode(self._read(self._layout.settings_file(session)), type=SessionSettings)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            settings = Settings("")
+            settings = SessionSettings("")
         if not settings.workspace.startswith("/") or "\0" in settings.workspace:
-            raise MailboxError(f"rounds/{session}.json is damaged; put it back as it was")
+            raise MailboxError(f"rounds/{session}.json is damaged; restore it")
         return settings
 
     def _begun(self, state: SessionState) -> int:
-        """Tells sessions of one second apart: its settings are written but once."""
+        """Return a time that orders sessions of the same second: settings are written once."""
         try:
-            return self._places.settings_file(state.session_id).stat().st_mtime_ns
+            return self._layout.settings_file(state.session_id).stat().st_mtime_ns
         except OSError:
             return 0
 
     def _write(self, state: SessionState) -> None:
         data = msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"
-        write_whole(self._places.session_file(state.session_id), data)
+        write_whole(self._layout.session_file(state.session_id), data)
 
     def _read(self, path: Path) -> bytes:
         try:

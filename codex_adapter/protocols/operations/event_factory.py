@@ -1,4 +1,4 @@
-"""The event that an operation comes to, stamped with its time and with the operation's id (O7)."""
+"""Make the event of an operation, with its time and the operation's id (O7)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from codex_adapter.protocols.operations.encoding import timestamp
-from codex_adapter.protocols.operations.protocol import (
+from codex_adapter.protocols.operations.events import (
     ApprovalDetails,
     ApprovalRequiredEvent,
     Category,
@@ -20,16 +20,14 @@ from codex_adapter.protocols.operations.protocol import (
     ErrorEvent,
     LeftOut,
     MessageEvent,
-    MessageOperation,
-    Operation,
     OperationEvent,
     PolicyDeniedEvent,
     ReadFileEvent,
     ShellEvent,
-    ShellOperation,
 )
+from codex_adapter.protocols.operations.operations import MessageOperation, Operation, ShellOperation
 
-__all__ = ["Clock", "Outcomes", "utc_now", "without_outputs"]
+__all__ = ["Clock", "EventFactory", "utc_now", "without_outputs"]
 
 Clock: TypeAlias = Callable[[], datetime]
 _EVENTS: Final[dict[str, type[Any]]] = {
@@ -42,32 +40,32 @@ _EVENTS: Final[dict[str, type[Any]]] = {
 
 
 def utc_now() -> datetime:
-    """The system's clock."""
+    """Return the time of the system's clock."""
     return datetime.now(UTC)
 
 
-class Outcomes:
-    """Makes events, with the time of a clock, to the millisecond."""
+class EventFactory:
+    """Make events with the time of a clock, to the millisecond."""
 
     def __init__(self, clock: Clock = utc_now) -> None:
         self._clock = clock
 
     def now(self) -> str:
-        """The time as it stands in events."""
+        """Return the time as in events."""
         return timestamp(self._clock())
 
     def done(self, operation: Operation, operation_id: str | None, **members: Any) -> OperationEvent:
-        """What is said of an operation that succeeded, or of a command that ran."""
+        """Return the event of an operation that succeeded, or of a command that ran."""
         return self._event(operation, operation_id, **{"success": True, **members})
 
     def failed(self, operation: Operation, operation_id: str | None, error: str) -> OperationEvent:
-        """What is said of an operation that did not; a message cannot fail."""
+        """Return the event of an operation that failed; a message cannot fail."""
         return self._event(operation, operation_id, success=False, error=error)
 
     def denied(
         self, operation: Operation, operation_id: str | None, reason: str, suggestion: str | None = None
     ) -> PolicyDeniedEvent:
-        """What is said where a policy or a person forbids it."""
+        """Return the event of an operation that a policy or a person forbids."""
         return PolicyDeniedEvent(
             operation_type=operation.type,
             reason=reason,
@@ -76,7 +74,7 @@ class Outcomes:
         )
 
     def waits(self, operation: Operation, operation_id: str, reason: str, policy: str) -> ApprovalRequiredEvent:
-        """What is said where a person is to decide."""
+        """Return the event of an operation that needs a person's decision."""
         return ApprovalRequiredEvent(
             timestamp=self.now(),
             operation_id=operation_id,
@@ -88,7 +86,7 @@ class Outcomes:
     def error(
         self, category: Category, message: str, operation_id: str | None = None, details: dict[str, Any] | None = None
     ) -> ErrorEvent:
-        """What is said where there is no operation, or no machine to carry it out."""
+        """Return the event of an invalid operation, or of a failure of the machine."""
         return ErrorEvent(
             category=category,
             message=message,
@@ -108,7 +106,7 @@ class Outcomes:
 
 
 def _subject(operation: Operation) -> dict[str, str]:
-    """What an operation is about, as events name it."""
+    """Return the subject of an operation, as events name it."""
     match operation:
         case MessageOperation():
             return {}
@@ -118,7 +116,7 @@ def _subject(operation: Operation) -> dict[str, str]:
 
 
 def without_outputs(event: ShellEvent) -> ShellEvent:
-    """The event of a command, all that it printed counted as left out (O10)."""
+    """Return the event of a command with all of its output counted as left out (O10)."""
     before = event.left_out or LeftOut()
     left_out = {
         name: (getattr(before, name) or 0) + len(text.encode()) or UNSET

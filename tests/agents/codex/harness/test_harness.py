@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ import pytest
 import trio
 import trio.testing
 
-from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.agents.codex.harness.home import Home
+from codex_adapter import CodexConfig, InvalidRequestError, SpawnError
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.agents.codex.harness.conversation_home import ConversationHome
 from codex_adapter.harness import Harness, HarnessTurn
-from codex_adapter.protocols.turns.harnesses import CodexHarness, default_harnesses
+from codex_adapter.runtime.containment import containment
+from codex_adapter.runtime.containment.containment import Contained
+from codex_adapter.runtime.containment.guard_client import LevelUnavailable, start_guarded
 from codex_adapter.testing import Facts, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import agent_message
 from codex_adapter.turn_errors import TurnError
@@ -96,9 +100,9 @@ def lists(root: Path, release: str, models: object = MODELS) -> CodexConfig:
 
 
 @pytest.mark.rule("U10")
-def test_it_is_among_the_harnesses() -> None:
-    found: dict[str, Harness] = {harness.id: harness for harness in default_harnesses()}
-    assert list(found) == ["codex"]
+def test_it_is_a_harness_for_any_client() -> None:
+    harness: Harness = CodexHarness()
+    assert harness.id == "codex"
 
 
 @pytest.mark.rule("U10", "X5")
@@ -106,19 +110,19 @@ def test_it_is_among_the_harnesses() -> None:
     "turns", "the agent reads its servers' settings and tells their secrets", "they are masked as the run's own are"
 )
 async def test_what_a_server_has_for_itself_is_masked(tmp_path: Path) -> None:
-    told = PrintJson(agent_message("item_0", "swordfish-99, herring-1234, verbose-mode, cod-liver-oil"))
+    told = PrintJson(agent_message("item_0", "swordfish-99, herring-1234, verbose-mode"))
     binary = write_agent(tmp_path, [ReadPrompt(), told], version="0.163.0")
     servers = (
         a_server(name="one", env={"API_TOKEN": "swordfish-99", "MODE": "verbose-mode"}),
         a_server(name="two", env={"API_TOKEN": "herring-1234"}),
     )
-    config = CodexConfig(binary=binary, mask_env={"OUR_KEY": "cod-liver-oil"})
+    config = CodexConfig(binary=binary)
     (talk := tmp_path / "conversation").mkdir()
     turn = HarnessTurn(environment=environment(servers=servers), directory=talk, cwd="/", prompt="Go.", env={})
     async with CodexHarness(config).open(turn) as run:
         texts = [event.text async for event in run.events if event.text]
         await run.wait_completed()
-    assert texts == ["***, ***, verbose-mode, ***"]
+    assert texts == ["***, ***, verbose-mode"]
 
 
 @pytest.mark.rule("U9", "U10")
@@ -149,14 +153,14 @@ async def test_without_a_model_it_is_what_the_user_has_chosen(place: Place) -> N
 async def test_what_is_no_model_of_a_provider_is_refused(place: Place, model: str) -> None:
     with pytest.raises(TurnError) as refused:
         await place.turn(model=model)
-    assert refused.value.told.code == "model_not_supported"
+    assert refused.value.error.code == "model_not_supported"
 
 
 @pytest.mark.rule("U8")
 async def test_a_session_goes_on_where_it_is_kept(place: Place) -> None:
     with pytest.raises(TurnError) as refused:
         await place.turn(session=SESSION)
-    assert refused.value.told.code == "harness_session_not_found"
+    assert refused.value.error.code == "harness_session_not_found"
     place.begun()
     assert (await place.turn(session=SESSION)).argv[-3:] == ["resume", SESSION, "-"]
 
@@ -325,7 +329,7 @@ async def test_why_it_does_not_work_is_told(place: Place) -> None:
 )
 async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> None:
     place.begun()
-    with Home(place.directory).held():
+    with ConversationHome(place.directory).exclusive():
         with pytest.raises(TurnError, match="another turn of this session"):
             await place.turn(session=SESSION)
         assert not (place.directory / "codex" / "config.toml").exists()
@@ -359,3 +363,57 @@ async def test_a_home_that_a_shell_would_read_otherwise_is_refused(tmp_path: Pat
     with pytest.raises(TurnError, match=r"^the path of aspHome must have printable characters only, and none of "):
         await place.turn()
     assert not (tmp_path / "facts").exists()
+
+
+LOGS_ITS_STARTS = """#!/bin/sh
+test "$1" = --version && echo asked >> {log} || echo run >> {log}
+exec {agent} "$@"
+"""
+
+
+@pytest.mark.rule("U9", "S8", "N1")
+async def test_a_second_turn_starts_nothing_but_its_agent(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = place.root / "starts"
+    binary = place.root / "logging"
+    binary.write_text(LOGS_ITS_STARTS.format(log=starts, agent=place.config.binary))
+    binary.chmod(0o755)
+    guards: list[str] = []
+
+    async def start_without_namespaces(argv: Sequence[str], *, hold: str, **more: Any) -> Contained:
+        guards.append(hold)
+        if hold != "guard":
+            raise LevelUnavailable
+        return await start_guarded(argv, hold=hold, **more)
+
+    monkeypatch.setattr(containment, "start_guarded", start_without_namespaces)
+    harness = CodexHarness(msgspec.structs.replace(place.config, binary=str(binary)))
+    place.begun()
+    counts = []
+    for number in range(2):
+        server = a_server(env={"API_TOKEN": f"secret-of-turn-{number}"})
+        turn = HarnessTurn(
+            environment=environment(servers=(server,)),
+            directory=place.directory,
+            cwd="/",
+            prompt="Go.",
+            session=SESSION,
+            env={},
+        )
+        async with harness.open(turn) as run:
+            await run.events.aclose()
+            await run.wait_completed()
+        counts.append((starts.read_text().split(), guards.copy()))
+        starts.unlink()
+        guards.clear()
+    (first, first_guards), (second, second_guards) = counts
+    assert (first, first_guards[-1]) == (["asked", "run"], "guard")
+    assert len(first_guards) > 1
+    assert (second, second_guards) == (["run"], ["guard"])
+
+
+@pytest.mark.rule("U9", "Q7")
+async def test_a_setting_that_is_not_for_turns_is_refused_by_its_name(place: Place) -> None:
+    place.config = msgspec.structs.replace(place.config, settings={"model_verbosity": "low", "web_search": "live"})
+    with pytest.raises(InvalidRequestError, match=r"^config\.settings: web_search cannot be passed; a turn takes "):
+        await place.turn()
+    assert not (place.root / "facts").exists()

@@ -1,4 +1,4 @@
-"""The CODEX_HOME of whoever runs turns: what of it holds for every turn, and nothing else of it does (U9)."""
+"""Read the user's CODEX_HOME: the settings and logins that hold for every turn (U9)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from codex_adapter.agents.codex.command import home_of_cli
 from codex_adapter.safe_read import NotRegularError, read_regular
-from codex_adapter.spaces.reach import Reach
+from codex_adapter.spaces import Reach
 from codex_adapter.turn_errors import TurnError
 
-__all__ = ["SETTINGS_OF_A_TURN", "OwnHome", "read_own_home"]
+__all__ = ["UserHome", "read_user_home"]
 
 _OPENAI: Final = "openai"
 _LARGEST: Final = 4 * 1024 * 1024
@@ -36,25 +37,9 @@ _TAKEN: Final = frozenset(
 )
 """The keys of `config.toml` that a turn takes over, besides model and model provider."""
 
-SETTINGS_OF_A_TURN: Final = frozenset(
-    {
-        *("model_reasoning_effort", "plan_mode_reasoning_effort", "model_reasoning_summary", "model_verbosity"),
-        *("model_supports_reasoning_summaries", "model_context_window", "model_max_output_tokens"),
-        *(
-            "model_auto_compact_token_limit",
-            "tool_output_token_limit",
-            "hide_agent_reasoning",
-            "show_raw_agent_reasoning",
-        ),
-        *("personality", "service_tier", "developer_instructions", "compact_prompt"),
-        *("analytics", "feedback", "disable_response_storage"),
-    }
-)
-"""The keys of `CodexConfig.settings` that a turn takes: how its model answers (U9)."""
 
-
-class OwnHome(NamedTuple):
-    """What a turn takes from it: its directory, None where there is none, its choice of a model, and settings."""
+class UserHome(NamedTuple):
+    """The parts of the user's home that a turn uses; `directory` is None if the home does not exist."""
 
     directory: Path | None
     model: str | None
@@ -63,14 +48,14 @@ class OwnHome(NamedTuple):
 
     @property
     def provider_name(self) -> str:
-        """The model provider, where a turn names none."""
+        """Return the model provider of a turn that names none."""
         return self.provider or _OPENAI
 
     def logins(self, provider: str, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """The files that a turn with this model provider logs in with, to be linked: the CLI writes into them (U9).
+        """Return the files with the login for a model provider, to be linked because the CLI writes to them (U9).
 
-        `env` is the environment of the turn. A provider that asks for no login of OpenAI is not to be sent one, which
-        old releases would do.
+        `env` is the environment of the turn. A provider that does not ask for a login of OpenAI must not get it; old
+        releases would send it.
         """
         if self.directory is None:
             return ()
@@ -80,9 +65,9 @@ class OwnHome(NamedTuple):
         return tuple(path for name in names if (path := self.directory / name).is_file())
 
     def refuse_within(self, reach: Reach) -> None:
-        """Raise `TurnError` where an agent with this reach could change the home or a file of it (U13).
+        """Raise `TurnError` if an agent with this reach could change the home or a file of it (U13).
 
-        Nothing tells where the other names of a file are, so a file with several is refused as well.
+        The other names of a file are unknown, so a file with hard links is refused as well.
         """
         if self.directory is None:
             return
@@ -101,8 +86,8 @@ class OwnHome(NamedTuple):
     def writable(self, env: Mapping[str, str]) -> tuple[str, ...]:
         """Return where commands may write besides their own directory; `env` is the environment of the turn (U10, U13).
 
-        Raises `TurnError` for a path that counts from where the settings are, which is elsewhere in each conversation,
-        and for a `.env` with TMPDIR, which the CLI takes in place of the one in `env`.
+        Raises `TurnError` for a path relative to the settings, whose directory differs in each conversation, and for a
+        `.env` with TMPDIR, which the CLI prefers to the one in `env`.
         """
         settings = self.settings.get("sandbox_workspace_write")
         settings = settings if isinstance(settings, dict) else {}
@@ -139,11 +124,11 @@ class OwnHome(NamedTuple):
         return isinstance(settings, dict) and settings.get("requires_openai_auth") is True
 
 
-def read_own_home(env: Mapping[str, str]) -> OwnHome:
+def read_user_home(env: Mapping[str, str]) -> UserHome:
     """Read the home that a run with this environment would have (U9). Blocks; raises `TurnError`."""
     directory = _directory(env)
     if directory is None:
-        return OwnHome(None, None, None, {})
+        return UserHome(None, None, None, {})
     try:
         config = tomllib.loads(read_regular(directory / "config.toml", _LARGEST).decode())
     except FileNotFoundError:
@@ -151,14 +136,14 @@ def read_own_home(env: Mapping[str, str]) -> OwnHome:
     except (OSError, NotRegularError, ValueError, RecursionError):
         raise TurnError("the config.toml of the Codex CLI, in CODEX_HOME, cannot be read; mend it") from None
     settings = {key: value for key, value in config.items() if key in _TAKEN}
-    return OwnHome(directory, _text(config, "model"), _text(config, "model_provider"), settings)
+    return UserHome(directory, _text(config, "model"), _text(config, "model_provider"), settings)
 
 
 def _directory(env: Mapping[str, str]) -> Path | None:
     named = env.get("CODEX_HOME")
     if named and not Path(named).is_dir():
         raise TurnError("CODEX_HOME, where login and settings of the Codex CLI are, is no directory; name another one")
-    place = named or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
+    place = home_of_cli(env)
     if place is None:
         return None
     directory = Path(place).absolute()

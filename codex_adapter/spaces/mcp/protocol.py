@@ -1,0 +1,222 @@
+"""Speak MCP with a server to list its tools, within bounds and whatever the transport is (U11)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+__all__ = [
+    "LONGEST_LINE",
+    "LONGEST_NAME",
+    "MISUNDERSTOOD",
+    "MOST_BYTES",
+    "MOST_LINES",
+    "MOST_PAGES",
+    "MOST_TOOLS",
+    "NOT_STARTED",
+    "UNREACHABLE",
+    "LineSplitter",
+    "Response",
+    "ServerError",
+    "ServerRequest",
+    "Session",
+    "answer_to",
+    "read_messages",
+]
+
+LONGEST_LINE: Final = 4 * 1024 * 1024
+MOST_BYTES: Final = 64 * 1024 * 1024
+MOST_LINES: Final = 100_000
+"""The limit of a server's whole output, notifications and log lines included."""
+MOST_PAGES: Final = 100
+MOST_TOOLS: Final = 10_000
+LONGEST_NAME: Final = 256
+"""Characters."""
+_REVISION: Final = "2025-06-18"
+_CLIENT: Final = {"name": "codex-adapter", "version": "0"}
+_METHOD_NOT_FOUND: Final = -32601
+_ABSENT: Final = msgspec.Raw()
+_T = TypeVar("_T")
+
+NOT_STARTED: Final = "The server cannot be started, or ends before it answers; try its command in a shell"
+UNREACHABLE: Final = "The server cannot be reached at its URL, or hangs up; check that it runs there"
+MISUNDERSTOOD: Final = "The server does not answer as an MCP server does; check that its command or URL is one"
+
+
+class ServerError(Exception):
+    """Report that a server's tools cannot be listed, in a text of ours that quotes nothing from the server (U11)."""
+
+
+class LineSplitter:
+    """Split a server's output at newlines, within bounds."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()
+        self._bytes = 0
+        self._lines = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that `data` completes, without newlines. Raises `ServerError` for too much output."""
+        first, *others = data.split(b"\n")
+        self._bytes += len(data)
+        self._lines += len(others)
+        too_many = self._bytes > MOST_BYTES or self._lines > MOST_LINES
+        if too_many or len(self._begun) + len(first) > LONGEST_LINE:
+            raise ServerError(MISUNDERSTOOD)
+        self._begun += first
+        if not others:
+            return []
+        lines = [bytes(self._begun), *others[:-1]]
+        self._begun = bytearray(others[-1])
+        return lines
+
+
+class ServerRequest(NamedTuple):
+    """A request from the server."""
+
+    id: int | str
+    method: str
+
+
+class Response(NamedTuple):
+    """The response to our request `number`; `error` is the code of a JSON-RPC error, None for a result."""
+
+    number: int
+    result: msgspec.Raw
+    error: int | None = None
+
+
+class _Message(msgspec.Struct):
+    """Any message. Its members stay undecoded because they may be long."""
+
+    id: msgspec.Raw = _ABSENT
+    method: msgspec.Raw = _ABSENT
+    result: msgspec.Raw = _ABSENT
+    error: msgspec.Raw = _ABSENT
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+
+
+class _Welcome(msgspec.Struct, rename="camel"):
+    protocol_version: Annotated[str, Meta(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")]
+    capabilities: dict[str, msgspec.Raw] = {}
+
+
+class _Tool(msgspec.Struct):
+    name: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+
+
+class _Page(msgspec.Struct, rename="camel"):
+    tools: list[_Tool]
+    next_cursor: str | None = None
+
+
+Message: TypeAlias = ServerRequest | Response
+
+
+class Session(ABC):
+    """A session with a server over some transport. Every method raises `ServerError`."""
+
+    def __init__(self) -> None:
+        self.revision: str | None = None
+        """The revision of MCP that the server speaks; None before its welcome."""
+        self._number = 0
+
+    async def list_tools(self) -> tuple[str, ...]:
+        """Return the names of the server's tools, in its order, each once (U11)."""
+        capable = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": _CLIENT}
+        welcome = _result(await self._request("initialize", capable), _Welcome)
+        # The list of tools has the same form in all revisions, so older and newer ones are accepted as well.
+        self.revision = welcome.protocol_version
+        await self.notify(_encoded(method="notifications/initialized"))
+        names: list[str] = []
+        params: dict[str, str] = {}
+        for _ in range(MOST_PAGES):
+            response = await self._request("tools/list", params)
+            if response.error == _METHOD_NOT_FOUND and "tools" not in welcome.capabilities and not names:
+                return ()
+            page = _result(response, _Page)
+            names += (tool.name for tool in page.tools)
+            if len(names) > MOST_TOOLS or not all(tool.name.isprintable() for tool in page.tools):
+                break
+            if not page.next_cursor:
+                return tuple(dict.fromkeys(names))
+            params = {"cursor": page.next_cursor}
+        raise ServerError(MISUNDERSTOOD)
+
+    @abstractmethod
+    async def exchange(self, message: bytes, number: int) -> Response:
+        """Send the request `number` and return its response; answer requests from the server meanwhile."""
+
+    @abstractmethod
+    async def notify(self, message: bytes) -> None:
+        """Send a notification."""
+
+    async def _request(self, method: str, params: Mapping[str, Any]) -> Response:
+        self._number += 1
+        message = _encoded(id=self._number, method=method, params=params)
+        return await self.exchange(message, self._number)
+
+
+def answer_to(request: ServerRequest) -> bytes:
+    """Return our answer to a request from the server, on one line: we answer a ping and refuse all else (U11)."""
+    if request.method == "ping":
+        return _encoded(id=request.id, result={})
+    return _encoded(id=request.id, error={"code": _METHOD_NOT_FOUND, "message": "This client only lists tools"})
+
+
+def read_messages(text: bytes) -> Iterator[Message]:
+    """Yield the requests and responses in a text. Skip notifications and what is not a message (U11)."""
+    for one in _batch(text):
+        message = _decoded(one, _Message)
+        if message is None:
+            continue
+        number = _decoded(message.id, int)
+        if message.method:
+            id_ = number if number is not None else _decoded(message.id, str)
+            method = _decoded(message.method, str)
+            if id_ is not None and method is not None:
+                yield ServerRequest(id_, method)
+        elif number is not None and (message.result or message.error):
+            yield Response(number, message.result, _error_code(message.error))
+
+
+def _batch(text: bytes) -> Sequence[bytes | msgspec.Raw]:
+    # The first character excludes most of what is not a message, in a tenth of the time.
+    match text.lstrip()[:1]:
+        case b"{":
+            return [text]
+        case b"[":  # in revision 2025-03-26
+            return _decoded(text, list[msgspec.Raw]) or []
+    return []
+
+
+def _error_code(error: msgspec.Raw) -> int | None:
+    if bytes(error) in (b"", b"null"):
+        return None
+    return (_decoded(error, _Error) or _Error()).code
+
+
+def _result(response: Response, kind: type[_T]) -> _T:
+    result = _decoded(response.result, kind) if response.error is None else None
+    if result is None:
+        raise ServerError(MISUNDERSTOOD)
+    return result
+
+
+def _encoded(**members: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", **members})
+
+
+def _decoded(text: bytes | msgspec.Raw, kind: type[_T]) -> _T | None:
+    """Decode what a server sent. Return None for another type: no exception stays that could quote it."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
