@@ -20,7 +20,6 @@ OWN_NAME: Final = re.compile(r"codex[_-]adapter", re.IGNORECASE)
 
 
 @pytest.mark.rule("AG1")
-@pytest.mark.xfail(strict=True, reason="17 files still name an agent")
 def test_no_agent_is_named_where_all_are_meant(root: Path) -> None:
     named = [
         f"{path.relative_to(root)}:{number}: {line.strip()}"
