@@ -36,10 +36,10 @@ _DESCRIPTION = """\
 Looks at a space, and writes nothing anywhere.
 
   check DIR      whether it is fine, with all that it depends on
-  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and fields
+  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and asked
 
 exit status: 0 when the space is fine; 1 when it is not; 2 for a wrong command line; 125 for any other failure; 128+n
-when we were fields to stop by SIGINT, SIGTERM or SIGHUP.
+when we were asked to stop by SIGINT, SIGTERM or SIGHUP.
 """
 _EXAMPLES = """\
   codex-adapter space check spaces/review

@@ -148,13 +148,13 @@ class RunNarrator:
 
 def call_label(call: ToolCall) -> str:
     """Return a tool call in one line of safe text: the command, the files, or the name of what was called."""
-    passed, kind = call.input, call.tool.kind
-    if passed is not None and passed.command is not None:
-        return f"$ {first_line(bare_command(passed.command.text))}"
-    if passed is not None and passed.changes is not None:
-        return f"files: {first_line(_changes(passed.changes))}"
-    if passed is not None and passed.query is not None and passed.query.text:
-        return f"search: {first_line(passed.query.text)}"
+    tool_input, kind = call.input, call.tool.kind
+    if tool_input is not None and tool_input.command is not None:
+        return f"$ {first_line(bare_command(tool_input.command.text))}"
+    if tool_input is not None and tool_input.changes is not None:
+        return f"files: {first_line(_changes(tool_input.changes))}"
+    if tool_input is not None and tool_input.query is not None and tool_input.query.text:
+        return f"search: {first_line(tool_input.query.text)}"
     name = call.tool.tool_name
     return f"{kind}: {first_line(name)}" if name else kind
 
