@@ -6,10 +6,13 @@ decoder has to send to standard input, and ends the agent with the launch's sign
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import ClassVar, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from typing_extensions import override
@@ -23,15 +26,22 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
 from codex_adapter.core.state import StreamState
-from codex_adapter.errors import BackendError
+from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
+
+if TYPE_CHECKING:
+    from codex_adapter.agent_places import AgentPlaces
+    from codex_adapter.findings import AgentReport, Finding, Verdict
+    from codex_adapter.harness import Harness
+    from codex_adapter.options import Option
 
 __all__ = [
     "Agent",
     "CheckedRun",
     "Decoded",
     "Decoder",
+    "Demo",
     "ExpectedSession",
     "FileSystem",
     "Hint",
@@ -39,6 +49,7 @@ __all__ = [
     "Line",
     "Masker",
     "OversizeLine",
+    "Purpose",
     "StreamState",
     "check_request",
     "check_run_config",
@@ -50,6 +61,9 @@ __all__ = [
     "secret_values",
     "status_event",
 ]
+
+Purpose: TypeAlias = Literal["run", "no_tools", "turn"]
+"""What a configuration is for: any run, a run whose agent has no tools, or a turn."""
 
 
 class ExpectedSession(Protocol):
@@ -105,6 +119,18 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
         return "Launch(...)"
 
 
+class Demo(NamedTuple):
+    """A run that needs neither account nor network; it succeeds when `file` exists at its end (C3).
+
+    `introduction` is a line for a person; it is empty where the program cannot be executed, and the run says so.
+    """
+
+    introduction: str
+    request: RunRequest
+    config: RunConfig
+    file: Path
+
+
 class Agent(ABC):
     """One kind of agent CLI. It has no state; any number of runs use it at once (AG1)."""
 
@@ -116,10 +142,17 @@ class Agent(ABC):
     """The capability ids that it has, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig
     """The type of its configuration."""
+    conversation_variables: ClassVar[Sequence[str]] = ()
+    """The variables that name directories of its own, which a turn sets itself (U9)."""
+
+    @property
+    def options(self) -> Sequence[Option]:
+        """All choices that it offers, in the order of the help; none by default (C6, C23)."""
+        return ()
 
     @abstractmethod
-    def check_config(self, config: RunConfig) -> None:
-        """Check what can be checked of a configuration without a request. Raise `InvalidRequestError` (Q5)."""
+    def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
+        """Check what can be checked of a configuration without a request. Raise `InvalidRequestError` (Q5, Q7)."""
 
     @abstractmethod
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
@@ -142,3 +175,67 @@ class Agent(ABC):
     @abstractmethod
     def decoder(self, masker: Masker, *, full_payloads: bool = False) -> Decoder:
         """Return a decoder for a recorded stream, of which nothing but its standard output is known (Y1)."""
+
+    def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
+        """Return the absolute path of the program that a run executes. Raise `SpawnError` (S6)."""
+        found = which(config.binary or self.kind, path=environ.get("PATH"))
+        if found is None:
+            raise SpawnError(not_found=True, advice=f"The program of {self.name} was not found; name one.")
+        return str(Path(found).absolute())
+
+    def places(self, program: str | None = None) -> AgentPlaces:
+        """Return where it keeps settings and logins; `program` is the one to look beside, by default that of a run.
+
+        Operations and the mailbox keep an agent out of the places of all agents (H13, H14, H15).
+        """
+        from codex_adapter.agent_places import AgentPlaces  # noqa: PLC0415 - no run needs it
+
+        del program
+        return AgentPlaces(settings=frozenset({f".{self.kind}"}), logins=(f".{self.kind}",))
+
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """Return the request of a run that is read-only, never asks and has no tools (O18, I17)."""
+        raise UnsupportedCapabilityError(self.kind, "restricted runs")
+
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """Return the request of a run whose last message is JSON of this schema (O18)."""
+        raise UnsupportedCapabilityError(self.kind, "a schema of the last message")
+
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """Return the request of a run that continues a session (O18)."""
+        raise UnsupportedCapabilityError(self.kind, "resuming a session")
+
+    def harness(self, config: RunConfig) -> Harness | None:
+        """Return its harness for turns, None where it has none; loads packages of the extra `turns` (U5)."""
+        del config
+        return None
+
+    def notice(self, request: RunRequest) -> str | None:
+        """Return what a person should know before this run, in a sentence; may block on the file system."""
+        del request
+        return None
+
+    async def examine(self, config: RunConfig) -> AgentReport:
+        """Report on program, login and sandbox on this machine (C4)."""
+        from codex_adapter.findings import AgentReport, BinaryReport, Finding  # noqa: PLC0415 - no run needs it
+
+        try:
+            binary = BinaryReport(self.find_program(config, os.environ))
+        except SpawnError as error:
+            return AgentReport(findings=[Finding(self.kind, "failed", "not found", error.advice)])
+        return AgentReport(binary=binary, findings=[Finding(self.kind, "ok", binary.path)])
+
+    async def probe(
+        self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
+    ) -> str | None:
+        """Report which promises hold with the installed program, below `root`, and return its release (C8)."""
+        await report((await self.examine(config)).findings)
+        return None
+
+    def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Return argv and environment of a login. Raise `SpawnError` or `InvalidRequestError` (C16)."""
+        raise InvalidRequestError(f"{self.name} has no login; log in with its own program")
+
+    def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
+        """Make a run that needs neither account nor network, below `root`. Raise `InvalidRequestError` (C3)."""
+        raise InvalidRequestError(f"{self.name} has no demo")

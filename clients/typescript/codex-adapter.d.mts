@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 eb8fc85efa31a94e1b1bb4cddbaaa8d214bfadc949cff0107cb616d4aeb6d185. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 18977af8d945c381cdd069092f47eeeb4f658df4971b787d62980b16ca6611b7. Do not edit.
 /** The run to cancel; with `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
@@ -143,14 +143,17 @@ export type RunRequest = {
     timeout?: number | null;
     env?: Record<string, string>;
     extensions?: {
-        "agent_api.exec.non_interactive"?: boolean;
-        "backend.codex.exec.approval_policy"?: "untrusted" | "on-failure" | "on-request" | "never";
+        "agent_api.config.model.v1"?: string;
+        "backend.codex.settings"?: Record<string, unknown>;
         "backend.codex.exec.sandbox_mode"?: "read-only" | "workspace-write" | "danger-full-access";
         "backend.codex.exec.trust_project"?: boolean;
-        "agent_api.config.model.v1"?: string;
+        "agent_api.exec.non_interactive"?: boolean;
+        "backend.codex.exec.approval_policy"?: "untrusted" | "on-failure" | "on-request" | "never";
         "agent_api.exec.add_dirs.v1"?: {
             dirs: Array<string>;
         };
+        "backend.codex.images"?: Array<string>;
+        "backend.codex.output_schema"?: Record<string, unknown>;
         "agent_api.session.resume.v1"?: {
             selector: "last";
         } | {
@@ -163,11 +166,8 @@ export type RunRequest = {
             selector: "id";
             id: string;
         };
-        "backend.codex.tool_payloads"?: "metadata" | "full";
-        "backend.codex.output_schema"?: Record<string, unknown>;
-        "backend.codex.images"?: Array<string>;
         "backend.codex.tools"?: "all" | "none";
-        "backend.codex.settings"?: Record<string, unknown>;
+        "backend.codex.tool_payloads"?: "metadata" | "full";
     };
     labels?: Record<string, string>;
 };

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 eb8fc85efa31a94e1b1bb4cddbaaa8d214bfadc949cff0107cb616d4aeb6d185. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 18977af8d945c381cdd069092f47eeeb4f658df4971b787d62980b16ca6611b7. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

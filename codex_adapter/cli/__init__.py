@@ -1,6 +1,6 @@
 """The command line: `codex-adapter COMMAND [OPTIONS]` (C1 to C5).
 
-What asks for no work is answered here, without an event loop (V1).
+Help and version are answered here, without an event loop (V1).
 """
 
 from __future__ import annotations
@@ -14,33 +14,36 @@ from codex_adapter.cli.errors import (
     FAILURE_STATUS,
     HelpRequested,
     UsageError,
-    complain,
-    complain_of_defect,
-    complain_of_output,
+    report_defect,
+    report_error,
+    report_output_failure,
 )
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
-_HELP = """\
+COMMANDS: Final = {
+    "run": ("run.command", "one run of the agent"),
+    "replay": ("replay", "recorded output of the agent as runs"),
+    "view": ("view.command", "the records of a run, as text or as a page"),
+    "serve": ("serve.command", "many runs at once, for a supervisor: JSON-RPC on stdin and stdout"),
+    "operations": ("operations.command", "files and commands of an agent, in a workspace, by a policy"),
+    "mailbox": ("mailbox.command", "a task for a model that no network reaches, by files that you carry"),
+    "turn": ("turn.command", "one turn of a conversation, in an environment that spaces make up"),
+    "space": ("space", "whether a space is fine, and what is in it"),
+    "demo": ("demo", "a real run that needs neither account nor network"),
+    "login": ("login", "log in with the Codex CLI that runs use"),
+    "doctor": ("doctor.command", "what is installed, and whether it fits"),
+    "schema": ("schema.command", "the JSON Schema of every record and of the request"),
+    "help": ("", "this help, or with a command the command's"),
+}
+"""Each command with its module below this package and its line of help."""
+_HELP: Final = """\
 usage: codex-adapter COMMAND [OPTIONS] [ARGUMENTS]
 
 Runs the Codex CLI as a supervised child process and writes its events as JSON Lines.
 
 commands:
-  run         one run of the agent
-  replay      recorded output of the agent as runs
-  view        the records of a run, as text or as a page
-  serve       many runs at once, for a supervisor: JSON-RPC on stdin and stdout
-  operations  files and commands of an agent, in a workspace, by a policy
-  mailbox     a task for a model that no network reaches, by files that you carry
-  turn        one turn of a conversation, in an environment that spaces make up
-  space       whether a space is fine, and what is in it
-  demo        a real run that needs neither account nor network
-  login       log in with the Codex CLI that runs use
-  doctor      what is installed, and whether it fits
-  schema      the JSON Schema of every record and of the request
-  help        this help, or with a command the command's
-
+{}
 options:
   -h, --help     show this help, or with a command the command's, and exit
   -V, --version  show the version and exit
@@ -50,27 +53,12 @@ examples:
   codex-adapter run 'Fix the failing test'
   git diff | codex-adapter run --sandbox read-only
   codex-adapter replay recorded.jsonl
-"""
-_COMMANDS: Final = (
-    "run",
-    "replay",
-    "serve",
-    "operations",
-    "mailbox",
-    "turn",
-    "space",
-    "view",
-    "demo",
-    "login",
-    "doctor",
-    "schema",
-    "help",
-)
+""".format("".join(f"  {name:11} {text}\n" for name, (_, text) in COMMANDS.items()))
 _USAGE_STATUS: Final = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Carry out a command line, `sys.argv` by default, and give the exit status (E1, E5)."""
+    """Execute a command line, `sys.argv` by default, and return the exit status (E1, E5)."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not _fill_standard_descriptors():
         return FAILURE_STATUS
@@ -79,10 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HelpRequested as request:
         return _show(request.text)
     except UsageError as error:
-        complain(f"{error}; see codex-adapter {_name(words)}--help")
+        report_error(f"{error}; see codex-adapter {_name(words)}--help")
         return _USAGE_STATUS
     except Exception as error:  # noqa: BLE001 - a traceback could show what a run said
-        complain_of_defect(error)
+        report_defect(error)
         return FAILURE_STATUS
 
 
@@ -97,19 +85,20 @@ def _main(words: list[str], *, program: bool) -> int:
         from codex_adapter.cli.versions import installed_version  # noqa: PLC0415 - slow to load
 
         raise HelpRequested(f"codex-adapter {installed_version('codex-adapter')}\n")
-    if words[0] not in _COMMANDS:
-        raise UsageError(f"the first argument must be a command: {', '.join(_COMMANDS[:-1])} or {_COMMANDS[-1]}")
+    if words[0] not in COMMANDS:
+        *names, last = COMMANDS
+        raise UsageError(f"the first argument must be a command: {', '.join(names)} or {last}")
     if words[0] == "login":
         from codex_adapter.cli.login import log_in  # noqa: PLC0415 - needed by nothing else
 
         log_in(words[1:])
-    from codex_adapter.cli.commands import carry_out  # noqa: PLC0415 - loads an event loop
+    from codex_adapter.cli.commands import execute  # noqa: PLC0415 - loads an event loop
 
-    return carry_out(words[0], words[1:], program=program)
+    return execute(COMMANDS[words[0]][0], words[1:], program=program)
 
 
 def _name(words: list[str]) -> str:
-    return f"{words[0]} " if words and words[0] in _COMMANDS else ""
+    return f"{words[0]} " if words and words[0] in COMMANDS else ""
 
 
 def _fill_standard_descriptors() -> bool:
@@ -124,7 +113,7 @@ def _fill_standard_descriptors() -> bool:
             try:
                 os.set_inheritable(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), True)
             except OSError as error:
-                complain(
+                report_error(
                     f"/dev/null cannot be opened ({error.strerror}), and standard input, output or error is closed. "
                     "Open it, or give access to /dev/null"
                 )
@@ -140,6 +129,6 @@ def _show(text: str) -> int:
     except BrokenPipeError:
         return 0
     except OSError as error:
-        complain_of_output(error.errno)
+        report_output_failure(error.errno)
         return FAILURE_STATUS
     return 0

@@ -6,33 +6,41 @@ import argparse
 import os
 
 from codex_adapter import SpawnError
+from codex_adapter.agent import Agent
 from codex_adapter.agent_places import AgentPlaces
-from codex_adapter.agents.codex.binary import find_binary
-from codex_adapter.agents.codex.places import codex_places
-from codex_adapter.cli.agent_options import read_config
+from codex_adapter.agents.places import known_places
+from codex_adapter.cli.agent_options import program_config
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.workspace import is_replaceable, outside_environment
 
 __all__ = ["agent_homes", "agent_places", "require_outside"]
 
 
-def agent_places(options: argparse.Namespace) -> tuple[AgentPlaces, ...]:
-    """Return the places of all agents, with the bubblewrap of the CLI that options name (H13, H14, H15)."""
-    return (codex_places(options.codex),)
+def agent_places(options: argparse.Namespace, agent: Agent) -> tuple[AgentPlaces, ...]:
+    """Return the places of all agents, of this one with the program that options name (H13, H14, H15)."""
+    return known_places(agent.kind, program_config(options, agent).binary)
 
 
-def agent_homes(options: argparse.Namespace) -> list[str]:
+def agent_homes(options: argparse.Namespace, agent: Agent) -> list[str]:
     """Return the directories in which options say that the login of the agent is (H14)."""
-    named = [entry.partition("=")[2] for entry in options.env or () if entry.startswith("CODEX_HOME=")]
-    return [os.path.realpath(home) for home in (options.codex_home, *named) if home]
+    homes: list[str | None] = []
+    for option in agent.options:
+        if option.place == "home":
+            values = (entry.partition("=") for entry in options.env or ())
+            homes += [
+                getattr(options, option.attribute),
+                *(home for name, _, home in values if name == option.variable),
+            ]
+    return [os.path.realpath(home) for home in homes if home]
 
 
-def require_outside(options: argparse.Namespace, workspace: str) -> None:
-    """Raise `UsageError` where commands in the workspace could replace the Codex CLI, which runs outside (H15)."""
+def require_outside(options: argparse.Namespace, agent: Agent, workspace: str) -> None:
+    """Raise `UsageError` where commands in the workspace could replace the agent, which runs outside (H15)."""
     try:
-        binary = find_binary(read_config(options), outside_environment(os.environ, workspace))
+        program = agent.find_program(program_config(options, agent), outside_environment(os.environ, workspace))
     except SpawnError:
         # The run says so itself.
         return
-    if is_replaceable(binary.path, workspace):
-        raise UsageError("--codex: the Codex CLI is in the workspace, where commands can replace it; name another one")
+    if is_replaceable(program, workspace):
+        [name] = [option.name for option in agent.options if option.place == "program"]
+        raise UsageError(f"{name}: {agent.name} is in the workspace, where commands can replace it; name another one")

@@ -18,36 +18,21 @@ __all__ = [
     "Once",
     "Parser",
     "form_of_a_run",
-    "in_our_words",
     "json_lines_or_pretty",
     "one_of",
-    "place",
+    "path",
     "seconds",
     "whole_number",
 ]
 
-_CONFIG_FIELD = re.compile(r"(?<![.\w])config\.(?!toml\b)([a-z_]+)")
-_OPTIONS = {"binary": "codex", "default_timeout": "timeout", "settings": "config"}
-_KEYS = {"agent_api.config.model.v1": "--model", "backend.codex.settings": "--config"}
 # An option's name says nothing of its value; anything else that begins with a dash may be a value that went astray.
 _OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
 
 
-def in_our_words(message: str) -> str:
-    """Return the library's message with options in the place of the fields and keys that every command sets by one."""
-
-    def option(match: re.Match[str]) -> str:
-        return "--" + _OPTIONS.get(match[1], match[1]).replace("_", "-")
-
-    for key, name in _KEYS.items():
-        message = message.replace(key, name)
-    return _CONFIG_FIELD.sub(option, message)
-
-
 class Command(NamedTuple):
-    """A command: what reads its options, and what carries it out and gives the exit status."""
+    """A command: `parser(words)` makes the parser of its command line, `perform` returns the exit status."""
 
-    parser: Callable[[], Parser]
+    parser: Callable[[Sequence[str]], Parser]
     perform: Callable[[argparse.Namespace, Output, StopSignals], Awaitable[int]]
 
 
@@ -130,7 +115,7 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def place(text: str) -> str:
+def path(text: str) -> str:
     """Return a path where something may be made, which would otherwise be in a directory called `~` (C22)."""
     if text.startswith("~"):
         raise argparse.ArgumentTypeError("begins with ~, which no shell has replaced; write it in full, or ./~")

@@ -1,4 +1,4 @@
-"""One run from its opening to its completion record and its exit status; the same for live and recorded runs."""
+"""Show one run, live or recorded, from its opening to its completion record and its exit status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from codex_adapter import (
     AdapterError,
@@ -18,39 +18,42 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
-from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain, complain_of_defect
+from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, report_defect, report_error
+from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import AnswerView, JsonLines, View
+from codex_adapter.cli.present.views import View
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.records import in_pieces
 
-__all__ = ["Opening", "conduct", "exit_status", "explain"]
+if TYPE_CHECKING:
+    from codex_adapter.cli.present.run_narration import RunItem
+
+__all__ = ["Opening", "drive_run", "exit_status", "explain"]
 
 _PATIENCE: Final = 4.0
 """Seconds for the file of the answer: less than a signal waits for (E6)."""
 
-Wording = Callable[[str], str]
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Gives a run in a block of its own, after all that must be read and checked for it."""
 
 
-async def conduct(
+async def drive_run(
     opening: Opening,
-    view: View,
+    view: View[RunItem],
     output: Output,
     stop: StopSignals,
     *,
+    form: str,
     quiet: bool = False,
     last_message: str | None = None,
-    wording: Wording = in_our_words,
+    names: OptionNames,
 ) -> int:
     """Show one run from its opening to its completion, and return its exit status (W3, E1, E2, E4).
 
     A signal before the run is open leaves it unopened; it is a cancelled run all the same. With `quiet`, the reason of
-    a failure is not written to standard error. `last_message` is a file for the final text, `wording` makes an error's
-    text one for a person. Raises `UsageError`.
+    a failure is not written to standard error. `form` is that of the view (C7), `last_message` a file for the final
+    text; `names` puts options into texts for a person. Raises `UsageError`.
     """
     outcome: Completion | AdapterError = RunCancelled("cancelled")
     with stop.interrupting():
@@ -62,21 +65,18 @@ async def conduct(
         except AdapterError as error:
             outcome = error
             if isinstance(error, BackendError) and error.advice is not None:
-                error.advice = in_our_words(error.advice)
+                error.advice = names.for_fields(error.advice)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written
-            complain_of_defect(error)
+            report_defect(error)
             outcome = BackendError("other")
     if stop.exit_status is not None:
         output.limit_waits()
     with stop.governing(_Stoppable(output)):
-        await output.write(view.completion(_worded(outcome, view, wording)))
-    if (
-        not quiet
-        and not explain(outcome, with_hint=not view.shows_hint, wording=wording)
-        and isinstance(view, AnswerView)
-    ):
+        await output.write(view.show([_with_options(outcome, names) if form != "jsonl" else outcome]))
+    explained = quiet or explain(outcome, names, with_hint=form != "pretty")
+    if not explained and form == "text":
         _explain_missing_answer(outcome)
     status = exit_status(outcome, stop)
     if stop.exit_status is not None and output.given_up:
@@ -86,11 +86,9 @@ async def conduct(
     return status
 
 
-def _worded(outcome: Completion | AdapterError, view: View, wording: Wording) -> Completion | AdapterError:
-    """Return an outcome as it is for a program, with options in the place of keys for a person (E5)."""
-    if isinstance(outcome, InvalidRequestError) and not isinstance(view, JsonLines):
-        return InvalidRequestError(wording(str(outcome)))
-    return outcome
+def _with_options(outcome: Completion | AdapterError, names: OptionNames) -> Completion | AdapterError:
+    """Return an outcome for a person, with options in the place of keys (E5)."""
+    return InvalidRequestError(names(str(outcome))) if isinstance(outcome, InvalidRequestError) else outcome
 
 
 class _Stoppable:
@@ -112,10 +110,10 @@ class _Stoppable:
             self._run.kill()
 
 
-async def _forward(run: RunHandle, view: View, output: Output) -> None:
+async def _forward(run: RunHandle, view: View[RunItem], output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
     async for batch in run.events.batches(patience=view.refresh_seconds):
-        shown = map(view.events, in_pieces(batch)) if batch else [view.refresh()]
+        shown = map(view.show, in_pieces(batch)) if batch else [view.refresh()]
         for text in shown:
             if not await output.write(text):
                 await run.events.aclose()
@@ -140,10 +138,13 @@ async def _write_answer(file: str, outcome: Completion | AdapterError, stop: Sto
             await inquire(write, seconds=_PATIENCE)
         except (OSError, ValueError) as error:
             reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
-            complain(f"--last-message: the file cannot be written ({reason}). Name a file in a directory that exists")
+            report_error(
+                f"--last-message: the file cannot be written ({reason}). Name a file in a directory that exists"
+            )
         except BackendError:
             reason = os.strerror(errno.ETIMEDOUT)
-            complain(f"--last-message: the file cannot be written ({reason}). Name a file on another file system")
+            how = "Name a file on another file system"
+            report_error(f"--last-message: the file cannot be written ({reason}). {how}")
         else:
             return True
     return False
@@ -151,18 +152,18 @@ async def _write_answer(file: str, outcome: Completion | AdapterError, stop: Sto
 
 def _explain_missing_answer(outcome: Completion | AdapterError) -> None:
     if not isinstance(outcome, Completion):
-        complain(str(outcome))
+        report_error(str(outcome))
     elif not outcome.ok:
         turn = "no turn began" if outcome.turn is None else f"the turn is {outcome.turn.replace('_', ' ')}"
-        complain(f"the run did not succeed: {turn}, the agent ended with {outcome.status}")
+        report_error(f"the run did not succeed: {turn}, the agent ended with {outcome.status}")
 
 
-def explain(outcome: Completion | AdapterError, *, with_hint: bool = False, wording: Wording = in_our_words) -> bool:
+def explain(outcome: Completion | AdapterError, names: OptionNames, *, with_hint: bool = False) -> bool:
     """Write to standard error what a person can do about an outcome; return whether there is anything (E1, F9)."""
     if not isinstance(outcome, Completion | BackendError):
-        complain(wording(str(outcome)))
+        report_error(names(str(outcome)))
     elif outcome.advice is not None and (with_hint or outcome.hint is None):
-        complain(wording(outcome.advice))
+        report_error(names(outcome.advice))
     else:
         return False
     return True

@@ -16,10 +16,10 @@ __all__ = [
     "FAILURE_STATUS",
     "HelpRequested",
     "UsageError",
-    "complain",
-    "complain_of_defect",
-    "complain_of_output",
     "explain_wait",
+    "report_defect",
+    "report_error",
+    "report_output_failure",
     "write_error",
 ]
 
@@ -46,7 +46,7 @@ class HelpRequested(Exception):
         self.text = text
 
 
-def complain(text: str) -> None:
+def report_error(text: str) -> None:
     """Write one line to standard error, unless its reader takes nothing for a second (E4)."""
     write_error(f"codex-adapter: {text}\n".encode(errors="backslashreplace"), seconds=_PATIENCE)
 
@@ -83,10 +83,10 @@ def write_error(line: bytes, *, seconds: float) -> bool:
 def explain_wait(text: str) -> None:
     """Write a line on what standard input is to have, where it is a terminal and a person would wonder (C9, C11)."""
     if os.isatty(0):
-        complain(f"waiting for {text}. Ctrl-D ends the input")
+        report_error(f"waiting for {text}. Ctrl-D ends the input")
 
 
-def complain_of_defect(error: BaseException) -> None:
+def report_defect(error: BaseException) -> None:
     """Say where a defect of ours is; its message may quote what it choked on, and stays unsaid (X1)."""
     from traceback import extract_tb  # noqa: PLC0415 - for defects only
 
@@ -95,13 +95,13 @@ def complain_of_defect(error: BaseException) -> None:
     if is_shortage(error):
         of_a_thread = isinstance(error, RuntimeError)
         reason = os.strerror(getattr(error, "errno", errno.EAGAIN if of_a_thread else errno.ENOMEM))
-        complain(f"the system has too little left to go on ({reason}); raise its limits, or try again later")
+        report_error(f"the system has too little left to go on ({reason}); raise its limits, or try again later")
         return
     ours = [frame for frame in extract_tb(error.__traceback__) if "codex_adapter" in frame.filename]
     place = f" at {ours[-1].filename}:{ours[-1].lineno}" if ours else ""
-    complain(f"internal error: {type(error).__name__}{place}; please report it")
+    report_error(f"internal error: {type(error).__name__}{place}; please report it")
 
 
-def complain_of_output(number: int | None) -> None:
+def report_output_failure(number: int | None) -> None:
     """Say that records were lost, and by which error of the system (E2)."""
-    complain(f"standard output cannot be written ({os.strerror(number or 0)}); what was to be there is incomplete")
+    report_error(f"standard output cannot be written ({os.strerror(number or 0)}); what was to be there is incomplete")

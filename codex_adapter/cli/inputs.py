@@ -14,7 +14,7 @@ import msgspec
 import trio
 
 from codex_adapter import InvalidRequestError
-from codex_adapter.cli.errors import UsageError, complain
+from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.runtime.exhaustion import is_shortage
 
 __all__ = ["MAX_INPUT_BYTES", "append_piped_input", "decode_json", "open_input", "read_input"]
@@ -66,7 +66,7 @@ async def _first_input() -> None:
     with trio.move_on_after(_SILENCE_REPORTED_AFTER):
         await trio.lowlevel.wait_readable(0)
         return
-    complain("waiting for standard input, which is an open pipe. Redirect it from /dev/null if nothing is to come")
+    report_error("waiting for standard input, which is an open pipe. Redirect it from /dev/null if nothing is to come")
     with trio.move_on_after(_SILENCE_REFUSED_AFTER - _SILENCE_REPORTED_AFTER):
         await trio.lowlevel.wait_readable(0)
         return

@@ -1,29 +1,15 @@
-"""Find the levels of containment that this machine has, and read those that the options allow (C4, N3)."""
+"""Find the levels of containment that this machine has (C4, N3)."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from codex_adapter import BackendError, CodexConfig, InvalidRequestError
-from codex_adapter.agents.codex.validation import check_config
-from codex_adapter.cli.arguments import in_our_words
-from codex_adapter.cli.errors import UsageError
+from codex_adapter import BackendError
 from codex_adapter.runtime.containment.containment import LEVELS, Containment
 
-__all__ = ["FoundLevel", "command_containment", "find_levels"]
-
-
-def command_containment(options: argparse.Namespace) -> Containment:
-    """Return what holds commands where the options of a backend choose the levels. Raises `UsageError` (N3)."""
-    config = CodexConfig(containment=options.containment, containment_max=options.containment_max)
-    try:
-        check_config(config)
-    except InvalidRequestError as error:
-        raise UsageError(in_our_words(str(error))) from None
-    return Containment.of(config)
+__all__ = ["FoundLevel", "find_levels"]
 
 
 class FoundLevel(NamedTuple):

@@ -1,17 +1,17 @@
-"""`codex-adapter login`: log in with the Codex CLI that runs use, in place of this process (C16)."""
+"""`codex-adapter login`: log in with the agent CLI that runs use, in place of this process (C16)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
-from codex_adapter import CodexConfig, SpawnError
-from codex_adapter.agents.codex.binary import find_binary
-from codex_adapter.agents.codex.command import merge_environment
-from codex_adapter.cli.arguments import Once, Parser, in_our_words, place
+from codex_adapter import InvalidRequestError, SpawnError
+from codex_adapter.agent import Agent
+from codex_adapter.cli.agent_options import add_agent_kind, add_program_options, find_agents, program_config
+from codex_adapter.cli.arguments import Parser
 from codex_adapter.cli.errors import UsageError
+from codex_adapter.cli.option_names import OptionNames
 
 __all__ = ["log_in"]
 
@@ -26,32 +26,25 @@ _EXAMPLES = """\
 
 
 def log_in(words: Sequence[str]) -> NoReturn:
-    """Become `BINARY login ARGUMENTS`. Raises `UsageError`, and `HelpRequested` (C16)."""
-    options = _parser().read(words)
-    config = CodexConfig(binary=options.codex, codex_home=options.codex_home)
-    environ = merge_environment(os.environ, config, {})
+    """Become `BINARY login ARGUMENTS`. Raises `UsageError` and `HelpRequested` (C16)."""
+    [agent] = find_agents(words)[:1]
+    options = _parser(agent).read(words)
+    names = OptionNames(agent.options)
     try:
-        binary = find_binary(config, environ)
+        argv, environ = agent.login_command(program_config(options, agent), options.arguments)
     except SpawnError as error:
-        raise UsageError(in_our_words(str(error.advice)).rstrip(".")) from None
-    home = environ.get("CODEX_HOME")
+        raise UsageError(names.for_fields(str(error.advice)).rstrip(".")) from None
+    except InvalidRequestError as error:
+        raise UsageError(names.for_fields(str(error))) from None
     try:
-        if home:
-            Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.execve(argv[0], argv, environ)  # noqa: S606 - its own words
     except (OSError, ValueError):
-        raise UsageError("--codex-home, or CODEX_HOME without it, cannot be made; give another directory") from None
-    try:
-        os.execve(binary.path, [binary.path, "login", *options.arguments], environ)  # noqa: S606 - its own words
-    except (OSError, ValueError):
-        raise UsageError("the Codex CLI cannot be executed. Check it with `codex-adapter doctor`") from None
+        raise UsageError(f"{agent.name} cannot be executed. Check it with `codex-adapter doctor`") from None
 
 
-def _parser() -> Parser:
+def _parser(agent: Agent) -> Parser:
     parser = Parser("login", "[OPTIONS] [-- ARGUMENTS]", _DESCRIPTION, _EXAMPLES)
-    add = parser.add_argument
-    add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
-    add(
-        "--codex-home", action=Once, type=place, metavar="DIR", help="sets CODEX_HOME, and makes it (default: as it is)"
-    )
-    add("arguments", nargs="*", metavar="ARGUMENTS", help="arguments for `codex login`")
+    add_agent_kind(parser)
+    add_program_options(parser, agent, home="created")
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="arguments for its `login`")
     return parser

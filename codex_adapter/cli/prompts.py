@@ -11,17 +11,17 @@ from codex_adapter.cli.inputs import append_piped_input, read_input
 __all__ = ["read_prompt", "require_prompt"]
 
 
-async def read_prompt(given: str | None, what: str = "prompt", *, context: bool = True) -> str:
+async def read_prompt(argument: str | None, what: str = "prompt", *, context: bool = True) -> str:
     """Return the text of an argument, or all of standard input where it is `-` or None.
 
     With `context`, what is piped to standard input is appended to an argument. Raises `UsageError` where a person at a
     terminal gives no text, `InvalidRequestError` for what is not a text, and `BackendError` for a shortage.
     """
-    if given is None and os.isatty(0):
+    if argument is None and os.isatty(0):
         raise UsageError(f"a {what} is missing; give it as an argument, or pipe it to standard input")
-    if given is not None and given != "-":
+    if argument is not None and argument != "-":
         try:
-            return await append_piped_input(given) if context else given
+            return await append_piped_input(argument) if context else argument
         except OSError as error:
             advice = "The system has too little left to read standard input. Raise its limits, or try again later."
             raise BackendError("io", advice=advice) from error
@@ -33,10 +33,10 @@ async def read_prompt(given: str | None, what: str = "prompt", *, context: bool 
         raise InvalidRequestError(f"{what} must be UTF-8, which it is not at byte {error.start}") from None
 
 
-async def require_prompt(given: str | None, what: str = "prompt", *, context: bool = True) -> str:
+async def require_prompt(argument: str | None, what: str = "prompt", *, context: bool = True) -> str:
     """Return as `read_prompt` a text with more than white space. Raises `UsageError`, and OSError for a shortage."""
     try:
-        text = await read_prompt(given, what, context=context)
+        text = await read_prompt(argument, what, context=context)
         text.encode()
     except UnicodeEncodeError:
         raise UsageError(f"the {what} must be UTF-8") from None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import signal
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from codex_adapter import RunHandle, open_replay
+from codex_adapter.cli.agent_options import add_agent_kind, the_agent
 from codex_adapter.cli.arguments import Command, Once, Parser, form_of_a_run, one_of, seconds
-from codex_adapter.cli.drive_run import conduct
+from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError
+from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import AnswerView, JsonLines, choose_view
+from codex_adapter.cli.present.views import effective_form, run_view
 from codex_adapter.cli.signals import StopSignals
 
 __all__ = ["COMMAND"]
@@ -29,10 +32,11 @@ _EXAMPLES = """\
 _STDIN = 0
 
 
-def _parser() -> Parser:
+def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("replay", "[OPTIONS] FILE...", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a recording, - for standard input")
+    add_agent_kind(parser)
     add("--interval", action=Once, type=seconds, metavar="SECONDS", help="wait before each line (default: 0)")
     add("--exit-status", action=Once, type=_return_code, metavar="N", help="how the agent ended: 0 to 255, or SIGTERM")
     add("--tool-payloads", action=Once, type=one_of("metadata", "full"), metavar="WHICH", help="metadata, or full")
@@ -54,19 +58,24 @@ def _return_code(text: str) -> int:
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     if options.files.count("-") > 1:
         raise UsageError("standard input can be replayed only once")
-    make_view = choose_view(options.format, output)
-    full = options.tool_payloads == "full" or (
-        options.tool_payloads is None and make_view not in (JsonLines, AnswerView)
-    )
+    agent = the_agent(options)
+    form = effective_form(options.format, output)
+    full = (options.tool_payloads or ("full" if form == "pretty" else "metadata")) == "full"
+    names = OptionNames(agent.options)
     statuses: list[int] = []
     for file in options.files:
 
         def opening(recording: str | int = _STDIN if file == "-" else file) -> AbstractAsyncContextManager[RunHandle]:
             return open_replay(
-                recording, exit_status=options.exit_status or 0, interval=options.interval or 0.0, full_payloads=full
+                recording,
+                agent=agent.kind,
+                exit_status=options.exit_status or 0,
+                interval=options.interval or 0.0,
+                full_payloads=full,
             )
 
-        statuses.append(await conduct(opening, make_view(), output, stop, quiet=options.quiet))
+        view = run_view(form, output)
+        statuses.append(await drive_run(opening, view, output, stop, form=form, quiet=options.quiet, names=names))
         if stop.exit_status is not None:
             break
     return next((status for status in statuses if status), 0)

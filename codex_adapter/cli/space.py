@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import override
 
-from codex_adapter import CodexConfig
+from codex_adapter.agents import agent_of
 from codex_adapter.cli.arguments import Command, Parser, one_of
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, printable
+from codex_adapter.cli.present.lines import Line, printable
 from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, said
 from codex_adapter.cli.turn.options import add_space_options, asp_home, check_texts, space_reference
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.protocols.turns import (
     AgentSpacesError,
     DescribeRequest,
@@ -35,10 +36,10 @@ _DESCRIPTION = """\
 Looks at a space, and writes nothing anywhere.
 
   check DIR      whether it is fine, with all that it depends on
-  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and asked
+  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and fields
 
 exit status: 0 when the space is fine; 1 when it is not; 2 for a wrong command line; 125 for any other failure; 128+n
-when we were asked to stop by SIGINT, SIGTERM or SIGHUP.
+when we were fields to stop by SIGINT, SIGTERM or SIGHUP.
 """
 _EXAMPLES = """\
   codex-adapter space check spaces/review
@@ -49,7 +50,7 @@ _NOT_FINE: Final = 1
 
 
 class _SpaceParser(Parser):
-    def __init__(self) -> None:
+    def __init__(self, _words: Sequence[str]) -> None:
         super().__init__("space", "check|describe DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
         self.add_argument("action", type=one_of(_CHECK, _DESCRIBE), metavar="ACTION", help="check or describe")
         self.add_argument("directory", metavar="DIR", help="the directory with its space.toml")
@@ -63,8 +64,9 @@ class _SpaceParser(Parser):
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    client = open_client(CodexConfig())
-    asked: dict[str, Any] = {
+    agent = agent_of(DEFAULT_AGENT)
+    client = open_client([(agent, agent.config_type())])
+    fields: dict[str, Any] = {
         "asp_home": asp_home(options),
         "spec": SpaceSpec(spaces=(space_reference(f"space:path:{options.directory}"),)),
         "accept_changed_spaces": options.accept_changed_spaces,
@@ -72,9 +74,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     answer: ResolveResponse | DescribeResponse = ResolveResponse(ok=False)
     with stop.interrupting():
         if options.action == _CHECK:
-            answer = await client.resolve(ResolveRequest(**asked))
+            answer = await client.resolve(ResolveRequest(**fields))
         else:
-            answer = await _described(client, DescribeRequest(**asked))
+            answer = await _described(client, DescribeRequest(**fields))
     if stop.exit_status is not None:
         return stop.exit_status
     if is_for_a_program(options.format, output):

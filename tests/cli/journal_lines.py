@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from codex_adapter import AdapterError, Completion, Event, ExitStatus, codex_pipeline
-from codex_adapter.cli.view.record_reader import Moment, MomentReader
+from codex_adapter.cli.view.record_reader import PlacedRecord, RecordReader
 from codex_adapter.cli.view.timeline import RunTimeline, timelines
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing.thread_lines import (
@@ -76,9 +76,9 @@ def journal(written: Iterable[tuple[float, bytes]]) -> bytes:
     )
 
 
-def moments(data: bytes) -> list[Moment]:
+def moments(data: bytes) -> list[PlacedRecord]:
     """What is read from a file with these bytes."""
-    reader = MomentReader()
+    reader = RecordReader()
     return [*reader.receive_data(data), *reader.receive_eof()]
 
 

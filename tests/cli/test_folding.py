@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import Completion, Event, ExitStatus, codex_pipeline
-from codex_adapter.cli.operations.view import OperationsNarrator
-from codex_adapter.cli.present.folding import Folding
-from codex_adapter.cli.present.narration import Line, Narrator, Tone
-from codex_adapter.cli.present.pretty import LiveView
-from codex_adapter.cli.present.repeated_warnings import Repeats
-from codex_adapter.cli.turn.narration import TurnWords
+from codex_adapter.cli.present.folding import Folding, Repeats
+from codex_adapter.cli.present.lines import Line, Tone
+from codex_adapter.cli.present.operations_narration import OperationsNarrator
+from codex_adapter.cli.present.run_narration import RunNarrator
+from codex_adapter.cli.present.terminal import LiveView
+from codex_adapter.cli.present.turn_narration import TurnNarrator
 from codex_adapter.cli.view.page import page
 from codex_adapter.cli.view.timeline_model import Note
 from codex_adapter.protocols.operations.agent_records import RecordEncoder
@@ -50,9 +50,9 @@ def events(*lines: dict[str, Any]) -> list[Event]:
 
 def told(*lines: dict[str, Any]) -> list[str]:
     """The texts of a run with these lines, without how it ended."""
-    narrator = Narrator(lambda: None)
-    shown = [line for event in events(*lines) for line in narrator.tell(event)]
-    return [line.text for line in [*shown, *narrator.end(Completion(ExitStatus(code=0), turn="completed"))[:-1]]]
+    narrator = RunNarrator(lambda: None)
+    shown = [line for event in events(*lines) for line in narrator.narrate(event)]
+    return [line.text for line in [*shown, *narrator.narrate(Completion(ExitStatus(code=0), turn="completed"))[:-1]]]
 
 
 def warnings(number: int, text: str = "a warning") -> list[dict[str, Any]]:
@@ -171,11 +171,11 @@ def test_the_command_shows_it_so_and_keeps_the_records(cli: Cli) -> None:
 def test_the_first_is_shown_at_once_and_the_count_below_what_runs() -> None:
     ours, theirs = os.openpty()
     try:
-        view = LiveView(theirs)
-        assert "! Reconnecting... 1/5" in bare(view.events(events(RECONNECTING[0])).decode())
-        live = bare(view.events(events(*RECONNECTING[1:4])).decode()).rstrip()
+        view = LiveView(RunNarrator(), theirs)
+        assert "! Reconnecting... 1/5" in bare(view.show(events(RECONNECTING[0])).decode())
+        live = bare(view.show(events(*RECONNECTING[1:4])).decode()).rstrip()
         assert re.sub(r"\s+", " ", live).endswith("! 3 more times: Reconnecting... 4/5 (stream closed)")
-        after = bare(view.events(events(agent_message("a", "Done."))).decode())
+        after = bare(view.show(events(agent_message("a", "Done."))).decode())
         assert after.index("3 more times") < after.index("Done.")
         assert "more times" not in bare(view.refresh().decode())
     finally:
@@ -185,12 +185,12 @@ def test_the_first_is_shown_at_once_and_the_count_below_what_runs() -> None:
 
 def test_a_turn_is_shown_so_too() -> None:
     common: Any = {"ts": "", "seq": 1, "external_session_id": "s", "external_run_id": "r"}
-    words = TurnWords()
+    words = TurnNarrator()
     turn: list[AgentEvent] = [
         LogEvent(**common, level="warn", message=f"Reconnecting... {attempt}/5") for attempt in range(1, 6)
     ]
     turn.append(CompleteEvent(**common, result=RunResult(success=True)))
-    assert [line for event in turn for line in words.tell(event)] == [
+    assert [line for event in turn for line in words.narrate(event)] == [
         Line("warning", "Reconnecting... 1/5"),
         Line("warning", "4 more times: Reconnecting... 5/5"),
         Line("ok", "the turn is complete"),
@@ -201,7 +201,7 @@ def test_the_run_of_an_agent_that_works_by_operations_is_shown_so_too() -> None:
     narrator, written = OperationsNarrator(), RecordEncoder()
     done = Completion(ExitStatus(code=0), turn="completed")
     lines = [*written.run_events(events(*warnings(3))).splitlines(), written.run_ended(done)]
-    assert [line.text for record in lines for line in narrator.tell(record)] == ["a warning", "2 more times"]
+    assert [line.text for record in lines for line in narrator.narrate(record)] == ["a warning", "2 more times"]
 
 
 def test_the_page_shows_each_once() -> None:

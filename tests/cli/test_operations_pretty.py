@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from codex_adapter import Completion, Event, ExitStatus
-from codex_adapter.cli.operations.view import OperationsNarrator
-from codex_adapter.cli.present.plain import plain_text
+from codex_adapter.cli.present.lines import plain_text
+from codex_adapter.cli.present.operations_narration import OperationsNarrator
 from codex_adapter.events import TextPart
 from codex_adapter.protocols.operations.agent_records import RecordEncoder, WorkEnd
 
@@ -26,7 +26,7 @@ def message(*operations: dict[str, Any]) -> bytes:
 
 def shown(*records: bytes) -> str:
     narrator = OperationsNarrator()
-    return plain_text(line for record in records for line in narrator.tell(record.strip())).decode()
+    return plain_text(line for record in records for line in narrator.narrate(record.strip())).decode()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from codex_adapter import BackendError, Completion, ExitStatus, InvalidRequestError
 from codex_adapter.cli.present.html import element
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.present.wording import amount, duration, offset, size
 from codex_adapter.cli.view.page import page
 from codex_adapter.hints import ADVICE

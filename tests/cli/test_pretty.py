@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import Completion, ExitStatus, InvalidRequestError, codex_pipeline
-from codex_adapter.cli.present.narration import Line, Narrator, printable
-from codex_adapter.cli.present.pretty import StyledLines
+from codex_adapter.cli.present.lines import Line, printable
+from codex_adapter.cli.present.run_narration import RunNarrator
+from codex_adapter.cli.present.terminal import StyledLines
 from codex_adapter.testing import PrintJson, ReadPrompt
 from codex_adapter.testing.thread_lines import (
     agent_message,
@@ -177,13 +178,14 @@ def test_a_refusal_is_told(cli: Cli) -> None:
 
 
 def test_the_end_tells_how_the_turn_ended() -> None:
-    narrator = Narrator(lambda: 0.0)
-    assert narrator.end(Completion(ExitStatus(code=3))) == [Line("failed", "ended with exit status: 3 (0.0 s)")]
+    narrator = RunNarrator(lambda: 0.0)
+    assert narrator.narrate(Completion(ExitStatus(code=3))) == [Line("failed", "ended with exit status: 3 (0.0 s)")]
     assert (
-        narrator.end(Completion(ExitStatus(code=0), turn="failed"))[-1].text == "completed, but the turn failed (0.0 s)"
+        narrator.narrate(Completion(ExitStatus(code=0), turn="failed"))[-1].text
+        == "completed, but the turn failed (0.0 s)"
     )
-    assert narrator.end(Completion(ExitStatus(code=0), turn="cut_off"))[-1].tone == "error"
-    assert narrator.end(InvalidRequestError("no")) == [Line("error", "failed: no (0.0 s)")]
+    assert narrator.narrate(Completion(ExitStatus(code=0), turn="cut_off"))[-1].tone == "error"
+    assert narrator.narrate(InvalidRequestError("no")) == [Line("error", "failed: no (0.0 s)")]
 
 
 def test_each_text_is_told_once_and_whole() -> None:
@@ -197,19 +199,19 @@ def test_each_text_is_told_once_and_whole() -> None:
         turn_failed("x"),
         error("Reconnecting... 1/5"),
     ]
-    narrator, pipeline = Narrator(lambda: 0.0), codex_pipeline()
+    narrator, pipeline = RunNarrator(lambda: 0.0), codex_pipeline()
     events = pipeline.receive_data("".join(json.dumps(line) + "\n" for line in lines).encode())
-    told = [line for event in events for line in narrator.tell(event)]
+    told = [line for event in events for line in narrator.narrate(event)]
     assert told == [Line("answer", long), Line("error", "turn failed"), Line("warning", "Reconnecting... 1/5")]
-    assert narrator.end(Completion(ExitStatus(code=0)))[0] == Line("answer", "left open")
+    assert narrator.narrate(Completion(ExitStatus(code=0)))[0] == Line("answer", "left open")
 
 
 def test_a_tool_call_is_timed_from_its_start() -> None:
     clock = iter([0.0, 1.0, 3.5])
-    narrator, pipeline = Narrator(lambda: next(clock)), codex_pipeline(full_payloads=True)
+    narrator, pipeline = RunNarrator(lambda: next(clock)), codex_pipeline(full_payloads=True)
     events = pipeline.receive_data(json.dumps(command_started("i", "ls")).encode() + b"\n")
     events += pipeline.receive_data(json.dumps(command_completed("i", "ls")).encode() + b"\n")
-    told = [line for event in events for line in narrator.tell(event)]
+    told = [line for event in events for line in narrator.narrate(event)]
     assert told == [Line("started", "$ ls"), Line("ok", "$ ls (exit 0, 2.5 s)")]
 
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 
 from codex_adapter import Completion, Event, ExitStatus, codex_pipeline
-from codex_adapter.cli.present.narration import Line, printable
-from codex_adapter.cli.present.plain import PlainView
-from codex_adapter.cli.present.pretty import LiveView, StyledLines
+from codex_adapter.cli.present.lines import Line, plain_text, printable
+from codex_adapter.cli.present.run_narration import RunNarrator
+from codex_adapter.cli.present.terminal import LiveView, StyledLines
 from codex_adapter.testing.thread_lines import agent_message, command_started, reasoning, turn_completed, turn_started
 from tests.widths import thinned
 
@@ -99,19 +99,19 @@ def test_a_terminal_gets_it_from_a_run(cli: Cli) -> None:
 
 
 def test_the_live_part_is_below_what_is_drawn(terminal: int) -> None:
-    view = LiveView(terminal)
-    shown = view.events(events(turn_started(), agent_message("a", EVERYTHING), command_started("c", "make"))).decode()
+    view = LiveView(RunNarrator(), terminal)
+    shown = view.show(events(turn_started(), agent_message("a", EVERYTHING), command_started("c", "make"))).decode()
     assert bare(shown).replace("\r", "").rstrip().endswith("… command_execution (0 s)")
     assert "Result\n\nFixed one and two" in bare(shown)
-    assert "one" in view.completion(Completion(ExitStatus(code=0))).decode() + shown
+    assert "one" in view.show([Completion(ExitStatus(code=0))]).decode() + shown
 
 
 def test_a_text_that_grows_is_drawn_once_it_is_whole(terminal: int) -> None:
-    view = LiveView(terminal)
+    view = LiveView(RunNarrator(), terminal)
     growing = {"type": "item.delta", "item": {"id": "a", "type": "agent_message", "text": "| a |\n|--"}}
-    shown = view.events(events(turn_started(), growing)).decode()
+    shown = view.show(events(turn_started(), growing)).decode()
     assert "a" not in bare(shown)
-    assert bare(view.completion(Completion(ExitStatus(code=1))).decode()).startswith("\r\r\na\n─\n✗ ended")
+    assert bare(view.show([Completion(ExitStatus(code=1))]).decode()).startswith("\na\n─\n✗ ended")
 
 
 @given(PIECES)
@@ -168,7 +168,11 @@ def test_a_message_without_markdown_is_as_it_was(terminal: int) -> None:
 
 
 def test_elsewhere_the_text_is_as_it_was() -> None:
-    shown = PlainView().events(events(turn_started(), agent_message("a", EVERYTHING))).decode()
+    narrator = RunNarrator()
+    lines = [
+        line for event in events(turn_started(), agent_message("a", EVERYTHING)) for line in narrator.narrate(event)
+    ]
+    shown = plain_text(lines).decode()
     assert shown.splitlines() == [line.rstrip() for line in EVERYTHING.split("\n")]
 
 

@@ -62,10 +62,10 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     ("words", "named"),
     [
         ([], "a command is missing"),
-        ([SECRET], "run, replay, serve, operations, mailbox, turn, space, view, demo, login, doctor, schema or help"),
+        ([SECRET], "run, replay, view, serve, operations, mailbox, turn, space, demo, login, doctor, schema or help"),
         (
             ["--format", "jsonl", "run"],
-            "run, replay, serve, operations, mailbox, turn, space, view, demo, login, doctor, schema or help",
+            "run, replay, view, serve, operations, mailbox, turn, space, demo, login, doctor, schema or help",
         ),
         (["operations"], "--workspace is missing; give the directory to work in"),
         (["operations", "--workspace", SECRET], "--workspace: there is no such directory"),

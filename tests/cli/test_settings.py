@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.cli.agent_options import read_settings
-from codex_adapter.cli.errors import UsageError
+from codex_adapter.agents.codex.options import read_settings
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 from tests.widths import thinned
@@ -74,9 +73,9 @@ def test_a_value_is_toml_or_a_plain_text(entry: str, settings: dict[str, Any]) -
 )
 @pytest.mark.rule("E5")
 def test_an_entry_that_is_none_is_refused_without_a_word_of_it(entries: list[str], complaint: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
         read_settings(entries)
-    assert str(caught.value) == complaint
+    assert f"--config: {caught.value}" == complaint
 
 
 def test_settings_of_a_run_are_passed_in_their_order(cli: Cli, agent: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter import BackendError, Event
-from codex_adapter.cli.view.record_reader import MomentReader
+from codex_adapter.cli.view.record_reader import RecordReader
 from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Note, Text, place_of
 from codex_adapter.events import Dropped
@@ -209,14 +209,14 @@ def test_any_lines_in_any_order_are_told(lines: list[Line], ended: bool) -> None
 @pytest.mark.parametrize("cut", [1, 7, 64, 4096])
 def test_it_does_not_matter_how_the_bytes_come(cut: int) -> None:
     data = journal(records(STORY)) + b"strange\n\n" + journal(records(STORY))[:-9]
-    reader = MomentReader()
+    reader = RecordReader()
     read = [moment for start in range(0, len(data), cut) for moment in reader.receive_data(data[start : start + cut])]
     assert [*read, *reader.receive_eof()] == moments(data)
     assert (reader.records, reader.strange, reader.torn) == (2 * len(records(STORY)) - 1, 1, True)
 
 
 def test_lines_that_are_no_records_are_counted_and_the_last_one_may_lack_its_newline() -> None:
-    reader = MomentReader()
+    reader = RecordReader()
     line = records(STORY)[0][1].removesuffix(b"\n")
     assert len(list(reader.receive_data(b"x\n{}\n\r\n \n\xff\n" + line))) == 0
     assert len(list(reader.receive_eof())) == 1

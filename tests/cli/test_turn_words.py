@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.cli.present.narration import Line
-from codex_adapter.cli.present.plain import plain_text
-from codex_adapter.cli.turn.narration import TurnWords
+from codex_adapter.cli.present.lines import Line, plain_text
+from codex_adapter.cli.present.turn_narration import TurnNarrator
 from codex_adapter.protocols.turns.messages import (
     AgentEvent,
     CompleteEvent,
@@ -63,8 +62,8 @@ EVENTS = st.one_of(
 
 def told(*events: AgentEvent) -> list[Line]:
     """The lines for these events."""
-    words = TurnWords()
-    return [line for event in events for line in words.tell(event)]
+    words = TurnNarrator()
+    return [line for event in events for line in words.narrate(event)]
 
 
 @given(st.lists(EVENTS, max_size=6))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.view.page import page
 
 from .command import Cli

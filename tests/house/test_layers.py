@@ -151,6 +151,19 @@ def test_only_the_command_line_and_programs_touch_the_terminal(package: dict[str
     assert not wrong, _listed(wrong)
 
 
+@pytest.mark.rule("P3", "C23")
+def test_the_command_line_knows_an_agent_by_the_registry_alone(package: dict[str, str]) -> None:
+    words = ("backend.codex", "agent_api.", f"{PACKAGE}.agents.codex", "codex_home")
+    wrong = [
+        f"{module}:{number}: {line.strip()}"
+        for module, source in package.items()
+        if _layer(module) == "cli"
+        for number, line in enumerate(source.splitlines(), 1)
+        if any(word in line for word in words)
+    ]
+    assert not wrong, _listed(wrong)
+
+
 @pytest.mark.rule("P5")
 def test_each_module_says_what_it_is_for(package: dict[str, str]) -> None:
     silent = [module for module, source in package.items() if not ast.get_docstring(_tree(source))]

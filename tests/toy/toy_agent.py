@@ -28,6 +28,7 @@ from codex_adapter.agent import (
     Line,
     Masker,
     OversizeLine,
+    Purpose,
     check_request,
     check_run_config,
     content_of,
@@ -52,6 +53,7 @@ from codex_adapter.events import (
     ToolCall,
     ToolStatus,
 )
+from codex_adapter.options import Option
 from codex_adapter.request import RunConfig, RunRequest
 
 __all__ = ["AGENT", "ToyAgent", "ToyDecoder"]
@@ -179,8 +181,17 @@ class ToyAgent(Agent):
     name: ClassVar[str] = "the toy"
     capabilities: ClassVar[frozenset[str]] = frozenset({"agent_api.run", ALLOW})
 
+    @property
     @override
-    def check_config(self, config: RunConfig) -> None:
+    def options(self) -> Sequence[Option]:
+        return (
+            Option(field="model", names=("--model",), metavar="ID", help="the model to use", group="run"),
+            Option(field="binary", names=("--toy",), metavar="BINARY", help="the toy", group="run", place="program"),
+            Option(key=ALLOW, schema={"type": "boolean"}, names=("--allow",), help="allow what it asks for", flag=True),
+        )
+
+    @override
+    def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
         check_run_config(config)
 
     @override

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import ClassVar, Final
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 from typing_extensions import override
 
-from codex_adapter.agent import Agent, CheckedRun, Launch
+from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
+from codex_adapter.agents.codex import extension_keys as keys
+from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import CAPABILITIES
 from codex_adapter.agents.codex.kind import KIND
@@ -20,6 +24,7 @@ from codex_adapter.agents.codex.mount_targets import mount_targets_removed
 from codex_adapter.agents.codex.run_secrets import run_secrets
 from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.agents.codex.session_file import usage_before
+from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.agents.codex.stream.decoder import CodexDecoder
 from codex_adapter.agents.codex.validation import check_config
 from codex_adapter.core.checks import refuse
@@ -27,10 +32,20 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.private_file import private_file
 
+if TYPE_CHECKING:
+    from codex_adapter.agent_places import AgentPlaces
+    from codex_adapter.findings import AgentReport, Finding, Verdict
+    from codex_adapter.harness import Harness
+    from codex_adapter.options import Option
+
 __all__ = ["AGENT", "CodexAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
 """SIGINT first, by which the CLI stops its own tools and keeps the session's last records."""
+
+_RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
+    {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
+)
 
 
 class CodexAgent(Agent):
@@ -40,10 +55,20 @@ class CodexAgent(Agent):
     name: ClassVar[str] = "the Codex CLI"
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = CodexConfig
+    conversation_variables: ClassVar[Sequence[str]] = ("CODEX_HOME", "CODEX_SQLITE_HOME")
+
+    @property
+    @override
+    def options(self) -> Sequence[Option]:
+        """As `Agent.options`."""
+        from codex_adapter.agents.codex.options import OPTIONS  # noqa: PLC0415 - the library needs no option
+
+        return OPTIONS
 
     @override
-    def check_config(self, config: RunConfig) -> None:
-        """As `Agent.check_config`."""
+    def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
+        """As `Agent.check_config`; which settings may be passed depends on the purpose (Q7)."""
+        check_settings("config.settings", _own(config).settings, purpose)
         check_config(config)
 
     @override
@@ -95,6 +120,81 @@ class CodexAgent(Agent):
         """As `Agent.decoder`."""
         return CodexDecoder(masker, full_payloads=full_payloads)
 
+    @override
+    def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
+        """As `Agent.find_program` (S6)."""
+        return find_binary(_own(config), environ).path
+
+    @override
+    def places(self, program: str | None = None) -> AgentPlaces:
+        """As `Agent.places`."""
+        from codex_adapter.agents.codex.places import codex_places  # noqa: PLC0415 - no run needs it
+
+        return codex_places(program)
+
+    @override
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """As `Agent.restricted`."""
+        return _extended(request, _RESTRICTIONS)
+
+    @override
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """As `Agent.with_schema`."""
+        return _extended(request, {keys.OUTPUT_SCHEMA: schema})
+
+    @override
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """As `Agent.resume`."""
+        return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
+
+    @override
+    def harness(self, config: RunConfig) -> Harness:
+        """As `Agent.harness`."""
+        from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - needs an extra
+
+        return CodexHarness(_own(config))
+
+    @override
+    def notice(self, request: RunRequest) -> str | None:
+        """Return that an AGENTS.md exists which newer releases of the CLI do not read (S11)."""
+        trusted = request.extensions.get(keys.TRUST_PROJECT)
+        if trusted or not Path(request.working_dir or ".", "AGENTS.md").is_file():
+            return None
+        return (
+            "AGENTS.md is not read by Codex 0.155 and newer, since the project is not trusted. "
+            "Pass --trust-project to use it, with the project's own settings, hooks and MCP servers"
+        )
+
+    @override
+    async def examine(self, config: RunConfig) -> AgentReport:
+        """As `Agent.examine`."""
+        from codex_adapter.agents.codex.doctor import examine  # noqa: PLC0415 - no run needs it
+
+        return await examine(_own(config))
+
+    @override
+    async def probe(
+        self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
+    ) -> str | None:
+        """As `Agent.probe`."""
+        from codex_adapter.agents.codex.probes.session import probe  # noqa: PLC0415 - brings a web server
+
+        return await probe(_own(config), root, report)
+
+    @override
+    def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """As `Agent.login_command`."""
+        from codex_adapter.agents.codex.login import login_command  # noqa: PLC0415 - no run needs it
+
+        return login_command(_own(config), arguments)
+
+    @override
+    def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
+        """As `Agent.stage_demo`."""
+        from codex_adapter.agents.codex.demo import stage_demo  # noqa: PLC0415 - brings a web server
+
+        return stage_demo(root, binary)
+
 
 AGENT: Final = CodexAgent()
 
@@ -104,6 +204,10 @@ def _own(config: RunConfig) -> CodexConfig:
     if not isinstance(config, CodexConfig):
         refuse("config", "a CodexConfig")
     return config
+
+
+def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:
+    return msgspec.structs.replace(request, extensions={**request.extensions, **extensions})
 
 
 def _expectation(launch: CodexLaunch) -> SessionExpectation | None:

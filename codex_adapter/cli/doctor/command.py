@@ -5,27 +5,31 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import trio
 
-from codex_adapter import CodexConfig
-from codex_adapter.agents.codex.command import home_of_cli, merge_environment
-from codex_adapter.agents.codex.places import codex_places
+from codex_adapter.agent import Agent
+from codex_adapter.cli.agent_options import (
+    add_agent_kind,
+    add_program_options,
+    find_agents,
+    program_config,
+    the_agent,
+)
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
-from codex_adapter.cli.doctor.agent_sandbox import agent_sandbox_works
-from codex_adapter.cli.doctor.installed import BinaryFacts, Finding, examine_binary, finding_lines
+from codex_adapter.cli.doctor.findings import finding_lines, printable_findings, release_lines
 from codex_adapter.cli.doctor.orphans import look_after_orphans, orphans_text
-from codex_adapter.cli.doctor.releases import release_lines
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.levels import FoundLevel, find_levels
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
 from codex_adapter.file_systems import PATIENCE
+from codex_adapter.findings import BinaryReport, Finding
 from codex_adapter.runtime.containment.exits import why_no_pidfd
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
@@ -49,12 +53,6 @@ _EXAMPLES = """\
   codex-adapter doctor --orphans --kill
   codex-adapter doctor --probe --codex ./new/node_modules/.bin/codex
 """
-_TEMPORARY_HOME = (
-    "The CLI then cannot start its sandbox, so that every command of an agent fails, and commands could write to its "
-    "settings. Put CODEX_HOME elsewhere, or set TMPDIR to a directory that is not above it."
-)
-_LOGIN_VARIABLE = "CODEX_API_KEY"
-_UNUSED_VARIABLE = "OPENAI_API_KEY"
 _NO_LOGIN = 3
 _USER_NAMESPACE = (
     "In it, files of root belong to nobody and set-uid programs gain nothing. An agent's ssh may refuse the system's "
@@ -74,16 +72,18 @@ class _Report(msgspec.Struct, frozen=True):
     containment_levels: list[str]
     sandbox: str
     agent_sandbox: bool | None
-    binary: BinaryFacts | None
+    binary: BinaryReport | None
     login: dict[str, bool]
     findings: list[Finding]
+    agent: str
+    logged_in: bool
 
 
-def _parser() -> Parser:
+def _parser(words: Sequence[str]) -> Parser:
     parser = Parser("doctor", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("--codex", action=Once, metavar="BINARY", help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)")
-    add("--codex-home", action=Once, metavar="DIR", help="as CODEX_HOME")
+    add_agent_kind(parser)
+    add_program_options(parser, find_agents(words)[0])
     add("--verbose", action="store_true", help="show what differs between releases, too")
     add("--require-login", action="store_true", help="exit with 3 when no login is found")
     add("--json", action="store_true", help="one JSON object instead of text")
@@ -116,37 +116,27 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         return 0 if found.ok else 1
     report = None
     with stop.interrupting():
-        report = await _examine(CodexConfig(binary=options.codex, codex_home=options.codex_home))
+        report = await _examine(options, the_agent(options))
     if report is None:
         return stop.exit_status or 1
-    await output.write(msgspec.json.encode(report) + b"\n" if options.json else _text(report, verbose=options.verbose))
-    if report.ok and options.require_login and not (report.login["auth_json"] or report.login[_LOGIN_VARIABLE]):
+    text = msgspec.json.encode(report) + b"\n" if options.json else _text(report, the_agent(options), options.verbose)
+    await output.write(text)
+    if report.ok and options.require_login and not report.logged_in:
         return _NO_LOGIN
     return 0 if report.ok else 1
 
 
-async def _examine(config: CodexConfig) -> _Report:
-    environ = merge_environment(os.environ, config, {})
-    installed = await examine_binary(config, environ)
-    login = _login(environ)
-    findings = [*installed.findings, _home_finding(environ), _login_finding(login, environ)]
-    levels = await find_levels(environ)
+async def _examine(options: argparse.Namespace, agent: Agent) -> _Report:
+    config = program_config(options, agent)
+    report = await agent.examine(config)
+    levels = await find_levels(os.environ)
     sandbox = None
-    # Where too little is left to try one out, or the file system hangs, none would hold a command now.
+    # Where too little is left to try one out, or the file system hangs, none would contain a command now.
     with suppress(WorkspaceError), trio.move_on_after(PATIENCE):
-        found = partial(find_sandbox, environ, agents=(codex_places(config.binary),))
+        found = partial(find_sandbox, dict(os.environ), agents=(agent.places(config.binary),))
         sandbox = await trio.to_thread.run_sync(found, abandon_on_cancel=True)
-    binary = installed.binary
-    agent_sandbox = None if binary is None or not levels else await agent_sandbox_works(binary.path, environ)
-    findings += [_containment_finding(levels), *_pidfd_findings()]
-    if agent_sandbox and _is_temporary(_home(environ), environ):
-        agent_sandbox = False
-        findings.append(
-            Finding("agent sandbox", "warning", "CODEX_HOME is in the temporary directory", _TEMPORARY_HOME)
-        )
-    else:
-        findings += _agent_sandbox_findings(agent_sandbox)
-    findings.append(_sandbox_finding(sandbox))
+    findings = [*report.findings, _containment_finding(levels), *_pidfd_findings(), *report.sandbox_findings]
+    findings = printable_findings([*findings, _sandbox_finding(sandbox)], agent)
     versions = {name: installed_version(name) for name in ("codex-adapter", "trio", "msgspec")}
     return _Report(
         ok=all(finding.state != "failed" for finding in findings),
@@ -157,52 +147,13 @@ async def _examine(config: CodexConfig) -> _Report:
         containment=levels[0].level if levels else "none",
         containment_levels=[found.level for found in levels],
         sandbox="none" if sandbox is None else sandbox.level,
-        agent_sandbox=agent_sandbox,
-        binary=binary,
-        login=login,
+        agent_sandbox=report.sandbox,
+        binary=report.binary,
+        login=report.login,
         findings=findings,
+        agent=agent.kind,
+        logged_in=report.logged_in,
     )
-
-
-def _login(environ: dict[str, str]) -> dict[str, bool]:
-    home = _home(environ)
-    return {
-        "auth_json": (home / "auth.json").is_file(),
-        "config_toml": (home / "config.toml").is_file(),
-        _LOGIN_VARIABLE: bool(environ.get(_LOGIN_VARIABLE)),
-    }
-
-
-def _home(environ: dict[str, str]) -> Path:
-    return Path(home_of_cli(environ) or "/.codex")
-
-
-def _is_temporary(home: Path, environ: dict[str, str]) -> bool:
-    """Return whether the CLI takes its home for a temporary directory, below which it makes no programs (F12)."""
-    with suppress(OSError, ValueError):
-        return home.resolve().is_relative_to(Path(environ.get("TMPDIR") or "/tmp").resolve())  # noqa: S108 - as the CLI
-    return False
-
-
-def _home_finding(environ: dict[str, str]) -> Finding:
-    if not environ.get("CODEX_HOME"):
-        return Finding("home", "ok", "~/.codex")
-    if _home(environ).is_dir():
-        return Finding("home", "ok", "CODEX_HOME")
-    advice = "Make the directory that CODEX_HOME names, or unset the variable: the CLI refuses to start."
-    return Finding("home", "failed", "CODEX_HOME, which is no directory", advice)
-
-
-def _login_finding(login: dict[str, bool], environ: dict[str, str]) -> Finding:
-    there = [name for name, text in (("auth_json", "auth.json"), (_LOGIN_VARIABLE, _LOGIN_VARIABLE)) if login[name]]
-    if there:
-        return Finding("login", "ok", " and ".join(there))
-    advice = f"Run `codex-adapter login`, or set {_LOGIN_VARIABLE}. A model provider of your own may need neither."
-    found = "none found"
-    if environ.get(_UNUSED_VARIABLE):
-        found += f"; {_UNUSED_VARIABLE} is set, and the CLI does not use it"
-        advice = f"Set {_LOGIN_VARIABLE} to the same key, or run `codex-adapter login -- --with-api-key`."
-    return Finding("login", "warning", found + ("; config.toml exists" if login["config_toml"] else ""), advice)
 
 
 def _containment_finding(levels: list[FoundLevel]) -> Finding:
@@ -229,19 +180,6 @@ def _pidfd_findings() -> list[Finding]:
     return [Finding("pidfd", "warning", f"not available, {why}", advice)]
 
 
-def _agent_sandbox_findings(works: bool | None) -> list[Finding]:
-    if works is None:
-        return []
-    if works:
-        return [Finding("agent sandbox", "ok", "the Codex CLI can run commands in its own sandbox")]
-    advice = (
-        "Every command of an agent fails, though its turn completes: such a run has the hint sandbox_unavailable. "
-        "Allow user namespaces here (in Docker: --security-opt seccomp=unconfined, with AppArmor also --security-opt "
-        "apparmor=unconfined), or, in a container that is itself the sandbox, run with --sandbox danger-full-access."
-    )
-    return [Finding("agent sandbox", "warning", "the Codex CLI cannot start its own sandbox", advice)]
-
-
 def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
     if sandbox is not None:
         return Finding("sandbox", "ok", sandbox.level)
@@ -249,14 +187,14 @@ def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
     return Finding("sandbox", "warning", "none that works", advice)
 
 
-def _text(report: _Report, *, verbose: bool) -> bytes:
+def _text(report: _Report, agent: Agent, verbose: bool) -> bytes:
     lines = [f"codex-adapter {report.adapter}, Python {report.python}, trio {report.trio}, msgspec {report.msgspec}"]
     for finding in report.findings:
         lines += finding_lines(finding)
         if verbose and finding.subject == "release" and report.binary is not None:
             lines += [f"     {line}" for line in release_lines(report.binary.features, report.binary.differences)]
     if report.agent_sandbox is False and report.ok:
-        lines.append("A run could be started. Its commands would fail in the sandbox of the Codex CLI.")
+        lines.append(f"A run could be started. Its commands would fail in the sandbox of {agent.name}.")
     else:
         lines.append("A run could be started." if report.ok else "A run could not be started.")
     return "".join(f"{line}\n" for line in lines).encode()

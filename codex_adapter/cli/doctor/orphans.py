@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.runtime.containment.orphans import Orphan, end_orphans, orphans
 
 __all__ = ["OrphanReport", "look_after_orphans", "orphans_text"]

@@ -8,24 +8,25 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
+from codex_adapter.cli.agent_options import command_containment
 from codex_adapter.cli.agent_places import agent_homes, agent_places, require_outside
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.errors import UsageError, complain
-from codex_adapter.cli.levels import command_containment
+from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.mailbox.answerers import FAILED, answering, status_of_failure
-from codex_adapter.cli.mailbox.narration import Words
-from codex_adapter.cli.mailbox.options import AGENT, MailboxParser
+from codex_adapter.cli.mailbox.options import MailboxParser, answering_agent, options_agent
 from codex_adapter.cli.mailbox.output import Showing
 from codex_adapter.cli.mailbox.status import show_sessions
-from codex_adapter.cli.mailbox.views import choose_mailbox_view
 from codex_adapter.cli.mailbox.work import SessionWork
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import View, is_for_a_program, live_view
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AnswerFailed
+from codex_adapter.protocols.mailbox.events import MailboxEvent
 from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session, sessions, workspace_of
 from codex_adapter.protocols.mailbox.session import Session
+from codex_adapter.records import encode_lines
 from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox, seal_imports
 
 __all__ = ["COMMAND"]
@@ -44,10 +45,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     except MailboxRefusal as error:
         raise UsageError(f"--mailbox: {error}") from None
     except MailboxError as error:
-        complain(f"--mailbox: {error}")
+        report_error(f"--mailbox: {error}")
         return FAILED
     except AnswerFailed as error:
-        return status_of_failure(error, stop)
+        return status_of_failure(error, options, stop)
 
 
 async def _work(options: argparse.Namespace, places: MailboxLayout, output: Output, stop: StopSignals) -> int:
@@ -61,34 +62,45 @@ async def _work(options: argparse.Namespace, places: MailboxLayout, output: Outp
         return stop.exit_status
     starting = options.action == "start"
     workspace = str(options.workspace) if starting else workspace_of(places, options.subject)
-    if options.answer == AGENT:
-        require_outside(options, workspace)
+    agent = answering_agent(options)
+    if agent is not None:
+        require_outside(options, agent, workspace)
     sandbox = None if options.no_sandbox else _sandbox(options, workspace)
-    showing = Showing(output, choose_mailbox_view(options.format, output, Words(clipboard=options.clipboard)))
+    showing = Showing(output, _view(options, output))
     work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
     with _opened(options, places, task, work, sandbox) as session:
         seal_imports(workspace)
         return await work.carry_through(session)
 
 
+def _view(options: argparse.Namespace, output: Output) -> View[MailboxEvent]:
+    if is_for_a_program(options.format, output):
+        return View(encode_lines)
+    from codex_adapter.cli.present.mailbox_narration import MailboxNarrator  # noqa: PLC0415 - for a person only
+
+    return live_view(MailboxNarrator(clipboard=options.clipboard), output, unbroken=True)
+
+
 def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
     """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
+    agent = options_agent(options)
     try:
-        sandbox = find_sandbox(agents=agent_places(options), workspace=workspace)
+        sandbox = find_sandbox(agents=agent_places(options, agent), workspace=workspace)
     except WorkspaceError as error:
         raise MailboxError(error.text[:1].lower() + error.text[1:]) from None
-    return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options)))
+    return None if sandbox is None else replace(sandbox, hidden=(*sandbox.hidden, *agent_homes(options, agent)))
 
 
 @contextmanager
 def _opened(
     options: argparse.Namespace, places: MailboxLayout, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
+    agent = options_agent(options)
     settings = {
-        "agents": agent_places(options),
+        "agents": agent_places(options, agent),
         "sandbox": sandbox,
         "network": options.network,
-        "containment": command_containment(options),
+        "containment": command_containment(options, agent),
     }
     with ExitStack() as opened:
         try:
@@ -100,8 +112,8 @@ def _opened(
         except WorkspaceError as error:
             what = "--workspace" if options.action == "start" else "--mailbox: the workspace of its session"
             missing = "move it back" if what.startswith("--mailbox") else "make it first"
-            told = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
-            raise UsageError(f"{what}: {told}") from None
+            problem = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
+            raise UsageError(f"{what}: {problem}") from None
         yield session
 
 

@@ -9,11 +9,14 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options
-from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, place
+from codex_adapter.agent import Agent
+from codex_adapter.agents import agent_of, kinds
+from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options, find_agents
+from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty, path
 from codex_adapter.cli.errors import HelpRequested, UsageError
+from codex_adapter.errors import DEFAULT_AGENT
 
-__all__ = ["AGENT", "MailboxParser"]
+__all__ = ["MailboxParser", "answering_agent", "options_agent"]
 
 _DESCRIPTION = """\
 Has a model that no network reaches work on a task in a workspace. What it must know goes out as a text file, an
@@ -40,7 +43,6 @@ _EXAMPLES = """\
   codex-adapter mailbox start --workspace . --mailbox ~/mailbox --answer codex 'Fix the failing test'
   codex-adapter mailbox start --workspace . --mailbox ~/mailbox --answer 'ssh lab ask-the-model' 'Fix the failing test'
 """
-AGENT: Final = "codex"
 _ACTIONS: Final = ("start", "resume", "once", "status", "end")
 _AT_WORK: Final = ("start", "resume", "once")
 """The actions by which work is done."""
@@ -59,14 +61,14 @@ _SUBJECTS: Final = ("start", "resume", "end")
 class MailboxParser(Parser):
     """Reads the command line of `mailbox`: `action` is its first word."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
         super().__init__("mailbox", "ACTION --mailbox DIR [OPTIONS] [TASK|ID]", _DESCRIPTION, _EXAMPLES)
         add = self.add_argument
         add("subject", nargs="?", metavar="TASK|ID", help="what is to be done, or the id of a session")
         add(
             "--mailbox",
             action=Once,
-            type=place,
+            type=path,
             metavar="DIR",
             help="where the mailbox is, or is to be: outside of the workspace",
         )
@@ -79,8 +81,8 @@ class MailboxParser(Parser):
         add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
         who = "who answers instead of you: the Codex CLI, or a command that reads the outbox and writes the answer"
         add("--answer", action=Once, metavar="codex|CMD", help=who)
-        title = f"with --answer {AGENT} (--timeout for a command, too; --containment for all commands)"
-        add_backend_options(self.add_argument_group(title))
+        title = f"with --answer {DEFAULT_AGENT} (--timeout for a command, too; --containment for all commands)"
+        add_backend_options(self.add_argument_group(title), find_agents(words, "--answer"))
 
     @override
     def read(self, words: Sequence[str]) -> argparse.Namespace:
@@ -97,18 +99,32 @@ class MailboxParser(Parser):
         return options
 
 
+def answering_agent(options: argparse.Namespace) -> Agent | None:
+    """Return the agent that answers; None where a person or a command does."""
+    return agent_of(options.answer) if options.answer is not None and options.answer in kinds() else None
+
+
+def options_agent(options: argparse.Namespace) -> Agent:
+    """Return the agent whose options the command line has: the one that answers, else the default one."""
+    return answering_agent(options) or agent_of(DEFAULT_AGENT)
+
+
 def _check_belonging(options: argparse.Namespace) -> None:
     for name, actions in _ONLY.items():
         if getattr(options, name) not in (None, False) and options.action not in actions:
             raise UsageError(f"{_option(name)} is for {_listed(actions)}; leave it out")
     if options.subject is not None and options.action not in _SUBJECTS:
         raise UsageError(f"{options.action} takes nothing but options; leave out the rest")
-    for name in _backend_names():
+    for name in () if answering_agent(options) is not None else _backend_names(options_agent(options)):
         if name in FOR_COMMANDS and options.action in _AT_WORK:
             continue
-        if getattr(options, name) is None or options.answer == AGENT or (name == "timeout" and options.answer):
+        if (
+            getattr(options, name) is None
+            or answering_agent(options) is not None
+            or (name == "timeout" and options.answer)
+        ):
             continue
-        which = "--answer" if name == "timeout" else f"--answer {AGENT}"
+        which = "--answer" if name == "timeout" else f"--answer {DEFAULT_AGENT}"
         raise UsageError(f"{_option(name)} is for whoever answers; give {which} with it")
     if options.no_wait and options.answer is not None:
         raise UsageError("--no-wait and --answer are two things; leave out one of them")
@@ -125,8 +141,8 @@ def _check_values(options: argparse.Namespace) -> None:
     if options.workspace == "":
         raise UsageError("--workspace must be a path")
     if options.answer is not None and (not options.answer.strip() or "\0" in options.answer):
-        raise UsageError(f"--answer must be {AGENT}, or a command of your shell")
-    if options.answer != AGENT and options.timeout is not None and not 0 <= options.timeout < math.inf:
+        raise UsageError(f"--answer must be {DEFAULT_AGENT}, or a command of your shell")
+    if answering_agent(options) is None and options.timeout is not None and not 0 <= options.timeout < math.inf:
         raise UsageError("--timeout must be a finite number of seconds, zero or more")
 
 
@@ -138,8 +154,8 @@ def _listed(actions: Sequence[str]) -> str:
     return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} and {actions[-1]}"
 
 
-def _backend_names() -> list[str]:
-    """The attributes of the options that say how the Codex CLI is run."""
+def _backend_names(agent: Agent) -> list[str]:
+    """Return the attributes of the options that say how an agent is run."""
     parser: Any = argparse.ArgumentParser(add_help=False)
-    add_backend_options(parser)
+    add_backend_options(parser, [agent])
     return list(vars(parser.parse_args([])))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import trio
 
-from codex_adapter.cli.mailbox.views import MailboxView
 from codex_adapter.cli.output import Output
+from codex_adapter.cli.present.views import View
 from codex_adapter.protocols.mailbox.events import MailboxEvent
 
 __all__ = ["Showing"]
@@ -14,7 +14,7 @@ __all__ = ["Showing"]
 class Showing:
     """Shows each happening as it comes, and keeps what is live fresh."""
 
-    def __init__(self, output: Output, view: MailboxView) -> None:
+    def __init__(self, output: Output, view: View[MailboxEvent]) -> None:
         self._output = output
         self._view = view
         self._writing = trio.Lock()
@@ -28,7 +28,7 @@ class Showing:
     async def observe(self, happening: MailboxEvent) -> None:
         """Show it."""
         async with self._writing:
-            await self._write(self._view.happening(happening))
+            await self._write(self._view.show([happening]))
 
     async def keep_fresh(self) -> None:
         """Show what is live anew, until cancelled."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from codex_adapter.cli.mailbox.narration import state_lines
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line
+from codex_adapter.cli.present.lines import Line
+from codex_adapter.cli.present.mailbox_narration import state_lines
 from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.protocols.mailbox.inbox import waiting_names
 from codex_adapter.protocols.mailbox.layout import MailboxLayout
@@ -36,5 +36,5 @@ async def show_sessions(
         lines = [_Status(**msgspec.structs.asdict(state), waiting=files) for state, files in found]
         await output.write(encode_lines(lines))
         return
-    told = [line for state, files in found for line in state_lines(places, state, files)]
-    await output.write(line_printer(output)(told or [Line("notice", "no session yet")]))
+    shown = [line for state, files in found for line in state_lines(places, state, files)]
+    await output.write(line_printer(output)(shown or [Line("notice", "no session yet")]))

@@ -109,7 +109,7 @@ class SessionWork:
             raise failure
         asked_to_stop = self._stop.exit_status is not None
         if isinstance(failure, AnswerFailed) and not asked_to_stop and not self._showing.reader_is_gone:
-            status = status_of_failure(failure, self._stop)
+            status = status_of_failure(failure, self._options, self._stop)
             await self._remark(session, "there is no answer; go on with `mailbox resume` once there can be one")
             return status
         if end == "stopped":

@@ -1,4 +1,4 @@
-"""`codex-adapter operations --agent`: the Codex CLI works on a task by operations (C11)."""
+"""`codex-adapter operations --agent`: an agent works on a task by operations (C11)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,38 @@ import argparse
 import os
 import select
 import signal
+from collections.abc import Sequence
 from typing import Any, Final
 
-from codex_adapter import CodexBackend, RunRequest
-from codex_adapter.agents.codex.restricted import RestrictedCodex
-from codex_adapter.cli.agent_options import FOR_COMMANDS, add_backend_options, read_config, read_environment
+from codex_adapter import RunRequest
+from codex_adapter.agent import Agent
+from codex_adapter.cli.agent_options import (
+    FOR_COMMANDS,
+    add_backend_options,
+    agent_kind,
+    find_agents,
+    read_config,
+    read_environment,
+    the_agent,
+)
 from codex_adapter.cli.agent_places import require_outside
-from codex_adapter.cli.arguments import Once, Parser, one_of, whole_number
+from codex_adapter.cli.arguments import Once, Parser, whole_number
 from codex_adapter.cli.drive_run import exit_status, explain
-from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, complain
+from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, report_error
+from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.serve.standard_io import StandardTransport
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.protocols.operations.agent import MOST_TURNS, AgentWork
 from codex_adapter.protocols.operations.agent_decisions import DecisionLines, PersonDecisions
 from codex_adapter.protocols.operations.agent_records import WorkEnd
 from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.serve import Decide
+from codex_adapter.runtime.backend import AgentBackend
 
-__all__ = ["add_agent_options", "check_agent_options", "read_task", "work_with_agent"]
+__all__ = ["add_work_options", "check_work_options", "read_task", "work_with_agent"]
 
-_AGENT: Final = "codex"
-_MODEL: Final = "agent_api.config.model.v1"
 _STDIN: Final = 0
 _READ_SIZE: Final = 65_536
 _LIMIT_PASSED: Final = 124
@@ -36,18 +46,18 @@ _UNDECIDED: Final = 75
 _NOBODY_READS: Final = 128 + signal.SIGPIPE
 
 
-def add_agent_options(parser: Parser) -> None:
+def add_work_options(parser: Parser, words: Sequence[str]) -> None:
     """Add the options of an agent's work."""
     title = "an agent, in place of messages on standard input (--containment for commands, too)"
-    _add_options(parser.add_argument_group(title))
+    _add_options(parser.add_argument_group(title), find_agents(words))
 
 
-def check_agent_options(options: argparse.Namespace) -> None:
+def check_work_options(options: argparse.Namespace) -> None:
     """Raises `UsageError` where options say how an agent is to work, and there is none, or no task (E5)."""
     if options.agent is None:
-        for name in _names():
+        for name in _names(the_agent(options)):
             if name not in FOR_COMMANDS and getattr(options, name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')} is for an agent; give --agent {_AGENT} with it")
+                raise UsageError(f"--{name.replace('_', '-')} is for an agent; give --agent {DEFAULT_AGENT} with it")
     elif options.audit:
         raise UsageError("--agent and --audit are two things; leave out one of them")
     elif not (options.task or "").strip():
@@ -82,17 +92,17 @@ async def work_with_agent(
     `decide` asks the person at the terminal; without it decisions are read from standard input. Raises `UsageError` and
     `StateError`.
     """
-    require_outside(options, options.workspace)
+    agent = the_agent(options)
+    require_outside(options, agent, options.workspace)
     work = AgentWork(
         runtime,
-        RestrictedCodex(),
-        CodexBackend(read_config(options, "no_tools")).open_run,
+        agent,
+        AgentBackend(agent, read_config(options, agent, "no_tools")).open_run,
         RunRequest(
             prompt=task,
             working_dir=options.workspace,
             timeout=options.timeout,
             env=read_environment(options.env or ()),
-            extensions={} if options.model is None else {_MODEL: options.model},
         ),
         wires,
         decisions=PersonDecisions(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
@@ -101,8 +111,8 @@ async def work_with_agent(
     with stop.governing(work):
         ended = await work.run()
     if ended.error is not None:
-        complain(ended.error)
-    return _exit_status(ended, stop)
+        report_error(ended.error)
+    return _exit_status(ended, stop, OptionNames(agent.options))
 
 
 def _received() -> bytes | None:
@@ -113,22 +123,22 @@ def _received() -> bytes | None:
         return None
 
 
-def _add_options(parser: Any) -> None:
+def _add_options(parser: Any, agents: Sequence[Agent]) -> None:
     add = parser.add_argument
-    add("--agent", action=Once, type=one_of(_AGENT), metavar=_AGENT, help="have the Codex CLI work on a task")
+    add("--agent", action=Once, type=agent_kind, metavar="KIND", help=f"have an agent work on a task: {DEFAULT_AGENT}")
     add("--task", action=Once, metavar="TEXT", help="what it is to do; - with --approve ask: standard input")
     add("--turns", action=Once, type=whole_number, metavar="N", help=f"end after so many (default: {MOST_TURNS})")
-    add_backend_options(parser)
+    add_backend_options(parser, agents)
 
 
-def _names() -> list[str]:
+def _names(agent: Agent) -> list[str]:
     """The attributes of our options."""
     parser = argparse.ArgumentParser(add_help=False)
-    _add_options(parser)
+    _add_options(parser, [agent])
     return list(vars(parser.parse_args([])))
 
 
-def _exit_status(ended: WorkEnd, stop: StopSignals) -> int:
+def _exit_status(ended: WorkEnd, stop: StopSignals, names: OptionNames) -> int:
     match ended.reason:
         case "completed":
             return 0
@@ -138,12 +148,12 @@ def _exit_status(ended: WorkEnd, stop: StopSignals) -> int:
             return _UNDECIDED
         case "stopped":
             return stop.exit_status or _NOBODY_READS
-    return _status_of_failure(ended, stop)
+    return _status_of_failure(ended, stop, names)
 
 
-def _status_of_failure(ended: WorkEnd, stop: StopSignals) -> int:
+def _status_of_failure(ended: WorkEnd, stop: StopSignals, names: OptionNames) -> int:
     """That of the agent's run where it failed, as `run` has it (E1)."""
     if ended.outcome is None:
         return FAILURE_STATUS
-    explain(ended.outcome, with_hint=True)
+    explain(ended.outcome, names, with_hint=True)
     return exit_status(ended.outcome, stop) or FAILURE_STATUS

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final, TypeAlias
 
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 
 __all__ = ["Content", "Markup", "element", "joined", "text"]
 
@@ -35,9 +35,9 @@ def joined(parts: Iterable[Content]) -> Markup:
 
 def element(name: str, /, *content: Content, **attributes: str | float | None) -> Markup:
     """An element; an attribute's name may end in `_` and has `_` for `-`, one that is None is left out."""
-    given = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{given}>" if name in _VOID else f"<{name}{given}>{joined(content)}</{name}>")
+    return Markup(f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{joined(content)}</{name}>")

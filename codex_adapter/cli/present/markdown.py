@@ -13,7 +13,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import escapedSplit, table
 from markdown_it.token import Token
 
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 
 __all__ = ["LONGEST", "parse_markdown", "web_address"]
 

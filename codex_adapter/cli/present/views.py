@@ -1,139 +1,147 @@
-"""The forms in which a run is shown: records for a program, text for a person (C7)."""
+"""Show items of one kind: to a program as records, to a person as lines (C7)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from codex_adapter import AdapterError, Completion, Event
+from codex_adapter import Completion, Event
 from codex_adapter.cli.output import Output
 from codex_adapter.records import encode_completion, encode_events
 
 if TYPE_CHECKING:
-    from codex_adapter.cli.present.narration import Line
+    from codex_adapter.cli.present.lines import Line, Tone
+    from codex_adapter.cli.present.run_narration import RunItem
 
 __all__ = [
-    "AnswerView",
-    "JsonLines",
+    "Narrator",
     "View",
-    "can_show_colours",
-    "choose_view",
+    "effective_form",
     "is_for_a_program",
     "line_printer",
-    "text_view",
+    "lines_view",
+    "live_view",
+    "run_view",
 ]
 
-
-class View(Protocol):
-    """Turns one run into bytes, whole lines at a time; it does no I/O."""
-
-    @property
-    def shows_hint(self) -> bool:
-        """Whether the view itself says why a run failed, in a sentence (F9)."""
-
-    @property
-    def refresh_seconds(self) -> float | None:
-        """How long after the last bytes `refresh` is to be called; None for never."""
-
-    def events(self, batch: Sequence[Event]) -> bytes:
-        """What to write for these events."""
-
-    def refresh(self) -> bytes:
-        """What to write when nothing has happened for a while."""
-
-    def completion(self, outcome: Completion | AdapterError) -> bytes:
-        """What to write at the end."""
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
-class JsonLines:
-    """The records, one a line (W1, W2)."""
+class View(Generic[T_contra]):
+    """Turns items into bytes, whole lines at a time, by a function; it does no I/O."""
 
     refresh_seconds: float | None = None
-    shows_hint = False
+    """How long after the last bytes `refresh` is to be called; None for never."""
+
+    def __init__(self, show: Callable[[Sequence[T_contra]], bytes]) -> None:
+        self._show = show
+
+    def show(self, items: Sequence[T_contra]) -> bytes:
+        """Return what to write for these items."""
+        return self._show(items)
+
+    def refresh(self) -> bytes:
+        """Return what to write when nothing has happened for a while."""
+        return b""
+
+    def end(self) -> bytes:
+        """Return what removes the live part for good."""
+        return b""
+
+
+class Narrator(Protocol[T_contra]):
+    """Turns items into lines, and knows what is happening now."""
+
+    @property
+    def live_tones(self) -> frozenset[Tone]:
+        """The tones of the lines that a terminal shows only while they are among the live ones."""
+
+    @property
+    def live(self) -> Sequence[Line]:
+        """What is happening now."""
+
+    def narrate(self, item: T_contra) -> Iterable[Line]:
+        """Return the lines of an item."""
+
+
+class _RunRecords:
+    """Encodes the records of a run, one a line: several events, or one outcome (W1, W2)."""
 
     def __init__(self) -> None:
         self._next_seq = 0
 
-    def events(self, batch: Sequence[Event]) -> bytes:
-        """As `View.events`."""
-        self._next_seq = batch[-1].seq + 1
-        return encode_events(batch)
-
-    def refresh(self) -> bytes:
-        """Nothing."""
-        return b""
-
-    def completion(self, outcome: Completion | AdapterError) -> bytes:
-        """As `View.completion`."""
-        return encode_completion(self._next_seq, outcome)
+    def __call__(self, items: Sequence[RunItem]) -> bytes:
+        if isinstance(items[0], Event):
+            events = cast("Sequence[Event]", items)
+            self._next_seq = events[-1].seq + 1
+            return encode_events(events)
+        return encode_completion(self._next_seq, items[0])
 
 
-class AnswerView:
-    """The answer alone, once it is complete (C7)."""
-
-    refresh_seconds: float | None = None
-    shows_hint = False
-
-    def events(self, _batch: Sequence[Event]) -> bytes:
-        """Return nothing."""
-        return b""
-
-    def refresh(self) -> bytes:
-        """Return nothing."""
-        return b""
-
-    def completion(self, outcome: Completion | AdapterError) -> bytes:
-        """Return the final text with a newline at its end; nothing for a run that has none."""
-        text = outcome.final_text if isinstance(outcome, Completion) else None
-        return b"" if text is None else text.encode() + (b"" if text.endswith("\n") else b"\n")
+def _final_text(items: Sequence[RunItem]) -> bytes:
+    """Return the final text of a completion with a newline at its end; nothing for anything else (C7)."""
+    texts = [item.final_text for item in items if isinstance(item, Completion) and item.final_text is not None]
+    return "".join(text if text.endswith("\n") else f"{text}\n" for text in texts).encode()
 
 
 def is_for_a_program(form: str | None, output: Output) -> bool:
-    """Whether records are to be written: by `form`, else elsewhere than on a terminal (C7)."""
-    return form == "jsonl" or (form is None and not output.is_terminal)
+    """Return whether to write records: by `form`, else elsewhere than on a terminal (C7)."""
+    return effective_form(form, output) == "jsonl"
 
 
-def choose_view(form: str | None, output: Output) -> Callable[[], View]:
-    """Return what makes the view of each run: by `form`, else `pretty` on a terminal and records elsewhere (C7)."""
+def effective_form(form: str | None, output: Output) -> str:
+    """Return the form itself, else `pretty` on a terminal and `jsonl` elsewhere (C7)."""
+    return form or ("pretty" if output.is_terminal else "jsonl")
+
+
+def run_view(form: str, output: Output) -> View[RunItem]:
+    """Return the view of one run: `jsonl`, `text`, or `pretty` (C7)."""
     if form == "text":
-        return AnswerView
-    if is_for_a_program(form, output):
-        return JsonLines
-    return text_view(output)
+        return View(_final_text)
+    if form == "jsonl":
+        return View(_RunRecords())
+    from codex_adapter.cli.present.run_narration import RunNarrator  # noqa: PLC0415 - most runs are shown to a program
+
+    return live_view(RunNarrator(), output)
 
 
-def text_view(output: Output) -> Callable[[], View]:
-    """The live view where the terminal can show it and rich is installed, plain lines elsewhere (C7)."""
-    if can_show_colours(output):
+def live_view(narrator: Narrator[T], output: Output, *, unbroken: bool = False) -> View[T]:
+    """Return a view with live lines where the terminal can show them and rich is installed, else without (C7)."""
+    if _shows_colours(output):
         try:
-            from codex_adapter.cli.present.pretty import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
+            from codex_adapter.cli.present.terminal import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
         except ImportError:
             pass
         else:
-            return lambda: LiveView(output.fd)
-    from codex_adapter.cli.present.plain import PlainView  # noqa: PLC0415 - most runs are shown to a program
+            return LiveView(narrator, output.fd, unbroken=unbroken)
+    return lines_view(narrator.narrate, output)
 
-    return PlainView
+
+def lines_view(narrate: Callable[[T], Iterable[Line]], output: Output, *, unbroken: bool = False) -> View[T]:
+    """Return a view of all lines, of which none is live."""
+    print_lines = line_printer(output, unbroken=unbroken)
+    return View(lambda items: print_lines(line for item in items for line in narrate(item)))
 
 
 def line_printer(output: Output, *, unbroken: bool = False) -> Callable[[Iterable[Line]], bytes]:
-    """What shows lines of which none is live: in colours under the same conditions as `text_view` (C7).
+    """Return what prints lines: in colours under the same conditions as `live_view` (C7).
 
     With `unbroken` no line is broken but by the terminal itself: a command that is copied from it stays in one piece.
     """
-    if can_show_colours(output):
+    if _shows_colours(output):
         try:
-            from codex_adapter.cli.present.pretty import StyledLines  # noqa: PLC0415 - as above
+            from codex_adapter.cli.present.terminal import StyledLines  # noqa: PLC0415 - as above
         except ImportError:
             pass
         else:
             return StyledLines(output.fd, unbroken=unbroken)
-    from codex_adapter.cli.present.plain import plain_text  # noqa: PLC0415 - as above
+    from codex_adapter.cli.present.lines import plain_text  # noqa: PLC0415 - as above
 
     return plain_text
 
 
-def can_show_colours(output: Output) -> bool:
-    """Whether standard output is a terminal that takes colours and movements (C7)."""
+def _shows_colours(output: Output) -> bool:
+    """Return whether standard output is a terminal that takes colours and movements (C7)."""
     return output.is_terminal and os.environ.get("TERM", "dumb") != "dumb"

@@ -37,8 +37,8 @@ def verdict(ending: CompletedRecord | FailedRecord | None) -> Verdict:
         return Verdict("open", "No completion", ["The run still goes on, or whoever wrote its records was killed."])
     if isinstance(ending, FailedRecord):
         error = ending.error
-        told = error.advice or (None if error.hint is None else ADVICE[error.hint])
-        return Verdict("failed", "Failed", [error.message, *([] if told is None else [_sentence(told)])])
+        advice_text = error.advice or (None if error.hint is None else ADVICE[error.hint])
+        return Verdict("failed", "Failed", [error.message, *([] if advice_text is None else [_sentence(advice_text)])])
     completion = ending.completion
     advice = [] if completion.advice is None else [_sentence(completion.advice)]
     outcome, headline = _ended(completion)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
-from pathlib import Path
 from typing import Final
 
 import trio
 from msgspec.structs import replace
 
-from codex_adapter import RunHandle, open_run
-from codex_adapter.agents.codex.extension_keys import TOOL_PAYLOADS
+from codex_adapter import RunHandle, RunRequest, open_run
+from codex_adapter.agent import Agent
+from codex_adapter.cli.agent_options import the_agent
 from codex_adapter.cli.arguments import Command, Parser
-from codex_adapter.cli.drive_run import conduct
-from codex_adapter.cli.errors import UsageError, complain
+from codex_adapter.cli.drive_run import drive_run
+from codex_adapter.cli.errors import UsageError, report_error
+from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.views import AnswerView, JsonLines, choose_view
-from codex_adapter.cli.run.option_names import in_options
-from codex_adapter.cli.run.options import TRUST_PROJECT, add_options, read_request
+from codex_adapter.cli.present.views import effective_form, run_view
+from codex_adapter.cli.run.options import add_options, read_request
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.file_systems import Inquiry, inquire
 
@@ -49,36 +48,38 @@ _EXAMPLES = """\
 """
 
 
-def _parser() -> Parser:
+def _parser(words: Sequence[str]) -> Parser:
     parser = Parser("run", "[OPTIONS] [PROMPT]", _DESCRIPTION, _EXAMPLES)
-    add_options(parser)
+    add_options(parser, words)
     return parser
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    make_view = choose_view(options.format, output)
+    form = effective_form(options.format, output)
+    agent = the_agent(options)
 
     @asynccontextmanager
     async def opening() -> AsyncIterator[RunHandle]:
         if options.last_message is not None:
             await _refuse_what_cannot_hold(options.last_message)
-        request, config = await read_request(options)
-        # A person who reads along wants to see the commands; a program that wants them says so.
-        if make_view not in (JsonLines, AnswerView) and isinstance(request.extensions, Mapping):
-            request = replace(request, extensions={TOOL_PAYLOADS: "full", **request.extensions})
-        async with open_run(request, config=config) as run:
-            if not options.quiet and not request.extensions.get(TRUST_PROJECT):
-                await _note_unread_instructions(request.working_dir)
+        request, config = await read_request(options, agent)
+        # A person who reads along wants to see the commands; a program that wants them asks for them.
+        if form == "pretty":
+            config = replace(config, tool_payloads="full")
+        async with open_run(request, agent=agent.kind, config=config) as run:
+            if not options.quiet:
+                await _report_notice(agent, request)
             yield run
 
-    return await conduct(
+    return await drive_run(
         opening,
-        make_view(),
+        run_view(form, output),
         output,
         stop,
+        form=form,
         quiet=options.quiet,
         last_message=options.last_message,
-        wording=partial(in_options, options=options),
+        names=OptionNames(agent.options, options),
     )
 
 
@@ -97,15 +98,12 @@ async def _refuse_what_cannot_hold(last_message: str) -> None:
         )
 
 
-async def _note_unread_instructions(working_dir: str | None) -> None:
-    """Say that AGENTS.md is there and is not read by newer releases of the CLI (S11)."""
+async def _report_notice(agent: Agent, request: RunRequest) -> None:
+    """Write what a person should know before the run to standard error (S11)."""
     with trio.move_on_after(_PATIENCE):
-        path = Path(working_dir or ".", "AGENTS.md")
-        if await trio.to_thread.run_sync(path.is_file, abandon_on_cancel=True):
-            complain(
-                "AGENTS.md is not read by Codex 0.155 and newer, since the project is not trusted. "
-                "Pass --trust-project to use it, with the project's own settings, hooks and MCP servers"
-            )
+        notice = await trio.to_thread.run_sync(agent.notice, request, abandon_on_cancel=True)
+        if notice is not None:
+            report_error(notice)
 
 
 COMMAND = Command(_parser, _perform)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from codex_adapter import Completion, Event, RunRequest, events
-from codex_adapter.agents.codex.extensions import APPROVAL_POLICIES, SANDBOX_MODES
+from codex_adapter.agents import agent_of, kinds
 from codex_adapter.cli.arguments import Command, Parser, one_of
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.schema.daemon_messages import message_definitions
@@ -37,45 +37,6 @@ _REF = "#/$defs/{name}"
 _IDS = re.compile(r" \([A-Z0-9, to]+\)")
 """Rule ids in a docstring, which say nothing to those who have only the schema."""
 _ERROR_KINDS = ("invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind", "backend")
-
-_SESSION = {
-    "oneOf": [
-        {
-            "type": "object",
-            "properties": {"selector": {"const": "last"}},
-            "required": ["selector"],
-            "additionalProperties": False,
-        },
-        {
-            "type": "object",
-            "properties": {"selector": {"const": "id"}, "id": {"type": "string", "pattern": r"^(?!-)", "minLength": 1}},
-            "required": ["selector", "id"],
-            "additionalProperties": False,
-        },
-    ]
-}
-_DIRECTORIES = {
-    "type": "object",
-    "properties": {"dirs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16}},
-    "required": ["dirs"],
-    "additionalProperties": False,
-}
-_EXTENSIONS: Mapping[str, Any] = {
-    "agent_api.exec.non_interactive": {"type": "boolean", "default": True},
-    "backend.codex.exec.approval_policy": {"enum": list(APPROVAL_POLICIES)},
-    "backend.codex.exec.sandbox_mode": {"enum": list(SANDBOX_MODES), "default": "workspace-write"},
-    "backend.codex.exec.trust_project": {"type": "boolean", "default": False},
-    "agent_api.config.model.v1": {"type": "string", "minLength": 1},
-    "agent_api.exec.add_dirs.v1": _DIRECTORIES,
-    "agent_api.session.resume.v1": _SESSION,
-    "agent_api.session.fork.v1": _SESSION,
-    "backend.codex.tool_payloads": {"enum": ["metadata", "full"], "default": "metadata"},
-    "backend.codex.output_schema": {"type": "object"},
-    "backend.codex.images": {"type": "array", "items": {"type": "string"}},
-    "backend.codex.tools": {"enum": ["all", "none"]},
-    "backend.codex.settings": {"type": "object", "maxProperties": 64},
-}
-"""The values of the extension keys (Q3), which the request's type leaves open."""
 
 _LABELS: Mapping[str, Any] = {
     "type": "object",
@@ -140,7 +101,8 @@ def json_schema() -> dict[str, Any]:
         definition["description"] = _IDS.sub("", definition.get("description", name))
         if name != "RunRequest":
             _as_written(definition, getattr(events, name, None) or named.get(name, ErrorBody))
-    extensions = {"type": "object", "properties": dict(_EXTENSIONS), "additionalProperties": False, "default": {}}
+    keys = {option.key: option.schema for kind in kinds() for option in agent_of(kind).options if option.key}
+    extensions = {"type": "object", "properties": keys, "additionalProperties": False, "default": {}}
     definitions["RunRequest"]["properties"] |= {"extensions": extensions, "labels": _LABELS}
     definitions["ErrorBody"]["properties"]["kind"] = {"enum": list(_ERROR_KINDS)}
     messages = message_definitions()
@@ -174,7 +136,7 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": _REF.format(name=name)}
 
 
-def _parser() -> Parser:
+def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("schema", "[OPTIONS] [operations|events]", _DESCRIPTION, _EXAMPLES)
     words = one_of(*_OF_OPERATIONS)
     parser.add_argument("of", nargs="?", type=words, metavar="operations|events", help="of which (default: of runs)")

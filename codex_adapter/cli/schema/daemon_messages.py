@@ -49,16 +49,19 @@ def message_definitions() -> dict[str, Any]:
     requests = {f"{_title(name)}Call": _call(name, method) for name, method in _METHODS.items()}
     answers = {f"{_title(name)}Answer": _answer(method) for name, method in _METHODS.items() if method.result}
     answers["Refusal"] = _object("An error in place of a result.", id=_ID, error=_ref("RpcError"))
-    told = {f"{_title(name)}Notification": _notification(name, *of) for name, of in _NOTIFICATIONS.items()}
+    notifications = {f"{_title(name)}Notification": _notification(name, *of) for name, of in _NOTIFICATIONS.items()}
     event = _object("What is told of a turn.", method={"const": "turns/event"}, params=_ref("TurnEventParams"))
-    told["TurnsEventNotification"] = event
+    notifications["TurnsEventNotification"] = event
     return {
         **definitions,
         **requests,
         **answers,
-        **told,
+        **notifications,
         "FromSupervisor": {"description": "A line to the daemon.", "anyOf": _or_batch(requests)},
-        "ToSupervisor": {"description": "A line of the daemon.", "anyOf": [*_or_batch(answers), *map(_ref, told)]},
+        "ToSupervisor": {
+            "description": "A line of the daemon.",
+            "anyOf": [*_or_batch(answers), *map(_ref, notifications)],
+        },
     }
 
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from msgspec.structs import replace
-
-from codex_adapter import AdapterError, BackendError, CodexBackend, CodexConfig, Gateway
-from codex_adapter.agents.codex.validation import check_config
-from codex_adapter.cli.agent_options import add_backend_options, read_config, read_environment
-from codex_adapter.cli.arguments import Command, Once, Parser, in_our_words, one_of, place, whole_number
+from codex_adapter import BackendError, Gateway
+from codex_adapter.agent import Agent
+from codex_adapter.agents import agent_of
+from codex_adapter.cli.agent_options import (
+    add_agent_options,
+    add_backend_options,
+    agent_kind,
+    find_agents,
+    read_config,
+    read_environment,
+)
+from codex_adapter.cli.arguments import Command, Once, Parser, one_of, path, whole_number
 from codex_adapter.cli.errors import UsageError, explain_wait
 from codex_adapter.cli.logs import add_log_option
 from codex_adapter.cli.output import Output
@@ -26,7 +34,10 @@ from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.jsonrpc import MOST_IN_A_BATCH
 from codex_adapter.daemon.messages import Limits, ServerInfo
 from codex_adapter.daemon.server import Settings
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.file_systems import Inquiry, inquire
+from codex_adapter.request import RunConfig
+from codex_adapter.runtime.backend import AgentBackend
 from codex_adapter.runtime.descriptors import raise_limit
 
 __all__ = ["COMMAND"]
@@ -43,16 +54,20 @@ _EXAMPLES = """\
   codex-adapter serve --journal ~/.local/state/codex-runs --keep-days 30 --on-eof drain
   codex-adapter serve < requests.jsonl
 """
+_Configs: TypeAlias = Sequence[tuple[Agent, RunConfig]]
+
 _MAX_RUNS = 32
 _GARBAGE = (20_000, 50, 100)
 
 
-def _parser() -> Parser:
+def _parser(words: Sequence[str]) -> Parser:
     parser = Parser("serve", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    agents = find_agents(words)
     runs = parser.add_argument_group("the runs")
-    add_backend_options(runs)
-    tools = "metadata, or full: also what tools were given and gave (default: metadata)"
-    runs.add_argument("--tool-payloads", action=Once, metavar="WHICH", help=tools)
+    kind = f"a kind of agent to serve; repeatable (default: {DEFAULT_AGENT})"
+    runs.add_argument("--agent", action="append", type=agent_kind, metavar="KIND", help=kind)
+    add_backend_options(runs, agents)
+    add_agent_options(runs, agents, "records")
     add = parser.add_argument_group("the daemon").add_argument
     add("--max-runs", action=Once, type=whole_number, metavar="N", help=f"agents alive at once (default: {_MAX_RUNS})")
     add("--no-queue", action="store_true", help="refuse further runs; without it, they wait")
@@ -66,7 +81,7 @@ def _parser() -> Parser:
     add_log_option(parser)
     add = parser.add_argument_group("the journal").add_argument
     journal = "keep every record of every run in DIR/RUNID.jsonl"
-    add("--journal", action=Once, type=place, metavar="DIR", help=journal)
+    add("--journal", action=Once, type=path, metavar="DIR", help=journal)
     add("--journal-prompts", action="store_true", help="keep the prompt of each run, masked, in its first line, too")
     old = "remove the journals of runs that ended N days ago (default: never)"
     add("--keep-days", action=Once, type=whole_number, metavar="N", help=old)
@@ -74,22 +89,16 @@ def _parser() -> Parser:
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    config = replace(
-        read_config(options),
-        model=options.model,
-        default_timeout=options.timeout,
-        env=read_environment(options.env or ()),
-        tool_payloads=options.tool_payloads,
-    )
-    try:
-        check_config(config)
-    except AdapterError as error:
-        raise UsageError(in_our_words(str(error))) from None
+    env = read_environment(options.env or ())
+    agents = [agent_of(kind) for kind in dict.fromkeys(options.agent or [DEFAULT_AGENT])]
+    configs = [(agent, read_config(options, agent, default_timeout=options.timeout, env=env)) for agent in agents]
     if options.journal is None and (options.journal_prompts or options.keep_days is not None):
         raise UsageError("--journal-prompts and --keep-days are for a journal; give --journal DIR, too")
-    backend = CodexBackend(config, ask_release=options.journal is not None)
+    ask_release = options.journal is not None
+    backends = [AgentBackend(*pair, ask_release=ask_release) for pair in configs]
     gateway = Gateway()
-    gateway.register(backend)
+    for backend in backends:
+        gateway.register(backend)
     # The objects of now live until the end, and those of hundreds of runs live long: frequent collections find little.
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
@@ -97,13 +106,16 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     with stop.interrupting():
         journal = None if options.journal is None else await _journal(options)
         explain_wait("the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first")
-        settings = _settings(options, config, backend, journal)
+        settings = _settings(options, configs, backends[0], journal)
         await serve(gateway, settings, StandardTransport(output), governing=stop.governing)
     return 0
 
 
 def _settings(
-    options: argparse.Namespace, config: CodexConfig, backend: CodexBackend, journal: Journal | None
+    options: argparse.Namespace,
+    configs: Sequence[tuple[Agent, RunConfig]],
+    backend: AgentBackend,
+    journal: Journal | None,
 ) -> Settings:
     return Settings(
         server=ServerInfo(name="codex-adapter", version=installed_version("codex-adapter")),
@@ -118,7 +130,7 @@ def _settings(
         journal=journal,
         drain_on_eof=options.on_eof == "drain",
         notify=ServiceManager(os.environ).notify,
-        services=turn_services(config),
+        services=turn_services(configs),
     )
 
 

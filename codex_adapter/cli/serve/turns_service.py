@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from codex_adapter import CodexConfig
+from codex_adapter.agent import Agent
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.turn.client import open_client
 from codex_adapter.daemon.jsonrpc import METHOD_NOT_FOUND, RUN_REFUSED, Fault
@@ -26,6 +26,7 @@ from codex_adapter.protocols.turns import (
     RunTurnResponse,
     SessionCallbacks,
 )
+from codex_adapter.request import RunConfig
 
 if TYPE_CHECKING:
     from codex_adapter.protocols.turns import AgentSpacesClient
@@ -55,12 +56,12 @@ class TurnEventParams(msgspec.Struct, frozen=True, rename="camel"):
     event: AgentEvent
 
 
-def turn_services(config: CodexConfig) -> dict[str, Service]:
-    """The methods of a client whose harness runs the CLI so, by their names (U12).
+def turn_services(configs: Sequence[tuple[Agent, RunConfig]]) -> dict[str, Service]:
+    """Return the methods of a client with the harnesses of agents so configured, by their names (U12).
 
     What it takes is loaded by the first call: most daemons never get one.
     """
-    methods = _Methods(config)
+    methods = _Methods(configs)
     return {
         "turns/run": Service(RunTurnRequest, methods.run, slot="agent", name=attrgetter("external_run_id")),
         "turns/cancel": Service(TurnCancelParams, methods.cancel, slot=None),
@@ -73,13 +74,13 @@ def turn_services(config: CodexConfig) -> dict[str, Service]:
 class _Methods:
     """What those do that need a client."""
 
-    def __init__(self, config: CodexConfig) -> None:
-        self._config = config
+    def __init__(self, configs: Sequence[tuple[Agent, RunConfig]]) -> None:
+        self._configs = configs
 
     @cached_property
     def _client(self) -> AgentSpacesClient:
         try:
-            return open_client(self._config)
+            return open_client(self._configs)
         except UsageError as error:
             raise Fault(METHOD_NOT_FOUND, str(error)) from None
 

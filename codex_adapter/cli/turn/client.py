@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from codex_adapter import CodexConfig
+from codex_adapter.agent import Agent
 from codex_adapter.cli.errors import UsageError
-from codex_adapter.cli.present.narration import printable
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.extras import how_to_install
 from codex_adapter.protocols.turns import AgentSpacesError, RunTurnResponse
+from codex_adapter.request import RunConfig
 
 if TYPE_CHECKING:
     from codex_adapter.protocols.turns import AgentSpacesClient
@@ -27,14 +29,14 @@ _ATTACHMENT: Final = re.compile(r"^attachments\[([0-9]+)\]")
 _MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")
 
 
-def open_client(config: CodexConfig) -> AgentSpacesClient:
-    """A client whose harness runs the CLI so. Raises `UsageError` where a package is missing."""
+def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient:
+    """Return a client of the harnesses of agents so configured. Raises `UsageError` where a package is missing."""
     if any(find_spec(name) is None for name in _EXTRA):
         raise UsageError(f"packages for turns are missing. {how_to_install('turns')}")
-    from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - see above
-    from codex_adapter.protocols.turns import create_agent_spaces_client  # noqa: PLC0415
+    from codex_adapter.protocols.turns import create_agent_spaces_client  # noqa: PLC0415 - see above
 
-    return create_agent_spaces_client([CodexHarness(config)])
+    harnesses = [agent.harness(config) for agent, config in configs]
+    return create_agent_spaces_client([harness for harness in harnesses if harness is not None])
 
 
 def said(error: AgentSpacesError) -> str:

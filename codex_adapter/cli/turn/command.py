@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 import secrets
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
 import trio
 
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.errors import FAILURE_STATUS, complain
+from codex_adapter.cli.errors import FAILURE_STATUS, report_error
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, printable
-from codex_adapter.cli.present.views import is_for_a_program, line_printer
+from codex_adapter.cli.present.lines import Line, printable
+from codex_adapter.cli.present.turn_narration import TurnNarrator
+from codex_adapter.cli.present.views import View, is_for_a_program, line_printer, lines_view
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import open_client, why_not
-from codex_adapter.cli.turn.narration import TurnWords
-from codex_adapter.cli.turn.options import TurnParser, backend_config, turn_request, words_to_go_on
+from codex_adapter.cli.turn.options import TurnParser, backend_config, resuming_words, turn_agent, turn_request
 from codex_adapter.protocols.turns import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
@@ -32,29 +32,30 @@ _TOOK_TOO_LONG: Final = 124
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    client = open_client(backend_config(options))
+    agent = turn_agent(options)
+    client = open_client([(agent, backend_config(options, agent))])
     told: RunTurnResponse | None = None
     complaint: str | None = None
     for_a_program = is_for_a_program(options.format, output)
-    show = _show_events() if for_a_program else _show_words(output)
+    view = _view(output, for_a_program=for_a_program)
     # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
     with stop.interrupting():
-        request = turn_request(options, await require_prompt(options.prompt), secrets.token_hex(8))
+        request = turn_request(options, agent, await require_prompt(options.prompt), secrets.token_hex(8))
 
         async def on_event(event: AgentEvent) -> None:
-            if text := show(event):
+            if text := view.show([event]):
                 await output.write(text)
 
         async with _hurrying(output, stop):
             told = await client.run_turn(request, SessionCallbacks(on_event))
             if not for_a_program and told.harness_session_id is not None:
-                way = printable(shlex.join(words_to_go_on(told.harness_session_id, options, request)))
+                way = printable(shlex.join(resuming_words(told.harness_session_id, options, agent, request)))
                 await output.write(line_printer(output, unbroken=True)([Line("notice", f"go on with: {way}")]))
             complaint = await why_not(told, client)
     if told is None:
         return stop.exit_status or FAILURE_STATUS
     if complaint is not None:
-        complain(complaint)
+        report_error(complaint)
     return _status(told)
 
 
@@ -86,13 +87,8 @@ def _status(told: RunTurnResponse) -> int:
     return _TOOK_TOO_LONG if (error.details or {}).get("failure") == "timeout" else _FAILED
 
 
-def _show_events() -> Callable[[AgentEvent], bytes]:
-    return lambda event: encode_lines((event,))
-
-
-def _show_words(output: Output) -> Callable[[AgentEvent], bytes]:
-    words, text = TurnWords(), line_printer(output, unbroken=True)
-    return lambda event: text(words.tell(event))
+def _view(output: Output, *, for_a_program: bool) -> View[AgentEvent]:
+    return View(encode_lines) if for_a_program else lines_view(TurnNarrator().narrate, output, unbroken=True)
 
 
 COMMAND = Command(TurnParser, _perform)

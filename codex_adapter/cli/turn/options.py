@@ -8,15 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec.structs import replace
 from typing_extensions import override
 
-from codex_adapter import AdapterError, CodexConfig
-from codex_adapter.agents.codex.validation import check_config
-from codex_adapter.cli.agent_options import add_backend_options, read_config, read_environment
-from codex_adapter.cli.arguments import Once, Parser, in_our_words, json_lines_or_pretty, one_of
+from codex_adapter.agent import Agent
+from codex_adapter.agents import agent_of
+from codex_adapter.cli.agent_options import (
+    add_backend_options,
+    agent_kind,
+    find_agents,
+    read_config,
+    read_environment,
+)
+from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.errors import UsageError
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target
+from codex_adapter.request import RunConfig
 
 __all__ = [
     "TurnParser",
@@ -24,9 +31,10 @@ __all__ = [
     "asp_home",
     "backend_config",
     "check_texts",
+    "resuming_words",
     "space_reference",
+    "turn_agent",
     "turn_request",
-    "words_to_go_on",
 ]
 
 _DESCRIPTION = """\
@@ -43,40 +51,37 @@ _EXAMPLES = """\
   codex-adapter turn --space space:house@^1 --space space:path:. --session ID 'Now mend what you found'
   codex-adapter turn --target review --target-dir ~/src/project --cwd ~/src/project - < prompt.md
 """
-_HARNESS: Final = "codex"
 _BY_PATH: Final = "space:path:"
 _NOT_EMPTY: Final = frozenset(
-    {"space", "target", "target_dir", "session", "model", "cwd", "attach", "codex", "codex_home", "asp_home"}
-    | {"directory", "mask", "containment", "containment_max"}
+    {"space", "target", "target_dir", "session", "model", "cwd", "attach", "asp_home", "directory"}
+    | {"mask", "containment", "containment_max"}
 )
-_OF_THE_CONVERSATION: Final = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
 
 class TurnParser(Parser):
     """Reads the command line of `turn`."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
+        agents = find_agents(words, "--harness")
         super().__init__("turn", "(--space REF... | --target NAME) [OPTIONS] [PROMPT]", _DESCRIPTION, _EXAMPLES)
         add = self.add_argument
         add("prompt", nargs="?", metavar="PROMPT", help="what to do; standard input when it is - or left out")
         add("--space", action="append", metavar="REF", help="a space, the last one wins; repeatable")
         add("--target", action=Once, metavar="NAME", help="instead of spaces, a target of asp-targets.toml")
         add("--target-dir", action=Once, metavar="DIR", help="where that file is (default: here)")
-        add("--harness", action=Once, type=one_of(_HARNESS), metavar="ID", help=f"whose agent (default: {_HARNESS})")
+        add("--harness", action=Once, type=agent_kind, metavar="ID", help=f"whose agent (default: {DEFAULT_AGENT})")
         add("--session", action=Once, metavar="ID", help="go on with this conversation")
         add("--cwd", action=Once, metavar="DIR", help="where the agent works (default: here)")
         add("--attach", action="append", metavar="FILE", help="a file for the agent, images as images; repeatable")
-        add_backend_options(self)
-        actions = self._option_string_actions
-        actions["--model"].metavar = "PROVIDER/NAME"
-        actions["--codex-home"].help = "whose login and settings (default: $CODEX_HOME, ~/.codex)"
+        add_backend_options(self, agents)
+        self._option_string_actions["--model"].metavar = "PROVIDER/NAME"
         add_space_options(self)
 
     @override
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """As `Parser.read`, all of it checked that needs nothing but the words."""
         options = super().read(words)
-        check_texts(options)
+        check_texts(options, find_agents(words, "--harness"))
         if bool(options.space) == (options.target is not None):
             raise UsageError("give either --space, once or more, or --target")
         if options.target_dir is not None and options.target is None:
@@ -94,14 +99,15 @@ def add_space_options(parser: Parser) -> None:
     add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
 
 
-def check_texts(options: argparse.Namespace) -> None:
-    """Whether each value is text, and paths are none that is empty. Raises `UsageError`."""
+def check_texts(options: argparse.Namespace, agents: Sequence[Agent] = ()) -> None:
+    """Check that each value is text, and no path is empty. Raises `UsageError`."""
+    not_empty = _NOT_EMPTY | {option.attribute for agent in agents for option in agent.options if option.place}
     for name, value in vars(options).items():
         option = f"--{name.replace('_', '-')}" if name not in ("prompt", "directory") else f"the {name}"
         for text in value if isinstance(value, list) else [value] if isinstance(value, str) else ():
             if not _is_text(text):
                 raise UsageError(f"{option} must be UTF-8, without NUL")
-            if not text and name in _NOT_EMPTY:
+            if not text and name in not_empty:
                 raise UsageError(f"{option} must not be empty")
 
 
@@ -128,29 +134,35 @@ def asp_home(options: argparse.Namespace) -> str:
     return _absolute(place)
 
 
-def backend_config(options: argparse.Namespace) -> CodexConfig:
-    """How the CLI is run; its home is linked to from elsewhere, and so is absolute. Raises `UsageError`."""
-    home = None if options.codex_home is None else _absolute(options.codex_home)
-    named = home or os.environ.get("CODEX_HOME")
-    if named and not Path(named).is_dir():
-        # Without its login, the CLI would be turned away by the service, or try for minutes to reach it.
-        raise UsageError("--codex-home, or CODEX_HOME without it, is no directory; make it, or name another one")
-    config = replace(read_config(options, "turn"), codex_home=home, default_timeout=options.timeout)
-    try:
-        check_config(config)
-    except AdapterError as error:
-        raise UsageError(in_our_words(str(error))) from None
-    return config
+def turn_agent(options: argparse.Namespace) -> Agent:
+    """Return the agent of the harness that the options name."""
+    return agent_of(options.harness or DEFAULT_AGENT)
 
 
-def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTurnRequest:
-    """The request of the options; `run_id` is what the turn is called on its events. Raises `UsageError`."""
+def backend_config(options: argparse.Namespace, agent: Agent) -> RunConfig:
+    """Return how the agent is run; its home is absolute, since a link elsewhere leads to it. Raises `UsageError`."""
+    homes: dict[str, Any] = {}
+    for option in agent.options:
+        if option.place == "home" and option.field is not None:
+            home = getattr(options, option.attribute)
+            homes[option.field] = None if home is None else _absolute(home)
+            named = homes[option.field] or os.environ.get(option.variable or "")
+            if named and not Path(named).is_dir():
+                # Without its login, the agent would be turned away by the service, or try for minutes to reach it.
+                either = f"{option.name}, or {option.variable} without it,"
+                raise UsageError(f"{either} is no directory; make it, or name another one")
+    return read_config(options, agent, "turn", default_timeout=options.timeout, model=None, **homes)
+
+
+def turn_request(options: argparse.Namespace, agent: Agent, prompt: str, run_id: str) -> RunTurnRequest:
+    """Return the request of the options; `run_id` names the turn in its events. Raises `UsageError`."""
     env = read_environment(options.env or ())
     if not all(name and _is_text(name + value) for name, value in env.items()):
         raise UsageError("--env must be NAME=VALUE or NAME, in UTF-8")
-    for name in _OF_THE_CONVERSATION:
+    for name in agent.conversation_variables:
         if name in env:
-            raise UsageError(f"--env: {name} is the conversation's own; --codex-home says whose login is used")
+            home = " and ".join(option.name for option in agent.options if option.place == "home")
+            raise UsageError(f"--env: {name} is the conversation's own; {home} says whose login is used")
     cwd = _absolute("." if options.cwd is None else options.cwd)
     if not Path(cwd).is_dir():
         raise UsageError("--cwd: there is no such directory; make it first")
@@ -159,7 +171,7 @@ def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTu
         external_run_id=run_id,
         asp_home=asp_home(options),
         spec=_spec(options),
-        harness=options.harness or _HARNESS,
+        harness=agent.kind,
         cwd=cwd,
         prompt=prompt,
         model=options.model,
@@ -170,18 +182,19 @@ def turn_request(options: argparse.Namespace, prompt: str, run_id: str) -> RunTu
     )
 
 
-def words_to_go_on(session: str, options: argparse.Namespace, request: RunTurnRequest) -> list[str]:
-    """The command line that goes on from anywhere, with all that holds for more than one turn and is no secret."""
+def resuming_words(session: str, options: argparse.Namespace, agent: Agent, request: RunTurnRequest) -> list[str]:
+    """Return the command line that resumes from anywhere, with all that holds for several turns and is not secret."""
     words = ["codex-adapter", "turn", "--session", session]
     target = request.spec.target
     if target is not None:
         words += ["--target", target.target_name, "--target-dir", target.target_dir]
     words += [word for reference in request.spec.spaces or () for word in ("--space", reference)]
     words += ["--asp-home", request.asp_home, "--cwd", request.cwd]
-    if options.codex is not None:
-        words += ["--codex", _absolute(options.codex) if "/" in options.codex else options.codex]
-    if options.codex_home is not None:
-        words += ["--codex-home", _absolute(options.codex_home)]
+    words += [] if options.harness is None else ["--harness", agent.kind]
+    for option in (option for option in agent.options if option.place is not None):
+        place: str | None = getattr(options, option.attribute)
+        if place is not None:
+            words += [option.name, _absolute(place) if option.place == "home" or "/" in place else place]
     for name in ("timeout", "idle_timeout", "tool_timeout"):
         limit: float | None = getattr(options, name)
         words += [] if limit is None else [f"--{name.replace('_', '-')}", f"{limit:.15g}"]

@@ -5,26 +5,24 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from collections.abc import Awaitable, Callable, Iterable
-from itertools import chain
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import trio
 
-from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
-from codex_adapter.cli.errors import UsageError, complain
+from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.inputs import open_input
 from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, Narrator, printable
-from codex_adapter.cli.present.views import line_printer
-from codex_adapter.cli.present.wording import amount, date_of
+from codex_adapter.cli.present.file_narration import FileNarrator
+from codex_adapter.cli.present.lines import printable
+from codex_adapter.cli.present.views import lines_view
+from codex_adapter.cli.present.wording import amount
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.view.directory import index_page_of, is_directory, show_index
-from codex_adapter.cli.view.record_reader import Moment, MomentReader
+from codex_adapter.cli.view.record_reader import PlacedRecord, RecordReader
 from codex_adapter.file_systems import work_through
-from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
 
 __all__ = ["COMMAND"]
 
@@ -51,7 +49,7 @@ _NO_RECORD: Final = (
 _UNREADABLE: Final = "FILE: cannot be read; give the path of a file of records, or - for standard input"
 
 
-def _parser() -> Parser:
+def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("view", "[OPTIONS] FILE|DIR", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("file", metavar="FILE|DIR", help="records, one a line; - for standard input; or a directory of journals")
@@ -89,28 +87,28 @@ async def _view_directory(options: argparse.Namespace, output: Output) -> None:
 
 
 async def _show_text(file: str, output: Output) -> None:
-    reader = MomentReader()
-    teller = _Teller(reader)
-    show = line_printer(output)
+    reader = RecordReader()
+    narrator = FileNarrator()
+    view = lines_view(narrator.narrate, output)
 
-    async def take(moments: Iterable[Moment]) -> bool:
-        return await output.write(show(teller.tell(moments)))
+    async def take(records: Iterable[PlacedRecord]) -> bool:
+        return await output.write(view.show([*records]))
 
     await _read(file, reader, take)
-    await output.write(show(teller.end()))
+    await output.write(view.show([reader.asked]))
     for remark in _remarks(reader):
-        complain(remark)
+        report_error(remark)
 
 
 async def _write_page(file: str, out: str, output: Output) -> None:
     from codex_adapter.cli.view.page import page  # noqa: PLC0415 - both are for pages only
     from codex_adapter.cli.view.timeline import RunTimeline, timelines  # noqa: PLC0415
 
-    reader = MomentReader()
-    moments: list[Moment] = []
+    reader = RecordReader()
+    records: list[PlacedRecord] = []
 
-    async def take(more: Iterable[Moment]) -> bool:
-        moments.extend(more)
+    async def take(more: Iterable[PlacedRecord]) -> bool:
+        records.extend(more)
         await trio.lowlevel.checkpoint()
         return True
 
@@ -119,7 +117,7 @@ async def _write_page(file: str, out: str, output: Output) -> None:
     # A run that was asked for and has no record yet.
     silent = [] if reader.asked is None else [RunTimeline(reader.asked)]
     content = await trio.to_thread.run_sync(
-        lambda: page([*timelines(moments), *silent], remarks), abandon_on_cancel=True
+        lambda: page([*timelines(records), *silent], remarks), abandon_on_cancel=True
     )
     await _put(content, out, remarks, output)
 
@@ -138,10 +136,10 @@ async def _put(content: bytes, out: str, remarks: Iterable[str], output: Output)
             raise UsageError(f"--html: OUT cannot be written ({reason})") from None
         await output.write(f"The page is in {printable(str(target))}\n".encode(errors="backslashreplace"))
     for remark in remarks:
-        complain(remark)
+        report_error(remark)
 
 
-async def _read(file: str, reader: MomentReader, take: Callable[[Iterable[Moment]], Awaitable[bool]]) -> None:
+async def _read(file: str, reader: RecordReader, take: Callable[[Iterable[PlacedRecord]], Awaitable[bool]]) -> None:
     """Give the records of a file as they come, while they are taken. Raises `UsageError` where there are none."""
     try:
         async with open_input(file) as read:
@@ -155,7 +153,7 @@ async def _read(file: str, reader: MomentReader, take: Callable[[Iterable[Moment
         raise UsageError(_NO_RECORD)
 
 
-def _remarks(reader: MomentReader) -> list[str]:
+def _remarks(reader: RecordReader) -> list[str]:
     """What could not be read, in sentences that hold nothing of it."""
     lines = amount(reader.strange, "line is no record and was", "lines are no records and were")
     strange = [f"{lines} left out"] if reader.strange else []
@@ -170,62 +168,6 @@ def _keep_apart(file: str, out: str) -> None:
         return
     if same:
         raise UsageError("--html: OUT must be another file than FILE")
-
-
-class _Teller:
-    """Tells the runs of one file; the clock stands at the last time that was read."""
-
-    def __init__(self, reader: MomentReader) -> None:
-        self._reader = reader
-        self._time: float | None = None
-        self._narrator: Narrator | None = None
-
-    def tell(self, moments: Iterable[Moment]) -> list[Line]:
-        """The lines for the next records."""
-        return list(chain.from_iterable(map(self._tell, moments)))
-
-    def end(self) -> list[Line]:
-        """The lines where the records end; none when the run had its completion."""
-        lines, asked = self._cut_off(), _asked(self._reader.asked)
-        # A run that was asked for and has told nothing.
-        return [*lines, *asked, *(Narrator(lambda: None).end(None) if asked else [])]
-
-    def _cut_off(self) -> list[Line]:
-        return [] if self._narrator is None else self._narrator.end(None)
-
-    def _tell(self, moment: Moment) -> list[Line]:
-        lines: list[Line] = []
-        if moment.opens or self._narrator is None:
-            lines += self._cut_off()
-            self._time = moment.time
-            self._narrator = Narrator(lambda: self._time, offsets=True)
-            lines += [] if self._time is None else [Line("notice", f"run of {date_of(self._time)}")]
-            lines += _asked(moment.asked)
-        self._time = self._time if moment.time is None else moment.time
-        if moment.missing:
-            lines.append(Line("warning", f"{amount(moment.missing, 'record')} missing here"))
-        if isinstance(moment.record, Event):
-            return [*lines, *self._narrator.tell(moment.record)]
-        lines += self._narrator.end(_outcome(moment.record))
-        self._narrator = None
-        return lines
-
-
-def _asked(asked: RunRecord | None) -> list[Line]:
-    """Return the lines of what a run was asked for (J19)."""
-    if asked is None:
-        return []
-    release = f"CLI {asked.release}" if asked.release else ""
-    labels = " ".join(f"{name}={value}" for name, value in sorted(asked.labels.items()))
-    facts = (asked.run_id, asked.working_dir, asked.model, release, asked.containment, labels)
-    lines = [Line("notice", ", ".join(printable(fact) for fact in facts if fact))]
-    return [*lines, *([Line("notice", f"asked: {printable(asked.prompt)}")] if asked.prompt else [])]
-
-
-def _outcome(record: CompletedRecord | FailedRecord) -> Completion | AdapterError:
-    if isinstance(record, CompletedRecord):
-        return record.completion
-    return BackendError("other", record.error.message, hint=record.error.hint, advice=record.error.advice)
 
 
 COMMAND = Command(_parser, _perform)

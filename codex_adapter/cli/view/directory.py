@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import trio
 
-from codex_adapter.cli.errors import UsageError, complain
+from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import line_printer
 from codex_adapter.cli.view.index_text import index_lines, remarks_on, width_of
@@ -43,7 +43,7 @@ async def show_index(directory: str, output: Output, *, for_program: bool) -> No
         lines = index_lines(index, width_of(output.fd) if output.is_terminal else None)
         await output.write(line_printer(output, unbroken=True)(lines))
     for remark in remarks:
-        complain(remark)
+        report_error(remark)
 
 
 async def index_page_of(directory: str, out: str) -> tuple[bytes, list[str]]:

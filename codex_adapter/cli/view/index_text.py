@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from codex_adapter.cli.present.narration import Line, Tone, printable
+from codex_adapter.cli.present.lines import Line, Tone, printable
 from codex_adapter.cli.present.wording import amount, duration, tokens
 from codex_adapter.cli.view.journal_index import Index, JournalRow
 

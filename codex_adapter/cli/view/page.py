@@ -43,14 +43,14 @@ def _message_markup() -> MessageMarkup:
 
 
 def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) -> Markup:
-    told = verdict(run.ending)
+    ending = verdict(run.ending)
     when = [] if run.span.began is None else [date_of(run.span.began)]
     which = [f"Run {number} of {of}"] if of > 1 else ["Codex run"]
     header = element(
         "header",
         element("p", " · ".join([*which, *when]), class_="eyebrow"),
-        element("h1", told.headline, id=f"r{number}", class_=told.outcome),
-        *(element("p", sentence, class_="lead", dir="auto") for sentence in told.sentences),
+        element("h1", ending.headline, id=f"r{number}", class_=ending.outcome),
+        *(element("p", sentence, class_="lead", dir="auto") for sentence in ending.sentences),
         element("dl", *_facts(run)),
         *_asked(run.asked),
     )
@@ -132,8 +132,8 @@ def _plan(run: RunTimeline) -> Markup:
         )
         for step in run.plan
     ]
-    told = element("p", f"{done} of {amount(len(steps), 'step')} done", class_="scale")
-    return element("section", element("h2", "Plan"), told, bar, element("ol", *steps, role="list"), class_="plan")
+    progress = element("p", f"{done} of {amount(len(steps), 'step')} done", class_="scale")
+    return element("section", element("h2", "Plan"), progress, bar, element("ol", *steps, role="list"), class_="plan")
 
 
 def _tokens(run: RunTimeline, number: int) -> Markup:
@@ -153,13 +153,13 @@ def _tokens(run: RunTimeline, number: int) -> Markup:
         )
         for label, usage in rows
     ]
-    told = "As the CLI counts them: since its release 0.80 for the whole session up to the end of the turn."
+    note = "As the CLI counts them: since its release 0.80 for the whole session up to the end of the turn."
     table = element("table", element("thead", head), element("tbody", *body))
     title = f"r{number}-tokens"
     return element(
         "section",
         element("h2", "Tokens", id=title),
-        element("p", told, class_="scale"),
+        element("p", note, class_="scale"),
         element("div", table, class_="wide", role="region", tabindex="0", aria_labelledby=title),
         class_="tokens",
     )

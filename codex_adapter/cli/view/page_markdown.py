@@ -8,8 +8,8 @@ from typing import Final
 from markdown_it.token import Token
 
 from codex_adapter.cli.present.html import Content, Markup, element, joined
+from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.present.markdown import parse_markdown, web_address
-from codex_adapter.cli.present.narration import printable
 
 __all__ = ["MarkdownPage"]
 

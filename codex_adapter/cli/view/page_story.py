@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from codex_adapter.cli.present.html import Content, Markup, element, joined
-from codex_adapter.cli.present.narration import call_label
+from codex_adapter.cli.present.run_narration import call_label
 from codex_adapter.cli.present.wording import amount, duration, offset, size, tokens
 from codex_adapter.cli.view.page_timeline import outcome_mark
 from codex_adapter.cli.view.timeline import RunTimeline

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from codex_adapter.cli.present.html import Markup, element, joined
-from codex_adapter.cli.present.narration import call_label
+from codex_adapter.cli.present.run_narration import call_label
 from codex_adapter.cli.present.wording import OUTCOMES, amount, duration
 from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.cli.view.timeline_model import Outcome, Span
@@ -53,9 +53,9 @@ def timeline_section(run: RunTimeline, number: int) -> Markup:
     """The section with the figure."""
     scale = Scale(run)
     if scale.total is None:
-        told = "No times are known: drawn by order, from the first record to the last."
+        caption = "No times are known: drawn by order, from the first record to the last."
     else:
-        told = f"Drawn to scale, {duration(scale.total)} from end to end."
+        caption = f"Drawn to scale, {duration(scale.total)} from end to end."
     head = element(
         "tr",
         element("th", "What", scope="col"),
@@ -67,7 +67,7 @@ def timeline_section(run: RunTimeline, number: int) -> Markup:
     return element(
         "section",
         element("h2", "Timeline", id=f"r{number}-timeline"),
-        element("p", told, class_="scale"),
+        element("p", caption, class_="scale"),
         element("div", table, class_="scroll", role="region", tabindex="0", aria_labelledby=f"r{number}-timeline"),
         class_="timeline",
     )

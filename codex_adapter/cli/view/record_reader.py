@@ -12,13 +12,13 @@ from codex_adapter.core.framing import Line, LineFramer, OversizeLine, content_o
 from codex_adapter.events import Event
 from codex_adapter.records import Record, RunRecord, decode_record, decode_run_record
 
-__all__ = ["Moment", "MomentReader", "time_of"]
+__all__ = ["PlacedRecord", "RecordReader", "time_of"]
 
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _END_OF_TIME: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
-class Moment(NamedTuple):
+class PlacedRecord(NamedTuple):
     """A record in its place.
 
     `time` is when it was written, in seconds since 1970, None where the line does not say; `opens` when a run begins
@@ -40,7 +40,7 @@ class _Stamp(msgspec.Struct):
 _stamps = msgspec.json.Decoder(_Stamp)
 
 
-class MomentReader:
+class RecordReader:
     """Reads the bytes of one file as they come (C10).
 
     `records` counts them, `strange` the lines that are none; `torn` tells of a last one that is not whole. `asked` is
@@ -55,18 +55,18 @@ class MomentReader:
         self.strange = 0
         self.torn = False
 
-    def receive_data(self, data: bytes) -> Iterator[Moment]:
+    def receive_data(self, data: bytes) -> Iterator[PlacedRecord]:
         """The records of the lines that `data` completes."""
-        return self._moments(self._framer.receive_data(data))
+        return self._placed_records(self._framer.receive_data(data))
 
-    def receive_eof(self) -> Iterator[Moment]:
+    def receive_eof(self) -> Iterator[PlacedRecord]:
         """The record after the last newline, if there is one."""
         strange = self.strange
-        yield from self._moments(self._framer.receive_eof())
+        yield from self._placed_records(self._framer.receive_eof())
         self.torn = self.strange > strange
         self.strange = strange
 
-    def _moments(self, lines: list[Line]) -> Iterator[Moment]:
+    def _placed_records(self, lines: list[Line]) -> Iterator[PlacedRecord]:
         for line in lines:
             if isinstance(line, OversizeLine):
                 self.strange += 1
@@ -85,7 +85,7 @@ class MomentReader:
         except ValueError:
             self.strange += 1
 
-    def _placed(self, record: Record, time: float | None) -> Moment:
+    def _placed(self, record: Record, time: float | None) -> PlacedRecord:
         self.records += 1
         opens = self._next_seq is None or record.seq < self._next_seq
         missing = record.seq - (0 if opens or self._next_seq is None else self._next_seq)
@@ -94,7 +94,7 @@ class MomentReader:
         asked = None
         if opens:
             asked, self.asked = self.asked, None
-        return Moment(record, time, opens, missing, asked)
+        return PlacedRecord(record, time, opens, missing, asked)
 
 
 def time_of(line: bytes) -> float | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from codex_adapter.cli.present.repeated_warnings import Repeats
-from codex_adapter.cli.view.record_reader import Moment
+from codex_adapter.cli.present.folding import Repeats
+from codex_adapter.cli.view.record_reader import PlacedRecord
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Level, Note, Outcome, Span, Text, Turn, place_of
 from codex_adapter.events import (
     Dropped,
@@ -26,7 +26,7 @@ __all__ = ["RunTimeline", "timelines"]
 
 
 class RunTimeline:
-    """Takes the moments of one run, and has what they tell so far.
+    """Takes the records of one run, and has what they tell so far.
 
     `before` are the entries that came before the first turn and between turns; `span` is the whole run. `asked` is what
     it was asked for, None where the file does not say (J19).
@@ -61,17 +61,17 @@ class RunTimeline:
         """Whether there is a stretch of time to draw to scale."""
         return bool(self.span.seconds)
 
-    def add(self, moment: Moment) -> None:
+    def add(self, placed: PlacedRecord) -> None:
         """Take the next record of the run."""
-        record, time = moment.record, moment.time
+        record, time = placed.record, placed.time
         if self.span.last is None:
             self.span.first = record.seq
         if self.span.began is None:
             self.span.began = time
         self.span.last = record.seq
         self.span.ended = time if time is not None else self.span.ended
-        if moment.missing:
-            self._append(Gap(record.seq, time, moment.missing))
+        if placed.missing:
+            self._append(Gap(record.seq, time, placed.missing))
         if isinstance(record, Event):
             self._event(record, time)
         else:
@@ -181,11 +181,11 @@ def _outcome(facet: ToolCall) -> Outcome:
     return "unanswered"
 
 
-def timelines(moments: Iterable[Moment]) -> list[RunTimeline]:
-    """The runs that the moments of one file tell of, one after the other."""
+def timelines(records: Iterable[PlacedRecord]) -> list[RunTimeline]:
+    """The runs that the records of one file tell of, one after the other."""
     runs: list[RunTimeline] = []
-    for moment in moments:
-        if moment.opens:
-            runs.append(RunTimeline(moment.asked))
-        runs[-1].add(moment)
+    for placed in records:
+        if placed.opens:
+            runs.append(RunTimeline(placed.asked))
+        runs[-1].add(placed)
     return runs

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from codex_adapter import BackendError, CodexConfig, Event, RunCancelled, RunRequest, open_run
-from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents.codex.agent import AGENT
 from codex_adapter.prompting import OpenRun
 from codex_adapter.protocols.mailbox.answerers import AgentAnswerer, AnswerFailed, CommandAnswerer
 from codex_adapter.protocols.mailbox.layout import MailboxError
@@ -110,9 +110,7 @@ def opened_by(tmp_path: Path) -> Callable[..., OpenRun]:
 async def test_an_agent_gets_the_outbox_and_may_change_nothing(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
-    answers = AgentAnswerer(
-        RestrictedCodex(), opened_by(*saying("thinking", "[DONE]\n[/DONE]")), RunRequest(prompt="", timeout=60)
-    )
+    answers = AgentAnswerer(AGENT, opened_by(*saying("thinking", "[DONE]\n[/DONE]")), RunRequest(prompt="", timeout=60))
     assert await answers.answer(outbox, tmp_path / "journal", WS) == b"[DONE]\n[/DONE]"
     facts = read_facts(tmp_path / "facts")
     assert facts.cwd.startswith(f"{tempfile.gettempdir()}/codex-adapter-")
@@ -125,7 +123,7 @@ async def test_an_agent_gets_the_outbox_and_may_change_nothing(
 
 async def test_a_long_answer_is_whole(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
     text = "x" * 300_000 + "\u00e9"
-    answers = AgentAnswerer(RestrictedCodex(), opened_by(*saying(text)), RunRequest(prompt=""))
+    answers = AgentAnswerer(AGENT, opened_by(*saying(text)), RunRequest(prompt=""))
     assert await answers.answer(outbox, tmp_path / "journal", WS) == text.encode()
 
 
@@ -138,9 +136,7 @@ async def test_a_run_that_does_not_go_well_is_no_answer(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun], steps: list[Step]
 ) -> None:
     with pytest.raises(AnswerFailed, match="ended without an answer") as failure:
-        await AgentAnswerer(RestrictedCodex(), opened_by(*steps), RunRequest(prompt="")).answer(
-            outbox, tmp_path / "journal", WS
-        )
+        await AgentAnswerer(AGENT, opened_by(*steps), RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)
     assert failure.value.outcome is not None
     assert not isinstance(decode_record((tmp_path / "journal").read_bytes().splitlines()[-1]), Event)
 
@@ -150,14 +146,14 @@ async def test_a_run_that_cannot_begin_is_no_answer(outbox: Path, tmp_path: Path
         return open_run(request, config=CodexConfig(binary=str(tmp_path / "nothing")))
 
     with pytest.raises(AnswerFailed) as failure:
-        await AgentAnswerer(RestrictedCodex(), opening, RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)  # type: ignore[arg-type]
+        await AgentAnswerer(AGENT, opening, RunRequest(prompt="")).answer(outbox, tmp_path / "journal", WS)  # type: ignore[arg-type]
     assert isinstance(failure.value.outcome, BackendError)
 
 
 async def test_the_records_of_a_second_run_stand_behind_those_of_the_first(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
-    answers = AgentAnswerer(RestrictedCodex(), opened_by(*saying("one")), RunRequest(prompt=""))
+    answers = AgentAnswerer(AGENT, opened_by(*saying("one")), RunRequest(prompt=""))
     await answers.answer(outbox, tmp_path / "journal", WS)
     first = (tmp_path / "journal").read_bytes()
     with (tmp_path / "journal").open("ab") as torn:
@@ -171,14 +167,12 @@ async def test_a_journal_that_cannot_be_written_ends_the_run(
     outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]
 ) -> None:
     with pytest.raises(MailboxError, match=r"^journal/ cannot be written to"):
-        await AgentAnswerer(RestrictedCodex(), opened_by(*saying("one")), RunRequest(prompt="")).answer(
-            outbox, tmp_path, WS
-        )
+        await AgentAnswerer(AGENT, opened_by(*saying("one")), RunRequest(prompt="")).answer(outbox, tmp_path, WS)
 
 
 async def test_an_agent_can_be_cancelled(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
     opening = opened_by(ReadPrompt(), Hang())
-    answers = AgentAnswerer(RestrictedCodex(), opening, RunRequest(prompt=""))
+    answers = AgentAnswerer(AGENT, opening, RunRequest(prompt=""))
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import trio
 
 from codex_adapter import CodexConfig, RunHandle, RunRequest, open_run
-from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents.codex.agent import AGENT
 from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import Decisions
@@ -116,9 +116,7 @@ class Stage:
         with open_executor(
             self.bench.root, self.bench.policy, agents=known_places(), state=self.bench.state if self.kept else None
         ) as runtime:
-            yield AgentWork(
-                runtime, RestrictedCodex(), self._open, request, self.supervisor, decisions=decisions, **options
-            )
+            yield AgentWork(runtime, AGENT, self._open, request, self.supervisor, decisions=decisions, **options)
 
     async def work(self, decisions: Decisions | None = None, **options: Any) -> WorkEnd:
         """The work from its beginning to its end."""

@@ -15,7 +15,7 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, open_run
-from codex_adapter.agents.codex.restricted import RestrictedCodex
+from codex_adapter.agents.codex.agent import AGENT
 from codex_adapter.agents.places import known_places
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.prompting import ToolUsed
@@ -319,7 +319,7 @@ async def test_a_refused_request_ends_the_work(stage: Stage) -> None:
         request = RunRequest(prompt="Do it.", timeout=-1, working_dir=str(stage.bench.root))
         work = AgentWork(
             runtime,
-            RestrictedCodex(),
+            AGENT,
             lambda request: open_run(request, config=CodexConfig()),
             request,
             stage.supervisor,

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
-
-import msgspec
 
 from codex_adapter import BackendError, RunTimedOut
 from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise
 from codex_adapter.agents.codex.releases import Version
+from codex_adapter.findings import Verdict
 
-__all__ = ["Verdict", "judge", "judge_all"]
+__all__ = ["judge", "judge_all"]
 
 NO_TIME = "did not end in time"
-
-
-class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="promise"):
-    """How it stands with a promise of a rule; `detail` says why it is broken, or was not probed.
-
-    No promise is let off but one that the release is known not to keep.
-    """
-
-    probe: str
-    rule: str
-    promise: str
-    state: Literal["holds", "broken", "not_probed"]
-    detail: str | None = None
 
 
 def judge(probe: Probe, evidence: Evidence | None, release: Version | None) -> Iterator[Verdict]:

@@ -1,4 +1,4 @@
-"""Operations and their outcomes as text for a person (C17)."""
+"""Narrate operations: turn the records of `operations` into lines of safe text (C17)."""
 
 from __future__ import annotations
 
@@ -8,47 +8,29 @@ from typing import Any, Final
 import msgspec
 
 from codex_adapter import BackendError, Event
-from codex_adapter.cli.output import Output
-from codex_adapter.cli.present.narration import Line, Narrator, Tone, first_line, printable
-from codex_adapter.cli.present.views import line_printer
-from codex_adapter.cli.serve.standard_io import StandardTransport
+from codex_adapter.cli.present.lines import Line, Tone, first_line, printable, with_facts
+from codex_adapter.cli.present.run_narration import RunNarrator
 from codex_adapter.records import CompletedRecord, FailedRecord, decode_record
 
-__all__ = ["OperationsNarrator", "PrettyWires"]
+__all__ = ["OperationsNarrator"]
 
 _MOST_LINES: Final = 20
 _FILE_WORDS: Final = {"createFile": "write", "readFile": "read", "editFile": "edit", "deleteFile": "delete"}
 
 
-class PrettyWires(StandardTransport):
-    """Standard input as it is, and standard output as text in the place of records."""
-
-    def __init__(self, output: Output) -> None:
-        super().__init__(output)
-        print_lines, narrator = line_printer(output), OperationsNarrator()
-
-        async def write(data: bytes) -> bool:
-            return await output.write(
-                print_lines(line for record in data.splitlines() for line in narrator.tell(record))
-            )
-
-        self.write = write
-        self.write_now = lambda data: 0  # `write` does all of it
-
-
 class OperationsNarrator:
-    """Tell a person about records of `operations`: events messages, and those of an agent's work (O4, O16)."""
+    """Narrates events messages, and the records of an agent's work (O4, O16)."""
 
     def __init__(self) -> None:
-        self._run = Narrator()
+        self._run = RunNarrator()
 
-    def tell(self, record: bytes) -> list[Line]:
-        """Return the lines for one record."""
+    def narrate(self, record: bytes) -> list[Line]:
+        """Return the lines of a record."""
         fields: dict[str, Any] = msgspec.json.decode(record)
         match fields.get("type"):
             case "runEvent":
                 event = decode_record(msgspec.json.encode({"type": "event", **fields["event"]}))
-                return self._run.tell(event) if isinstance(event, Event) else []
+                return self._run.narrate(event) if isinstance(event, Event) else []
             case "runCompleted" | "runFailed":
                 return self._end_of_run(fields["completion"])
             case "operations":
@@ -60,14 +42,14 @@ class OperationsNarrator:
         return [*_outcomes(fields.get("events", ()))]
 
     def _end_of_run(self, completion: dict[str, Any]) -> list[Line]:
-        run, self._run = self._run, Narrator()
+        run, self._run = self._run, RunNarrator()
         ending = decode_record(msgspec.json.encode({"type": "completion", "seq": 0, **completion}))
         if isinstance(ending, CompletedRecord):
-            lines = run.end(ending.completion)
+            lines = run.narrate(ending.completion)
             return [line for line in lines if not ending.completion.ok or line.tone in ("notice", "warning")]
         assert isinstance(ending, FailedRecord)  # noqa: S101 - a completion is one of the two
         error = ending.error
-        return run.end(BackendError("other", error.message, hint=error.hint, advice=error.advice))
+        return run.narrate(BackendError("other", error.message, hint=error.hint, advice=error.advice))
 
 
 def _requested(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:
@@ -100,8 +82,7 @@ def _outcome(kind: str, event: dict[str, Any]) -> Iterator[Line]:
     facts += [f"{event['durationMs'] / 1000:.1f} s"] if "durationMs" in event else []
     facts += [f"{event[name]:,} bytes" for name in ("bytesWritten", "size") if name in event]
     facts += ["no sandbox"] if event.get("sandbox") == "none" else []
-    told = _label(kind, event) + (f" ({', '.join(facts)})" if facts else "")
-    yield Line("ok" if event["success"] else "failed", told)
+    yield Line("ok" if event["success"] else "failed", with_facts(_label(kind, event), facts))
     if event.get("error"):
         yield Line("error", printable(event["error"]))
     for name in ("stdout", "stderr"):

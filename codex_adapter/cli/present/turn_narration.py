@@ -1,4 +1,4 @@
-"""A turn told to a person: its events to lines of safe text (C13)."""
+"""Narrate one turn: turn its events into lines of safe text (C13)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from codex_adapter.cli.present.folding import Folding
-from codex_adapter.cli.present.narration import Line, bare_command, first_line, last_lines, printable
+from codex_adapter.cli.present.lines import Line, first_line, last_lines, printable
+from codex_adapter.cli.present.run_narration import bare_command
 from codex_adapter.protocols.turns import (
     AgentEvent,
     CompleteEvent,
@@ -17,33 +18,33 @@ from codex_adapter.protocols.turns import (
     ToolResultEvent,
 )
 
-__all__ = ["TurnWords"]
+__all__ = ["TurnNarrator"]
 
 
-class TurnWords:
-    """Tells one turn."""
+class TurnNarrator:
+    """Narrates one turn."""
 
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}
         self._growing = ""
         self._folding = Folding()
 
-    def tell(self, event: AgentEvent) -> list[Line]:
-        """The lines for one event; none for what a person knows, or has no use for."""
-        lines = list(self._tell(event))
+    def narrate(self, event: AgentEvent) -> list[Line]:
+        """Return the lines of an event; none where a person knows it, or has no use for it."""
+        lines = list(self._lines(event))
         if not isinstance(event, CompleteEvent):
             return self._folding.fold(lines)
         return [*self._folding.fold(lines[:-1]), *self._folding.end(), *lines[-1:]]
 
-    def _tell(self, event: AgentEvent) -> Iterator[Line]:
+    def _lines(self, event: AgentEvent) -> Iterator[Line]:
         match event:
             case MessageDeltaEvent(delta=delta):
                 self._growing += delta
             case MessageEvent(role="assistant", content=content):
                 self._growing = ""
                 yield from [Line("answer", printable(content))] if content else []
-            case ToolCallEvent(tool_use_id=id_, tool_name=name, input=given):
-                self._calls[id_] = label = _label(name, given)
+            case ToolCallEvent(tool_use_id=id_, tool_name=name, input=arguments):
+                self._calls[id_] = label = _label(name, arguments)
                 yield Line("started", label)
             case ToolResultEvent():
                 yield from self._result(event)
@@ -62,20 +63,16 @@ class TurnWords:
         label = self._calls.pop(event.tool_use_id, None) or first_line(event.tool_name)
         output = event.output
         code = output.get("exitCode") if isinstance(output, Mapping) else None
-        told = label if code is None else f"{label} (exit {code})"
-        if not event.is_error:
-            yield Line("ok", told)
-            return
-        yield Line("failed", told)
-        said = output
-        if isinstance(output, Mapping):
-            said = output.get("error") or output.get("output")
-        yield from last_lines(said) if isinstance(said, str) else ()
+        text = label if code is None else f"{label} (exit {code})"
+        yield Line("failed" if event.is_error else "ok", text)
+        if event.is_error:
+            shown = (output.get("error") or output.get("output")) if isinstance(output, Mapping) else output
+            yield from last_lines(shown) if isinstance(shown, str) else ()
 
 
-def _label(name: str, given: Any) -> str:
+def _label(name: str, arguments: Any) -> str:
     """A call in one line: the command, the files, or the name of what was called."""
-    match given:
+    match arguments:
         case {"command": str(command)}:
             return f"$ {first_line(bare_command(command))}"
         case {"changes": [*changes]}:

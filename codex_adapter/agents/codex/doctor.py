@@ -1,0 +1,211 @@
+"""Examine the Codex CLI on this machine: program, release, home, login, and its own sandbox (C4)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import trio
+from msgspec.structs import replace
+
+from codex_adapter.agents.codex.binary import Binary, ask_version, find_binary
+from codex_adapter.agents.codex.command import home_of_cli, merge_environment
+from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, Version, is_supported, quirks_of
+from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.file_systems import inquire
+from codex_adapter.findings import AgentReport, BinaryReport, Finding
+from codex_adapter.runtime.containment.containment import Containment
+
+__all__ = ["Installed", "agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
+
+_TEMPORARY_HOME: Final = (
+    "The CLI then cannot start its sandbox, so that every command of an agent fails, and commands could write to its "
+    "settings. Put CODEX_HOME elsewhere, or set TMPDIR to a directory that is not above it."
+)
+_NO_SANDBOX: Final = (
+    "Every command of an agent fails, though its turn completes: such a run has the hint sandbox_unavailable. "
+    "Allow user namespaces here (in Docker: --security-opt seccomp=unconfined, with AppArmor also --security-opt "
+    "apparmor=unconfined), or, in a container that is itself the sandbox, run with --sandbox danger-full-access."
+)
+_NO_NATIVE_BINARY: Final = (
+    "The native binary beside the launcher was not found; install the CLI again, with its optional packages."
+)
+_LOGIN_VARIABLE: Final = "CODEX_API_KEY"
+_UNUSED_VARIABLE: Final = "OPENAI_API_KEY"
+_SANDBOX_SUBCOMMANDS: Final = (("sandbox", "--"), ("sandbox", "linux", "--"))
+"""In newer and in older releases."""
+_PROOF: Final = 7
+_PATIENCE: Final = 10.0
+
+
+class Installed(NamedTuple):
+    """The program and its release, each None where it is not known, and what was found."""
+
+    binary: BinaryReport | None
+    release: Version | None
+    findings: list[Finding]
+
+
+async def examine(config: CodexConfig) -> AgentReport:
+    """Examine the CLI that a run with this configuration would execute, and try its sandbox with a command (S6, S8)."""
+    environ = merge_environment(os.environ, config, {})
+    installed = await find_installed(config, environ)
+    login = _login(environ)
+    works = None if installed.binary is None else await agent_sandbox_works(installed.binary.path, environ)
+    if works and _is_temporary(_home(environ), environ):
+        works = False
+        sandbox = [Finding("agent sandbox", "warning", "CODEX_HOME is in the temporary directory", _TEMPORARY_HOME)]
+    else:
+        sandbox = _sandbox_findings(works)
+    return AgentReport(
+        binary=installed.binary,
+        findings=[*installed.findings, _home_finding(environ), _login_finding(login, environ)],
+        login=login,
+        logged_in=login["auth_json"] or login[_LOGIN_VARIABLE],
+        sandbox=works,
+        sandbox_findings=sandbox,
+    )
+
+
+async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Installed:
+    """Find the CLI as a run finds it, and ask it for its release (S6, S8)."""
+    try:
+        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
+    except SpawnError as error:
+        found_none = "not found" if error.not_found else "no program"
+        return Installed(None, None, [Finding("codex", "failed", found_none, error.advice)])
+    except BackendError as error:
+        return Installed(None, None, [Finding("codex", "failed", "no answer", error.advice)])
+    release = await ask_version(binary, environ)
+    kind = "npm launcher" if binary.launcher else "native"
+    found = [Finding("codex", "ok", f"{binary.path} ({kind}, from {binary.origin})")]
+    if binary.launcher:
+        found[0] = replace(found[0], state="warning", advice=_NO_NATIVE_BINARY)
+    if release is None:
+        found.append(await _unknown_release(binary, environ))
+    elif not is_supported(release):
+        advice = f"Install release {MINIMUM} or newer: pip install --upgrade openai-codex-cli-bin"
+        found.append(Finding("release", "failed", f"{release}, which is not supported", advice))
+    else:
+        found.append(Finding("release", "ok", f"{release}, supported"))
+    known = release if release is not None and is_supported(release) else None
+    report = BinaryReport(
+        path=binary.path,
+        origin=binary.origin,
+        launcher=binary.launcher,
+        version=None if release is None else str(release),
+        supported=None if release is None else known is not None,
+        features={} if known is None else features_of(known),
+        differences={} if known is None else differences_of(known),
+    )
+    return Installed(report, release, found)
+
+
+def features_of(release: Version) -> dict[str, bool]:
+    """Return of everything that some release cannot do for a run or a turn whether this one can (R1)."""
+    return {row.about: row.holds(release) for row in (*FEATURES, *NEEDS)}
+
+
+def differences_of(release: Version) -> dict[str, str]:
+    """Return the quirks that this release has and some other does not: a clause for each, by name (R1)."""
+    return {name: quirk.about for name, quirk in quirks_of(release).items() if quirk.since or quirk.until}
+
+
+async def _unknown_release(binary: Binary, environ: Mapping[str, str]) -> Finding:
+    """Report on a program without a release: a build from source, or one that is not the Codex CLI."""
+    printed = b""
+    with trio.move_on_after(_PATIENCE), suppress(OSError):
+        done = await trio.run_process(
+            [binary.path, "--version"],
+            capture_stdout=True,
+            stderr=subprocess.DEVNULL,
+            stdin=b"",
+            check=False,
+            env=environ,
+        )
+        printed = done.stdout if done.returncode == 0 else b""
+    if printed.startswith(b"codex"):
+        return Finding("release", "warning", "a build without a release", "Nothing is refused for its release.")
+    advice = "Check that it is the Codex CLI and a program for this system: run it with --version."
+    return Finding("release", "failed", "it does not tell one", advice)
+
+
+def _login(environ: Mapping[str, str]) -> dict[str, bool]:
+    home = _home(environ)
+    return {
+        "auth_json": (home / "auth.json").is_file(),
+        "config_toml": (home / "config.toml").is_file(),
+        _LOGIN_VARIABLE: bool(environ.get(_LOGIN_VARIABLE)),
+    }
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(home_of_cli(environ) or "/.codex")
+
+
+def _is_temporary(home: Path, environ: Mapping[str, str]) -> bool:
+    """Return whether the CLI takes its home for a temporary directory, below which it makes no programs (F12)."""
+    with suppress(OSError, ValueError):
+        return home.resolve().is_relative_to(Path(environ.get("TMPDIR") or "/tmp").resolve())  # noqa: S108 - as the CLI
+    return False
+
+
+def _home_finding(environ: Mapping[str, str]) -> Finding:
+    if not environ.get("CODEX_HOME"):
+        return Finding("home", "ok", "~/.codex")
+    if _home(environ).is_dir():
+        return Finding("home", "ok", "CODEX_HOME")
+    advice = "Make the directory that CODEX_HOME names, or unset the variable: the CLI refuses to start."
+    return Finding("home", "failed", "CODEX_HOME, which is no directory", advice)
+
+
+def _login_finding(login: Mapping[str, bool], environ: Mapping[str, str]) -> Finding:
+    logins = [name for name, text in (("auth_json", "auth.json"), (_LOGIN_VARIABLE, _LOGIN_VARIABLE)) if login[name]]
+    if logins:
+        return Finding("login", "ok", " and ".join(logins))
+    advice = f"Run `codex-adapter login`, or set {_LOGIN_VARIABLE}. A model provider of your own may need neither."
+    found = "none found"
+    if environ.get(_UNUSED_VARIABLE):
+        found += f"; {_UNUSED_VARIABLE} is set, and the CLI does not use it"
+        advice = f"Set {_LOGIN_VARIABLE} to the same key, or run `codex-adapter login -- --with-api-key`."
+    return Finding("login", "warning", found + ("; config.toml exists" if login["config_toml"] else ""), advice)
+
+
+def _sandbox_findings(works: bool | None) -> list[Finding]:
+    if works is None:
+        return []
+    if works:
+        return [Finding("agent sandbox", "ok", "the Codex CLI can run commands in its own sandbox")]
+    return [Finding("agent sandbox", "warning", "the Codex CLI cannot start its own sandbox", _NO_SANDBOX)]
+
+
+async def agent_sandbox_works(binary: str, environ: Mapping[str, str]) -> bool | None:
+    """Return whether the CLI can run a command in its sandbox here; None where that cannot be tried (C4).
+
+    The CLI gets temporary directories for its home and its temporary files, which are removed.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="codex-adapter-doctor-") as place:
+            home, temporary = Path(place, "home"), Path(place, "tmp")
+            home.mkdir()
+            temporary.mkdir()
+            env = {**environ, "CODEX_HOME": str(home), "TMPDIR": str(temporary)}
+            for words in _SANDBOX_SUBCOMMANDS:
+                if await _status([binary, *words, "/bin/sh", "-c", f"exit {_PROOF}"], env, place) == _PROOF:
+                    return True
+    except (OSError, BackendError):
+        return None
+    return False
+
+
+async def _status(argv: list[str], env: Mapping[str, str], place: str) -> int | None:
+    async with Containment().silent(argv, env=env, cwd=place) as contained:
+        with trio.move_on_after(_PATIENCE):
+            return (await contained.wait()).code
+    return None

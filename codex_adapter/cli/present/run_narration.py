@@ -1,0 +1,191 @@
+"""Narrate one run: turn its events and its outcome into lines of safe text (C7)."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from codex_adapter import AdapterError, BackendError, Completion, Event
+from codex_adapter.cli.present.folding import Folding
+from codex_adapter.cli.present.lines import Line, Tone, first_line, last_lines, printable, with_facts
+from codex_adapter.cli.present.wording import tokens
+from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
+from codex_adapter.text import TextAssembler
+
+__all__ = ["RunItem", "RunNarrator", "bare_command", "call_label"]
+
+RunItem: TypeAlias = Event | Completion | AdapterError
+"""What a run consists of: its events, and in the end one outcome."""
+
+_UNFINISHED: Final[Mapping[str | None, str]] = {
+    "failed": ", but the turn failed",
+    "cut_off": ", but the turn was cut off",
+    None: ", but no turn began",
+}
+_MOST_LIVE: Final = 5
+
+
+class _Open(NamedTuple):
+    label: str
+    since: float | None
+
+
+class RunNarrator:
+    """Narrates one run. `clock` returns seconds; the time of a tool call is measured between its events.
+
+    A clock that returns None does not know, and then no time is shown. With `offsets`, each tool call is shown with the
+    time since the beginning of the run.
+    """
+
+    live_tones: frozenset[Tone] = frozenset({"started", "plan"})
+    """On a terminal these lines are shown as long as they are true, and do not scroll by."""
+
+    def __init__(self, clock: Callable[[], float | None] = time.monotonic, *, offsets: bool = False) -> None:
+        self._clock = clock
+        self._offsets = offsets
+        self._began = clock()
+        self._texts = TextAssembler()
+        self._tools: dict[str | None, _Open] = {}
+        self._folding = Folding()
+        self._plan: list[Line] = []
+        self._ended = False
+
+    @property
+    def live(self) -> list[Line]:
+        """The plan, the open tool calls with their seconds so far, and the counts of repeated warnings."""
+        if self._ended:
+            return []
+        repeated = [Line("warning", count) for count in self._folding.pending[-_MOST_LIVE:]]
+        return [*self._plan, *self._running()[-_MOST_LIVE:], *repeated]
+
+    def narrate(self, item: RunItem | None) -> list[Line]:
+        """Return the lines of an event or of the outcome; none for an event without interest or a repeated warning.
+
+        The outcome None says that the run has no completion, or none yet.
+        """
+        if isinstance(item, Event):
+            return self._folding.fold(self._event(item))
+        self._ended = True
+        return self._end(item)
+
+    def _running(self) -> list[Line]:
+        open_tools = self._tools.values()
+        return [Line("started", with_facts(tool.label, self._since(tool.since, digits=0))) for tool in open_tools]
+
+    def _event(self, event: Event) -> list[Line]:
+        match event.data:
+            case TextPart():
+                return self._text(event)
+            case ToolCall() as call:
+                return self._tool(call)
+            case Plan(items=items):
+                plan = [Line("plan", f"[{'x' if step.completed else ' '}] {printable(step.text)}") for step in items]
+                known, self._plan = self._plan, plan
+                return [] if plan == known else plan
+            case SessionHandle(session=session):
+                return [Line("notice", f"session {printable(session.id)}")]
+            case UnknownLine(type=name, item_type=item):
+                return [Line("notice", f"unknown event {printable(item or name or '')}".rstrip())]
+        if event.message is None:
+            return []
+        warning = event.kind == "error" and isinstance(event.data, ErrorSource)
+        return [Line("warning" if warning else "error", printable(event.message))]
+
+    def _end(self, outcome: Completion | AdapterError | None) -> list[Line]:
+        texts = [Line("answer", printable(text)) for text in (text.text for text in self._texts.open) if text]
+        lines = [*self._folding.fold(texts), *self._folding.end()]
+        took = self._since(self._began)
+        if outcome is None:
+            lines += [Line("started", f"not ended: {tool.text}") for tool in self._running()]
+            unknown = "no completion: the run still goes on, or who wrote this was killed"
+            return [*lines, Line("warning", with_facts(unknown, took))]
+        known = outcome.advice if isinstance(outcome, Completion | BackendError) and outcome.hint is not None else None
+        advice = [] if known is None else [Line("warning", printable(known))]
+        if not isinstance(outcome, Completion):
+            return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
+        if outcome.usage:
+            cached = f"{outcome.usage.get('cached_input_tokens', 0):,} cached"
+            lines.append(Line("notice", f"tokens: {tokens(outcome.usage)}, {cached}"))
+        if outcome.status.success:
+            turn = _UNFINISHED.get(outcome.turn, "")
+            return [*lines, *advice, Line("ok" if outcome.ok else "error", with_facts(f"completed{turn}", took))]
+        return [*lines, *advice, Line("failed", with_facts(f"ended with {outcome.status}", took))]
+
+    def _since(self, then: float | None, *, digits: int = 1) -> list[str]:
+        now = self._clock()
+        return [] if now is None or then is None else [f"{max(0.0, now - then):.{digits}f} s"]
+
+    def _offset(self) -> list[str]:
+        return [f"at {facts}" for facts in self._since(self._began)] if self._offsets else []
+
+    def _text(self, event: Event) -> list[Line]:
+        text = self._texts.receive(event)
+        if text is None or not text.complete or not text.text:
+            return []
+        return [Line("thought" if text.item_type == "reasoning" else "answer", printable(text.text))]
+
+    def _tool(self, call: ToolCall) -> list[Line]:
+        tool = call.tool
+        if tool.phase in ("start", "delta"):
+            known = tool.backend_item_id in self._tools
+            label = call_label(call)
+            self._tools.setdefault(tool.backend_item_id, _Open(label, self._clock()))
+            return [] if known else [Line("started", with_facts(label, self._offset()))]
+        begun = self._tools.pop(tool.backend_item_id, None)
+        facts = [] if tool.exit_code is None else [f"exit {tool.exit_code}"]
+        if begun is not None:
+            facts += self._since(begun.since)
+        else:
+            facts += self._offset()
+        if tool.status == "completed":
+            return [Line("ok", with_facts(call_label(call), facts))]
+        return [Line("failed", with_facts(call_label(call), [tool.status, *facts])), *_tail(call)]
+
+
+def call_label(call: ToolCall) -> str:
+    """Return a tool call in one line of safe text: the command, the files, or the name of what was called."""
+    passed, kind = call.input, call.tool.kind
+    if passed is not None and passed.command is not None:
+        return f"$ {first_line(bare_command(passed.command.text))}"
+    if passed is not None and passed.changes is not None:
+        return f"files: {first_line(_changes(passed.changes))}"
+    if passed is not None and passed.query is not None and passed.query.text:
+        return f"search: {first_line(passed.query.text)}"
+    name = call.tool.tool_name
+    return f"{kind}: {first_line(name)}" if name else kind
+
+
+def bare_command(command: str) -> str:
+    """Return what a shell gets, without the shell that an agent puts around every command."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 and words[1] == "-lc" else command
+
+
+class _Change(msgspec.Struct):
+    path: str
+    kind: str
+
+
+def _changes(changes: PayloadText) -> str:
+    try:
+        return ", ".join(
+            f"{change.kind} {change.path}" for change in msgspec.json.decode(changes.text, type=list[_Change])
+        )
+    except msgspec.MsgspecError:
+        return changes.text
+
+
+def _tail(call: ToolCall) -> list[Line]:
+    """Return the end of the output of a failed tool."""
+    output = call.output
+    if output is None:
+        return []
+    shown = output.error or output.aggregated_output or output.result
+    return [] if shown is None else last_lines(shown.text)

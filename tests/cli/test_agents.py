@@ -1,0 +1,120 @@
+"""`--agent KIND`: the options, the help and the schema are those of the agents that the command line chooses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codex_adapter.agents import agent_of
+from codex_adapter.cli import main
+from codex_adapter.cli.agent_options import find_agents
+from codex_adapter.cli.option_names import OptionNames
+
+from .command import Cli
+
+pytestmark = pytest.mark.rule("C23")
+
+COMMANDS_WITH_AGENTS = ("run", "serve", "replay", "doctor", "login", "demo")
+TOY = str(Path(__file__).parents[1] / "toy")
+
+
+@pytest.fixture(autouse=True)
+def two_agents(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    """Install a second agent."""
+    monkeypatch.syspath_prepend(TOY)
+    cli.env["PYTHONPATH"] = TOY
+
+
+def shown(capfd: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command line writes to standard output."""
+    assert main(words) == 0
+    return capfd.readouterr().out
+
+
+def test_the_default_agent_is_codex(capfd: pytest.CaptureFixture[str]) -> None:
+    text = shown(capfd, "run", "--help")
+    assert "--sandbox MODE" in text
+    assert "--allow" not in text
+
+
+def test_help_has_the_options_of_the_agent_that_is_chosen(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["run", "--agent", "toy", "--help"], ["run", "--agent=toy", "--help"]):
+        text = shown(capfd, *words)
+        assert "--allow" in text
+        assert "--toy BINARY" in text
+        assert "--timeout SECONDS" in text
+        assert "--sandbox MODE" not in text
+
+
+def test_a_daemon_takes_the_options_of_all_its_agents_each_once(capfd: pytest.CaptureFixture[str]) -> None:
+    text = shown(capfd, "serve", "--agent", "codex", "--agent", "toy", "--help")
+    assert "--codex BINARY" in text
+    assert "--toy BINARY" in text
+    assert text.count("--model ID") == 1
+
+
+@pytest.mark.rule("E5")
+@pytest.mark.parametrize("command", COMMANDS_WITH_AGENTS)
+def test_a_kind_that_is_not_installed_is_refused(capfd: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "--agent", "hunter2"]) == 2
+    stderr = capfd.readouterr().err
+    assert "--agent: must be codex or toy; see codex-adapter" in stderr
+    assert "hunter2" not in stderr
+
+
+@pytest.mark.rule("E5")
+def test_an_option_of_another_agent_is_unknown(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--agent", "toy", "--sandbox", "read-only", "Hi."]) == 2
+    assert "unknown option --sandbox" in capfd.readouterr().err
+
+
+@pytest.mark.rule("C5")
+def test_the_schema_has_the_keys_of_all_agents(capfd: pytest.CaptureFixture[str]) -> None:
+    keys = json.loads(shown(capfd, "schema"))["$defs"]["RunRequest"]["properties"]["extensions"]["properties"]
+    assert keys["backend.toy.allow"] == {"type": "boolean"}
+    assert keys["backend.codex.exec.sandbox_mode"]["default"] == "workspace-write"
+
+
+def test_the_words_after_a_double_dash_choose_no_agent() -> None:
+    assert [agent.kind for agent in find_agents(["--agent", "toy"])] == ["toy"]
+    assert [agent.kind for agent in find_agents(["--", "--agent", "toy"])] == ["codex"]
+    assert [agent.kind for agent in find_agents(["--agent"])] == ["codex"]
+
+
+@pytest.mark.rule("E5")
+def test_names_of_options_are_those_of_the_agent() -> None:
+    names = OptionNames(agent_of("toy").options)
+    assert names("config.binary is wrong") == "--toy is wrong"
+    assert names("config.idle_timeout is wrong") == "--idle-timeout is wrong"
+
+
+@pytest.mark.rule("C6", "AG1")
+def test_a_run_of_another_agent_takes_its_options(cli: Cli) -> None:
+    done = cli.run("run", "--agent", "toy", "--format", "jsonl", "ask", "--allow")
+    assert done.status == 0
+    assert {record.get("agent_kind", "toy") for record in done.records} == {"toy"}
+    assert done.completion["ok"] is True
+    refused = cli.run("run", "--agent", "toy", "--format", "text", "--toy", "/nowhere", "Hi.")
+    assert refused.status == 127
+
+
+@pytest.mark.rule("C4", "C8")
+def test_doctor_reports_on_an_agent_that_reports_nothing_of_itself(cli: Cli) -> None:
+    report = json.loads(cli.run("doctor", "--agent", "toy", "--json", "--toy", "/bin/sh").stdout)
+    assert (report["agent"], report["ok"], report["binary"]["path"]) == ("toy", True, "/bin/sh")
+    assert report["findings"][0]["subject"] == "toy"
+    missing = cli.run("doctor", "--agent", "toy", "--toy", "/nowhere")
+    assert missing.status == 1
+    assert b"FAIL toy: not found\n" in missing.stdout
+    probed = cli.run("doctor", "--agent", "toy", "--probe", "--toy", "/bin/sh", "--format", "pretty")
+    assert probed.stdout.endswith(b"Nothing was probed.\n")
+
+
+@pytest.mark.rule("C3", "C16")
+@pytest.mark.parametrize(("command", "what"), [("login", "login; log in with its own program"), ("demo", "demo")])
+def test_an_agent_without_a_login_or_a_demo_says_so(cli: Cli, command: str, what: str) -> None:
+    done = cli.run(command, "--agent", "toy")
+    assert done.status == 2
+    assert done.complaint == f"the toy has no {what}; see codex-adapter {command} --help"
