@@ -194,15 +194,15 @@ class Agent(ABC):
         return AgentPlaces(settings=frozenset({f".{self.kind}"}), logins=(f".{self.kind}",))
 
     def restricted(self, request: RunRequest) -> RunRequest:
-        """Return the request of a run that is read-only, never asks and has no tools (O18, I17)."""
+        """Return the request of a run that is read-only, never asks and has no tools (AG7)."""
         raise UnsupportedCapabilityError(self.kind, "restricted runs")
 
     def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
-        """Return the request of a run whose last message is JSON of this schema (O18)."""
+        """Return the request of a run whose last message is JSON of this schema (AG7)."""
         raise UnsupportedCapabilityError(self.kind, "a schema of the last message")
 
     def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """Return the request of a run that continues a session (O18)."""
+        """Return the request of a run that continues a session (AG7)."""
         raise UnsupportedCapabilityError(self.kind, "resuming a session")
 
     def harness(self, config: RunConfig) -> Harness | None:

@@ -13,8 +13,9 @@ from codex_adapter.errors import UnknownBackendError
 
 if TYPE_CHECKING:
     from codex_adapter.agent import Agent
+    from codex_adapter.agent_places import AgentPlaces
 
-__all__ = ["GROUP", "agent_of", "kinds"]
+__all__ = ["GROUP", "agent_of", "kinds", "known_places"]
 
 GROUP: Final = "codex_adapter.agents"
 _OWN: Final = {"codex": "codex_adapter.agents.codex.agent"}
@@ -39,3 +40,11 @@ def agent_of(kind: str) -> Agent:
         loaded: Agent = point.load()
         return loaded
     raise UnknownBackendError(f"no agent of this kind is installed; installed: {', '.join(kinds())}")
+
+
+def known_places(chosen: str | None = None, program: str | None = None) -> tuple[AgentPlaces, ...]:
+    """Return the places of all agents that are installed, whichever of them runs; a workspace guards them (AG7).
+
+    The agent of the kind `chosen` has this `program`, the others those of their runs.
+    """
+    return tuple(agent_of(kind).places(program if kind == chosen else None) for kind in kinds())

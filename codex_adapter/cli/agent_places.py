@@ -8,7 +8,7 @@ import os
 from codex_adapter import SpawnError
 from codex_adapter.agent import Agent
 from codex_adapter.agent_places import AgentPlaces
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.cli.agent_options import program_config
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.workspace import is_replaceable, outside_environment

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.judging import Allowed, judge
 from codex_adapter.protocols.operations.operations import ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.workspace import find_sandbox
 

@@ -12,7 +12,7 @@ import pytest
 
 from .test_layers import imports
 
-AGENTLESS: Final = ("core", "runtime", "daemon", "workspace", "spaces", "protocols", "agent.py")
+AGENTLESS: Final = ("core", "runtime", "daemon", "workspace", "spaces", "protocols", "agent.py", "prompting.py")
 NAME: Final = re.compile(r"codex|claude|openai", re.IGNORECASE)
 OF_OTHER_PROGRAMS: Final = {"hiding.py", "steering.py"}
 """Tables of files of many programs, among them agents that have no folder here."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.testing import Answer, Patch, Shell, answer, script
 from codex_adapter.workspace import find_sandbox

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.workspace import Workspace
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox

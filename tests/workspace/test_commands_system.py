@@ -13,7 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace import shell as shell_module

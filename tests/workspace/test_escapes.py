@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace
 
 from .outside import OPERATIONS, outcome, outside_tree, snapshot

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace
 
 from .outside import LIMIT
@@ -17,7 +17,7 @@ from .outside import LIMIT
 SIZE = 40_000
 WRITER = """
 import sys
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace
 
 def pieces(letter):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError, placing
 
 from .outside import LIMIT, outside_tree, snapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Entry, Listing, Workspace, WorkspaceError
 
 from .outside import outside_tree

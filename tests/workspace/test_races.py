@@ -14,7 +14,7 @@ from types import FrameType
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 
 from .outside import LIMIT, OPERATIONS, outcome, outside_tree, snapshot

@@ -11,7 +11,7 @@ from types import FrameType
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace
 
 from .outside import OPERATIONS, outcome, outside_tree, snapshot

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.sandbox import Sandbox

@@ -35,6 +35,8 @@ from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
 __all__ = ["COMMAND"]
 
+_AGENT = "codex"
+
 _DESCRIPTION = """\
 Looks at what a run needs: the Codex CLI and its release, a login, this machine. Exits with 0 when a run could be
 started, else with 1; with --require-login, with 3 when nothing but a login is missing. Shows no secret, and no value of

@@ -95,7 +95,7 @@ async def test_a_run_can_be_cancelled_at_any_step_and_the_next_one_goes_well(
 
         def nothing_is_left() -> None:
             assert survivors.now() == []
-            assert (connection._waiting, connection._listeners) == ({}, {})
+            assert (connection._replies, connection._listeners) == ({}, {})
 
         assert await at_each_step(lambda: read(backend, request), nothing_is_left, one_in) > 10
         assert (await see(backend, request)).outcome.status.success

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import trio
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.events import MailboxEvent
 from codex_adapter.protocols.mailbox.layout import MailboxLayout
 from codex_adapter.protocols.mailbox.messages import CommandResult

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import trio
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.events import MailboxEvent
 from codex_adapter.protocols.mailbox.layout import MailboxLayout
 from codex_adapter.protocols.mailbox.opening import begin_session, open_session

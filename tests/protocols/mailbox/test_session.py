@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.events import (
     AnswerAccepted,
     CommandFinished,

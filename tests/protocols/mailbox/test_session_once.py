@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.events import CommandFinished, SessionCompleted
 from codex_adapter.protocols.mailbox.inbox import Inbox
 from codex_adapter.protocols.mailbox.layout import MailboxError

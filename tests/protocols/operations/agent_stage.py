@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import trio
 
 from codex_adapter import CodexConfig, RunHandle, RunRequest, open_run
+from codex_adapter.agents import known_places
 from codex_adapter.agents.codex.agent import AGENT
-from codex_adapter.agents.places import known_places
 from codex_adapter.protocols.operations.agent import AgentWork
 from codex_adapter.protocols.operations.agent_decisions import Decisions
 from codex_adapter.protocols.operations.agent_records import WorkEnd

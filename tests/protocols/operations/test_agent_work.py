@@ -15,8 +15,8 @@ import trio
 from msgspec.structs import replace
 
 from codex_adapter import BackendError, CodexConfig, Completion, RunCancelled, RunRequest, open_run
+from codex_adapter.agents import known_places
 from codex_adapter.agents.codex.agent import AGENT
-from codex_adapter.agents.places import known_places
 from codex_adapter.errors import InvalidRequestError
 from codex_adapter.prompting import ToolUsed
 from codex_adapter.protocols.operations.agent import AgentWork

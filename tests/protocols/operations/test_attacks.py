@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.audit import read_audit
 from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import PolicyError, load_policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.judging import Verdict, judge
 from codex_adapter.protocols.operations.operations import CreateFileOperation, DeleteFileOperation, ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy

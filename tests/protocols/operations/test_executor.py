@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.opening import open_executor
 
 from ...cli.command import ADAPTER, SOON

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.executor import OperationExecutor
 from codex_adapter.protocols.operations.policy import Policy, load_policy
 from codex_adapter.protocols.operations.schema import events_schema

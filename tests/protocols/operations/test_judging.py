@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.judging import Allowed, Denied, NeedsApproval, Verdict, judge
 from codex_adapter.protocols.operations.operations import (
     CreateFileOperation,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.executor import ExecutorReply, OperationExecutor
 from codex_adapter.protocols.operations.policy import load_policy
 from codex_adapter.protocols.operations.store import Store

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.judging import Denied, NeedsApproval, judge
 from codex_adapter.protocols.operations.operations import (
     CreateFileOperation,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.audit import read_audit
 from codex_adapter.protocols.operations.event_factory import EventFactory
 from codex_adapter.protocols.operations.events import EditFileEvent

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from codex_adapter.agents.places import known_places
+from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.executor import ExecutorReply, OperationExecutor
 from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.protocols.operations.policy import Policy, load_policy

@@ -1,4 +1,4 @@
-"""Which Codex CLI is installed here, of which release it is, and the models that it brings with it (U5)."""
+"""Find the installed Codex CLI, its release, and the models that it lists (U5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Installation", "Installed"]
 _LISTS_MODELS: Final = quirk("lists_models")
 _SECONDS: Final = 20.0
 _KILLED: Final = 128
-"""And the signal's number, is how a shell tells of it."""
+"""A shell adds the number of the signal to this."""
 _LONGEST_LIST: Final = 16 * 1024 * 1024
 
 
@@ -44,7 +44,7 @@ _Key: TypeAlias = tuple[str, int, int, int, int]
 
 
 class Installation:
-    """Looks for the CLI of a configuration, and remembers what a binary has told for as long as it is the same."""
+    """Find the CLI of a configuration, and remember its models while its file stays the same."""
 
     def __init__(self, backend: CodexBackend) -> None:
         self._backend = backend
@@ -54,23 +54,23 @@ class Installation:
         self._failures = 0
 
     async def find(self, env: Mapping[str, str]) -> Installed:
-        """The CLI that a run with these variables executes. Raises `SpawnError`, and OSError."""
-        # Whatever it is asked, the CLI leaves files in its home.
+        """Return the CLI that a run with these variables executes. Raises `SpawnError` and OSError."""
+        # The CLI leaves files in its home, even when it is only asked for its release.
         with tempfile.TemporaryDirectory(prefix="codex_release") as home:
             path, version = await self._backend.installed({**env, "CODEX_HOME": home})
         return Installed(path, version)
 
     async def works(self) -> bool:
-        """Whether there is a CLI that can be understood (U5)."""
+        """Return whether a supported CLI is installed (U5)."""
         found = await self._found()
-        # What tells no release must show in another way that it is this CLI.
+        # A program that reports no release must list models to count as this CLI.
         return found is not None and (found.release is not None or await self._listed(found) is not None)
 
     async def models(self) -> tuple[str, ...] | None:
-        """The models that the CLI lists by itself, its default first (U5).
+        """Return the models that the CLI lists itself, its default first (U5).
 
-        None where there is no CLI that works, or where this one is not able to tell now; a list that cannot be read, as
-        that of a release that has none, is empty.
+        None if no CLI works, or if it cannot list them now; empty for a release that has no list, or one that cannot be
+        read.
         """
         found = await self._found()
         return None if found is None else await self._listed(found)
@@ -94,22 +94,22 @@ class Installation:
             if key in self._models:
                 return self._models[key]
             if failures != self._failures:
-                # Whoever waits for one that takes its time does not wait once more, each behind the other.
+                # The caller has waited for a listing that failed, and does not wait for another.
                 return None
-            told = await self._ask(found.path)
-            if told is None:
+            output = await self._ask(found.path)
+            if output is None:
                 self._failures += 1
                 return None
-            listed = _read(told)
+            listed = _read(output)
             if listed is None:
                 return None if found.release is None else ()
             self._models[key] = listed
             return listed
 
     async def _ask(self, path: str) -> bytes | None:
-        """What the CLI's own command says, in a home of its own, which is empty and away afterwards.
+        """Return the output of the CLI's own command, run in an empty home of its own, which is removed afterwards.
 
-        None where it did not come to its end; nothing where it does not know the command.
+        None if the command did not complete; empty if the CLI does not know it.
         """
         try:
             with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home, agents=()) as place:
@@ -131,9 +131,9 @@ class Installation:
         return b"" if done.exit_code != 0 or done.stdout.left_out else done.stdout.head
 
 
-def _read(told: bytes) -> tuple[str, ...] | None:
+def _read(output: bytes) -> tuple[str, ...] | None:
     try:
-        listed = msgspec.json.decode(told, type=_Models).models
+        listed = msgspec.json.decode(output, type=_Models).models
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     shown = [model for model in listed if model.visibility == "list"]
