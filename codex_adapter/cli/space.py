@@ -14,7 +14,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.lines import Line, printable
 from codex_adapter.cli.present.views import is_for_a_program, line_printer
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.turn.client import open_client, said
+from codex_adapter.cli.turn.client import error_text, open_client
 from codex_adapter.cli.turn.options import add_space_options, asp_home, check_texts, space_reference
 from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.protocols.turns import (
@@ -101,7 +101,7 @@ def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:
         case ResolveResponse(ok=True):
             yield Line("ok", "the space is fine")
         case ResolveResponse(error=error):
-            yield Line("failed", said(error or AgentSpacesError(message="the space is not fine")))
+            yield Line("failed", error_text(error or AgentSpacesError(message="the space is not fine")))
         case DescribeResponse():
             for what in ("hooks", "skills", "tools"):
                 names = getattr(answer, what)

@@ -70,7 +70,7 @@ async def _work(options: argparse.Namespace, places: MailboxLayout, output: Outp
     work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
     with _opened(options, places, task, work, sandbox) as session:
         seal_imports(workspace)
-        return await work.carry_through(session)
+        return await work.run(session)
 
 
 def _view(options: argparse.Namespace, output: Output) -> View[MailboxEvent]:

@@ -56,8 +56,8 @@ class SessionWork:
         if isinstance(happening, OutboxWritten) and self._clipboard is not None:
             self._clipboard.copy(self._places.outbox_file(happening.session, happening.sequence))
 
-    async def carry_through(self, session: Session) -> int:
-        """Work to the end, and give the exit status. Raises `MailboxError`."""
+    async def run(self, session: Session) -> int:
+        """Work to the end, and return the exit status. Raises `MailboxError`."""
         if session.state.is_complete:
             await self._remark(session, "the session is complete already")
             return 0

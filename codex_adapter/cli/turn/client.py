@@ -1,4 +1,4 @@
-"""What needs packages that not everybody installs: the client of turns, and how its errors are said (C13, C14)."""
+"""Open the client of turns, which needs packages of an extra, and word its errors (C13, C14)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from codex_adapter.harness import Harness
     from codex_adapter.protocols.turns import AgentSpacesClient
 
-__all__ = ["open_client", "said", "why_not"]
+__all__ = ["error_text", "failure_text", "open_client"]
 
 _EXTRA: Final = ("httpx2", "semantic_version", "tomli_w", "yaml")
 _OPTIONS: Final = {
@@ -45,19 +45,19 @@ def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient
     return create_agent_spaces_client(harnesses)
 
 
-def said(error: AgentSpacesError) -> str:
-    """What an error says, in one line, with options in the place of the members of a request (U6)."""
+def error_text(error: AgentSpacesError) -> str:
+    """Return the text of an error in one line, with options in the place of the members of a request (U6)."""
     text = " ".join(printable(error.message).split())
     text = _ATTACHMENT.sub(lambda number: f"--attach: number {int(number[1]) + 1}", text)
     return _MEMBER.sub(lambda member: _OPTIONS[member[1]], text)
 
 
-async def why_not(told: RunTurnResponse, client: AgentSpacesClient) -> str | None:
-    """Why a turn failed, in one line; None for one that went well. Whose model was refused is told which there are."""
-    error = told.result.error
+async def failure_text(response: RunTurnResponse, client: AgentSpacesClient) -> str | None:
+    """Return why a turn failed, in one line, with the models to choose from where one was refused; None for success."""
+    error = response.result.error
     if error is None or error.code != "model_not_supported":
-        return None if error is None else said(error)
+        return None if error is None else error_text(error)
     harnesses = (await client.get_harness_capabilities()).harnesses
-    names = [name for harness in harnesses if harness.id == told.harness for name in harness.models]
-    there = f"there is {', '.join(map(printable, names))}" if names else "this release of it lists none to choose from"
-    return f"{said(error)}; {there}"
+    names = [name for harness in harnesses if harness.id == response.harness for name in harness.models]
+    models = f"there is {', '.join(map(printable, names))}" if names else "this release of it lists none to choose from"
+    return f"{error_text(error)}; {models}"

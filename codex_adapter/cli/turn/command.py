@@ -19,7 +19,7 @@ from codex_adapter.cli.present.turn_narration import TurnNarrator
 from codex_adapter.cli.present.views import View, is_for_a_program, line_printer, lines_view
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
-from codex_adapter.cli.turn.client import open_client, why_not
+from codex_adapter.cli.turn.client import failure_text, open_client
 from codex_adapter.cli.turn.options import TurnParser, backend_config, resuming_words, turn_agent, turn_request
 from codex_adapter.protocols.turns import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
@@ -34,8 +34,8 @@ _TOOK_TOO_LONG: Final = 124
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     agent = turn_agent(options)
     client = open_client([(agent, backend_config(options, agent))])
-    told: RunTurnResponse | None = None
-    complaint: str | None = None
+    response: RunTurnResponse | None = None
+    failure: str | None = None
     for_a_program = is_for_a_program(options.format, output)
     view = _view(output, for_a_program=for_a_program)
     # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
@@ -47,16 +47,16 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
                 await output.write(text)
 
         async with _hurrying(output, stop):
-            told = await client.run_turn(request, SessionCallbacks(on_event))
-            if not for_a_program and told.harness_session_id is not None:
-                way = printable(shlex.join(resuming_words(told.harness_session_id, options, agent, request)))
+            response = await client.run_turn(request, SessionCallbacks(on_event))
+            if not for_a_program and response.harness_session_id is not None:
+                way = printable(shlex.join(resuming_words(response.harness_session_id, options, agent, request)))
                 await output.write(line_printer(output, unbroken=True)([Line("notice", f"go on with: {way}")]))
-            complaint = await why_not(told, client)
-    if told is None:
+            failure = await failure_text(response, client)
+    if response is None:
         return stop.exit_status or FAILURE_STATUS
-    if complaint is not None:
-        report_error(complaint)
-    return _status(told)
+    if failure is not None:
+        report_error(failure)
+    return _status(response)
 
 
 @asynccontextmanager
@@ -76,10 +76,10 @@ async def _hurrying(output: Output, stop: StopSignals) -> AsyncIterator[None]:
         nursery.cancel_scope.cancel()
 
 
-def _status(told: RunTurnResponse) -> int:
-    if told.result.success:
+def _status(response: RunTurnResponse) -> int:
+    if response.result.success:
         return 0
-    error = told.result.error
+    error = response.result.error
     if error is None:
         return _FAILED
     if error.code == "resolve_failed":
