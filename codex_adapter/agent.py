@@ -205,10 +205,9 @@ class Agent(ABC):
         """Return the request of a run that continues a session (AG7)."""
         raise UnsupportedCapabilityError(self.kind, "resuming a session")
 
-    def harness(self, config: RunConfig) -> Harness | None:
-        """Return its harness for turns, None where it has none; loads packages of the extra `turns` (U5)."""
-        del config
-        return None
+    def harness(self, config: RunConfig | None = None) -> Harness:
+        """Return its harness for turns, which needs the extra `turns` (U5). Raise `UnsupportedCapabilityError`."""
+        raise UnsupportedCapabilityError(self.kind, "turns")
 
     def notice(self, request: RunRequest) -> str | None:
         """Return what a person should know before this run, in a sentence; may block on the file system."""

@@ -15,9 +15,13 @@ settings.load_profile("gate")
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return the number of processes for `-n auto`: half as many again as processors, since many tests wait."""
-    return min(12, max(1, len(os.sched_getaffinity(0)) * 3 // 2))
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of processes: `-n logical` is one for each processor, `-n auto` half as many again.
+
+    Many tests wait for a process or a time limit; those of the core do not.
+    """
+    processors = len(os.sched_getaffinity(0))
+    return min(12, processors if config.option.numprocesses == "logical" else max(1, processors * 3 // 2))
 
 
 def pytest_configure() -> None:

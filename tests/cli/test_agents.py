@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from codex_adapter.cli import main
 from codex_adapter.cli.agent_options import find_agents
 from codex_adapter.cli.option_names import OptionNames
 
-from .command import Cli
+from .command import SOON, Cli
 
 pytestmark = pytest.mark.rule("C23")
 
@@ -118,3 +119,68 @@ def test_an_agent_without_a_login_or_a_demo_says_so(cli: Cli, command: str, what
     done = cli.run(command, "--agent", "toy")
     assert done.status == 2
     assert done.complaint == f"the toy has no {what}; see codex-adapter {command} --help"
+
+
+@pytest.mark.rule("C4")
+def test_doctor_finds_the_program_that_the_agent_names(cli: Cli) -> None:
+    report = json.loads(cli.run("doctor", "--agent", "toy", "--json").stdout)
+    assert (report["ok"], report["binary"]["path"]) == (True, f"{TOY}/toy")
+
+
+@pytest.mark.rule("C2", "C10")
+def test_a_recording_of_another_agent_is_replayed_and_viewed(cli: Cli) -> None:
+    recording = cli.directory / "recorded.jsonl"
+    recording.write_text('{"session":"s"}\n{"begin":1}\n{"say":"Hi there."}\n{"end":"good"}\n')
+    done = cli.run("replay", "--agent", "toy", "--format", "jsonl", str(recording))
+    assert (done.status, done.completion["ok"], done.completion["session_id"]) == (0, True, "s")
+    (cli.directory / "saved.jsonl").write_bytes(done.stdout)
+    assert b"Hi there." in cli.run("view", str(cli.directory / "saved.jsonl")).stdout
+
+
+@pytest.mark.rule("C13")
+def test_a_turn_of_another_agent_is_a_turn_like_any_other(cli: Cli) -> None:
+    space = cli.directory / "space"
+    space.mkdir()
+    (space / "space.toml").write_text('schema = 1\nid = "toys"\n')
+    words = (
+        "--harness",
+        "toy",
+        "--space",
+        "space:path:.",
+        "--asp-home",
+        str(cli.directory / "asp"),
+        "--format",
+        "jsonl",
+    )
+    done = cli.run("turn", *words, "ask", cwd=space)
+    assert done.status == 0, done.complaint
+    assert done.records[-1]["result"] == {"success": True, "finalOutput": "It is made."}
+
+
+@pytest.mark.rule("C9", "J3")
+def test_a_daemon_runs_agents_of_both_kinds(cli: Cli) -> None:
+    calls = [
+        ("initialize", {"protocolVersion": "1.0"}),
+        ("run/start", {"runId": "a", "agentKind": "toy", "request": {"prompt": "hello"}}),
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}) for n, (m, p) in enumerate(calls)]
+    done = cli.run(
+        "serve", "--agent", "codex", "--agent", "toy", "--on-eof", "drain", stdin="\n".join(lines).encode() + b"\n"
+    )
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    assert messages[0]["result"]["capabilities"].keys() == {"codex", "toy"}
+    [completed] = [message["params"] for message in messages if message.get("method") == "run/completed"]
+    assert completed["runId"] == "a"
+    assert b"You said: hello" in done.stdout
+
+
+@pytest.mark.rule("K4", "E4")
+def test_a_signal_ends_a_run_of_another_agent_by_its_own_signal(cli: Cli) -> None:
+    started = cli.start("run", "--agent", "toy", "--format", "jsonl", "hang")
+    assert started.stdout is not None
+    while b"tool_call" not in started.stdout.readline():
+        assert started.poll() is None
+    started.send_signal(signal.SIGTERM)
+    output, _ = started.communicate(timeout=SOON)
+    assert json.loads(output.splitlines()[-1])["error"]["message"] == "cancelled"
+    assert started.returncode == 128 + signal.SIGTERM

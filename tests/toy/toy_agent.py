@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
+import trio
 from typing_extensions import override
 
+from codex_adapter import AdapterError, Completion, RunHandle, open_run
 from codex_adapter.agent import (
     Agent,
     CheckedRun,
@@ -55,6 +57,11 @@ from codex_adapter.events import (
 )
 from codex_adapter.options import Option
 from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.turn_errors import AgentSpacesError
+
+if TYPE_CHECKING:
+    from codex_adapter.harness import Harness, HarnessTurn
+    from codex_adapter.spaces import Environment
 
 __all__ = ["AGENT", "ToyAgent", "ToyDecoder"]
 
@@ -222,6 +229,45 @@ class ToyAgent(Agent):
     def decoder(self, masker: Masker, *, full_payloads: bool = False) -> ToyDecoder:
         return ToyDecoder(masker)
 
+    @override
+    def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
+        return str(_program(config))
+
+    @override
+    def harness(self, config: RunConfig) -> Harness:
+        return ToyHarness(config)
+
+
+class ToyHarness:
+    """The toy for turns: it has one model, and writes nowhere."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+
+    @property
+    def id(self) -> str:
+        return KIND
+
+    async def check(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def models(self) -> tuple[str, ...] | None:
+        await trio.lowlevel.checkpoint()
+        return ("toy/one",)
+
+    def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+        return ()
+
+    def open(self, turn: HarnessTurn) -> AbstractAsyncContextManager[RunHandle]:
+        env = {**turn.environment.env, **turn.env}
+        request = RunRequest(prompt=turn.prompt, working_dir=turn.cwd, env=env, extensions={ALLOW: True})
+        return open_run(request, agent=KIND, config=self._config)
+
+    def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
+        if isinstance(outcome, Completion):
+            return None if outcome.ok else AgentSpacesError(message="the toy failed")
+        return AgentSpacesError(message=str(outcome))
+
 
 class _Files:
     @property
@@ -257,7 +303,7 @@ def _program(config: RunConfig) -> Path:
     program = SCRIPT if config.binary is None else Path(config.binary)
     if not program.is_file():
         raise SpawnError(not_found=True, hint="cli_not_found")
-    return program.resolve()
+    return program.absolute()
 
 
 AGENT = ToyAgent()

@@ -148,11 +148,11 @@ class CodexAgent(Agent):
         return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
 
     @override
-    def harness(self, config: RunConfig) -> Harness:
+    def harness(self, config: RunConfig | None = None) -> Harness:
         """As `Agent.harness`."""
         from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - needs an extra
 
-        return CodexHarness(_own(config))
+        return CodexHarness(None if config is None else _own(config))
 
     @override
     def notice(self, request: RunRequest) -> str | None:

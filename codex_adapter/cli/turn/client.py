@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from codex_adapter import UnsupportedCapabilityError
 from codex_adapter.agent import Agent
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.present.lines import printable
@@ -15,6 +17,7 @@ from codex_adapter.protocols.turns import AgentSpacesError, RunTurnResponse
 from codex_adapter.request import RunConfig
 
 if TYPE_CHECKING:
+    from codex_adapter.harness import Harness
     from codex_adapter.protocols.turns import AgentSpacesClient
 
 __all__ = ["open_client", "said", "why_not"]
@@ -35,8 +38,11 @@ def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient
         raise UsageError(f"packages for turns are missing. {how_to_install('turns')}")
     from codex_adapter.protocols.turns import create_agent_spaces_client  # noqa: PLC0415 - see above
 
-    harnesses = [agent.harness(config) for agent, config in configs]
-    return create_agent_spaces_client([harness for harness in harnesses if harness is not None])
+    harnesses: list[Harness] = []
+    for agent, config in configs:
+        with suppress(UnsupportedCapabilityError):
+            harnesses.append(agent.harness(config))
+    return create_agent_spaces_client(harnesses)
 
 
 def said(error: AgentSpacesError) -> str:

@@ -353,6 +353,6 @@ def test_under_the_permissive_policy_nearly_all_is_free() -> None:
 )
 def test_the_longest_text_is_judged_while_nobody_waits(piece: str) -> None:
     command = (piece * 4096)[:4096]
-    begun = time.perf_counter()
+    begun = time.process_time()
     judge(STANDARD, ShellOperation(command=command))
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
