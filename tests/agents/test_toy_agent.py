@@ -208,7 +208,7 @@ def test_its_events_do_not_depend_on_the_reads(lines: list[bytes]) -> None:
 
 
 @pytest.mark.rule("B2", "AG3")
-async def test_a_long_text_of_it_comes_in_pieces() -> None:
+def test_a_long_text_of_it_comes_in_pieces() -> None:
     pipeline = Pipeline(agent_of("toy").decoder)
     events = pipeline.receive_data(json.dumps({"say": "é" * 100_000}).encode() + b"\n")
     assert len(events) == 4

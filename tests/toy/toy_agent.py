@@ -234,8 +234,8 @@ class ToyAgent(Agent):
         return str(_program(config))
 
     @override
-    def harness(self, config: RunConfig) -> Harness:
-        return ToyHarness(config)
+    def harness(self, config: RunConfig | None = None) -> Harness:
+        return ToyHarness(config or RunConfig())
 
 
 class ToyHarness:
