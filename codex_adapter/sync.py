@@ -1,4 +1,4 @@
-"""Run the Codex CLI from code without an event loop: a script, a notebook, a thread.
+"""Run an agent from code without an event loop: a script, a notebook, a thread.
 
 completion = run("Fix the failing test")
 
@@ -17,24 +17,27 @@ from queue import SimpleQueue
 
 import trio
 
-from codex_adapter import CodexConfig, Completion, Event, EventStream, RunCancelled, RunHandle, RunRequest
+from codex_adapter import Completion, Event, EventStream, RunCancelled, RunConfig, RunHandle, RunRequest
 from codex_adapter import open_run as open_in_trio
+from codex_adapter.errors import DEFAULT_AGENT
 
 __all__ = ["Run", "open_run", "run"]
 
 
-def run(request: RunRequest | str, *, config: CodexConfig | None = None) -> Completion:
+def run(request: RunRequest | str, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> Completion:
     """Run the agent to its end and return the completion.
 
     `request` is a `RunRequest`, or its prompt alone. Raise what `codex_adapter.collect` raises. KeyboardInterrupt ends
     the run before it propagates (P7).
     """
-    with open_run(request, config=config) as under_way:
+    with open_run(request, agent=agent, config=config) as under_way:
         return under_way.completion
 
 
 @contextmanager
-def open_run(request: RunRequest | str, *, config: CodexConfig | None = None) -> Iterator[Run]:
+def open_run(
+    request: RunRequest | str, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None
+) -> Iterator[Run]:
     """Start a run of the agent and return it; iterate over the `Run` for its events.
 
     Entering raises what entering `codex_adapter.open_run` raises, and RuntimeError in a thread that runs trio. Leaving
@@ -49,7 +52,7 @@ def open_run(request: RunRequest | str, *, config: CodexConfig | None = None) ->
             "codex_adapter.sync would block the trio program that runs in this thread. "
             "Use `async with codex_adapter.open_run(request)` instead."
         )
-    under_way = Run(RunRequest(prompt=request) if isinstance(request, str) else request, config)
+    under_way = Run(RunRequest(prompt=request) if isinstance(request, str) else request, agent, config)
     try:
         under_way._start()
         yield under_way
@@ -68,8 +71,9 @@ class Run:
     The events are for one consumer. Other threads may call `cancel` and `kill`.
     """
 
-    def __init__(self, request: RunRequest, config: CodexConfig | None) -> None:
+    def __init__(self, request: RunRequest, agent: str, config: RunConfig | None) -> None:
         self._request = request
+        self._agent = agent
         self._config = config
         self._thread = threading.Thread(target=self._carry, name="codex_adapter.sync", daemon=True)
         self._token: trio.lowlevel.TrioToken | None = None
@@ -192,7 +196,7 @@ class Run:
         self._token = trio.lowlevel.current_trio_token()
         self._listening.set()
         with self._life:
-            async with open_in_trio(self._request, config=self._config) as handle:
+            async with open_in_trio(self._request, agent=self._agent, config=self._config) as handle:
                 self._handle = handle
                 self._opened.set()
                 with self._forwarding:

@@ -27,6 +27,7 @@ from codex_adapter import (
     collect,
     open_replay,
     open_run,
+    sync,
 )
 from codex_adapter.agents import agent_of, kinds
 from codex_adapter.core.pipeline import Pipeline
@@ -84,6 +85,13 @@ def test_the_kinds_of_tools_are_one_closed_list() -> None:
         if isinstance(event.data, ToolCall)
     }
     assert {"command_execution", "file_change", "mcp_tool_call"} <= seen <= set(TOOL_KINDS)
+
+
+@pytest.mark.rule("AG5", "P7")
+def test_it_runs_without_an_event_loop() -> None:
+    with sync.open_run("hello", agent="toy", config=RunConfig()) as run:
+        assert [event.text for event in run if event.text is not None] == ["You said: hello"]
+    assert sync.run("hello", agent="toy").final_text == "You said: hello"
 
 
 @pytest.mark.rule("AG3")
