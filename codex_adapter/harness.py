@@ -14,7 +14,7 @@ from codex_adapter import AdapterError, Completion, RunHandle
 from codex_adapter.spaces import Environment
 from codex_adapter.turn_errors import AgentSpacesError
 
-__all__ = ["AgentSpacesError", "Harness", "HarnessTurn"]
+__all__ = ["Harness", "HarnessTurn"]
 
 
 class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,9 +57,10 @@ from codex_adapter.events import (
 )
 from codex_adapter.options import Option
 from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.turn_errors import AgentSpacesError
 
 if TYPE_CHECKING:
-    from codex_adapter.harness import AgentSpacesError, Harness, HarnessTurn
+    from codex_adapter.harness import Harness, HarnessTurn
     from codex_adapter.spaces import Environment
 
 __all__ = ["AGENT", "ToyAgent", "ToyDecoder"]
@@ -263,8 +264,6 @@ class ToyHarness:
         return open_run(request, agent=KIND, config=self._config)
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        from codex_adapter.harness import AgentSpacesError
-
         if isinstance(outcome, Completion):
             return None if outcome.ok else AgentSpacesError(message="the toy failed")
         return AgentSpacesError(message=str(outcome))
