@@ -12,7 +12,10 @@ import pytest
 
 from .test_layers import imports
 
-AGENTLESS: Final = ("core", "runtime", "daemon", "workspace", "spaces", "protocols", "agent.py", "prompting.py")
+AGENTLESS: Final = (
+    *("core", "runtime", "daemon", "workspace", "spaces", "protocols"),
+    *("agent.py", "agent_places.py", "findings.py", "harness.py", "options.py", "prompting.py"),
+)
 NAME: Final = re.compile(r"codex|claude|openai", re.IGNORECASE)
 OF_OTHER_PROGRAMS: Final = {"hiding.py", "steering.py"}
 """Tables of files of many programs, among them agents that have no folder here."""
@@ -50,6 +53,7 @@ def test_an_agent_is_reached_by_the_registry_alone(root: Path, package: dict[str
 
 
 def _texts(place: Path) -> Iterator[Path]:
+    assert place.exists()
     if place.is_file():
         yield place
     yield from (path for path in sorted(place.rglob("*")) if path.suffix in {".py", ".toml", ".css"})
