@@ -106,7 +106,7 @@ class AgentBackend:
                 role = unanswered()
                 told = role is not None and limit is not None and limit >= _TELLING
                 advice = advice_on(str(role), "did not answer before the time limit") if told else None
-                error = RunTimedOut("timeout", advice=advice)
+                error = RunTimedOut("timeout", advice=advice, hint=None if told else "time_limit")
                 error.agent_kind = self._agent.kind
                 raise error
             async with carried(run) as carried_run:

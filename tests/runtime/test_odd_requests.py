@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from codex_adapter import CodexBackend, InvalidRequestError, RunRequest, RunTimedOut, collect, sync
+from codex_adapter.hints import ADVICE
 
 ODD = pytest.mark.parametrize("given", [{"prompt": "x"}, None, b"x", 7])
 
@@ -31,4 +32,4 @@ def test_what_is_not_a_request_is_refused_without_an_event_loop(given: Any) -> N
 async def test_a_tiny_time_limit_does_not_blame_the_file_system() -> None:
     with trio.fail_after(30), pytest.raises(RunTimedOut) as raised:
         await collect(RunRequest(prompt="x", timeout=1e-9))
-    assert raised.value.advice is None
+    assert (raised.value.hint, raised.value.advice) == ("time_limit", ADVICE["time_limit"])

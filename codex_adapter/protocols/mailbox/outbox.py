@@ -51,7 +51,7 @@ class OutboxContent(msgspec.Struct, frozen=True, kw_only=True):
     @override
     def __repr__(self) -> str:
         """Show nothing: it may be secret (X1)."""
-        return "Outbox(...)"
+        return "OutboxContent(...)"
 
 
 def render_outbox(outbox: OutboxContent) -> str:
