@@ -146,6 +146,8 @@ class Daemon:
             raise Fault(INVALID_PARAMS, "runId is the id of a live run; pass another one, or none")
         try:
             request = read_request(params.request)
+            # Before it is in any list, which would show a kind that is refused.
+            self._gateway.backend_of(params.agent_kind)
         except AdapterError as error:
             raise refusal_of(error) from None
         slot = self._slots.claim()

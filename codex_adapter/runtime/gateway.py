@@ -38,20 +38,21 @@ class Gateway:
             raise InvalidAgentKindError(f"the agent kind {kind!r} has a backend already")
         self._backends[kind] = backend
 
-    def open_run(self, agent_kind: str, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
-        """A run of the backend of that kind.
+    def backend_of(self, agent_kind: str) -> Backend:
+        """Return the backend of a kind.
 
-        Raises `UnknownBackendError` when nobody registered it (G2), `InvalidAgentKindError` when nobody could (G1).
+        Raises `UnknownBackendError` if none is registered (G2), `InvalidAgentKindError` if none can be (G1).
         """
-        return self._backend(agent_kind).open_run(request)
-
-    async def check(self, agent_kind: str, request: RunRequest) -> RunSetup | None:
-        """As `Backend.check` of the backend of that kind; raises as `open_run` besides."""
-        return await self._backend(agent_kind).check(request)
-
-    def _backend(self, agent_kind: str) -> Backend:
         backend = self._backends.get(_checked_kind(agent_kind))
         if backend is None:
             known = ", ".join(sorted(self._backends)) or "none"
             raise UnknownBackendError(f"no backend is registered for this agent kind; registered: {known}")
         return backend
+
+    def open_run(self, agent_kind: str, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
+        """Open a run of the backend of that kind; raises as `backend_of` besides."""
+        return self.backend_of(agent_kind).open_run(request)
+
+    async def check(self, agent_kind: str, request: RunRequest) -> RunSetup | None:
+        """Check a request as `Backend.check` of that kind does; raises as `backend_of` besides."""
+        return await self.backend_of(agent_kind).check(request)
