@@ -74,4 +74,4 @@ def _read(process: Path) -> Living:
     inner = next(line for line in (process / "status").read_text().splitlines() if line.startswith("NSpid:"))
     parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
     argv = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    return Living(int(process.name), int(inner.split()[-1]), int(parent), argv[:100])
+    return Living(int(process.name), int(inner.split()[-1]), int(parent), argv[:400])
