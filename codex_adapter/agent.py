@@ -221,6 +221,10 @@ class Agent(ABC):
         try:
             binary = BinaryReport(self.find_program(config, os.environ))
         except SpawnError as error:
+            if config.binary is None and type(self).find_program is Agent.find_program:
+                # Its runs may know better where it is.
+                unknown = "Start a run of it to see whether it works."
+                return AgentReport(findings=[Finding(self.kind, "warning", "not found under its own name", unknown)])
             return AgentReport(findings=[Finding(self.kind, "failed", "not found", error.advice)])
         return AgentReport(binary=binary, findings=[Finding(self.kind, "ok", binary.path)])
 

@@ -6,12 +6,15 @@ object is an `Agent`.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from codex_adapter.errors import UnknownBackendError
+from codex_adapter.errors import InvalidAgentKindError, UnknownBackendError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from codex_adapter.agent import Agent
     from codex_adapter.agent_places import AgentPlaces
 
@@ -30,16 +33,35 @@ def kinds() -> list[str]:
 
 
 def agent_of(kind: str) -> Agent:
-    """Return the agent of a kind; it is loaded when it is first asked for. Raise `UnknownBackendError` (G2)."""
+    """Return the agent of a kind; it is loaded when it is first asked for.
+
+    Raises `UnknownBackendError` (G2), and `InvalidAgentKindError` for one that cannot be loaded, or is not an agent of
+    this kind (AG5).
+    """
     if kind in _OWN:
         agent: Agent = import_module(_OWN[kind]).AGENT
         return agent
     from importlib.metadata import entry_points  # noqa: PLC0415 - see above
 
     for point in entry_points(group=GROUP, name=kind):
-        loaded: Agent = point.load()
-        return loaded
+        return _loaded(point)
     raise UnknownBackendError(f"no agent of this kind is installed; installed: {', '.join(kinds())}")
+
+
+def _loaded(point: EntryPoint) -> Agent:
+    from codex_adapter.agent import Agent  # noqa: PLC0415 - the seam, which a list of kinds does not need
+
+    try:
+        agent = point.load()
+    except Exception as error:  # noqa: BLE001 - whatever the module of another distribution raises
+        why = f"cannot be loaded ({type(error).__name__})"
+    else:
+        if isinstance(agent, Agent) and agent.kind == point.name and re.fullmatch("[a-z][a-z0-9_]*", point.name):
+            return agent
+        why = "is not an agent of this kind"
+    brought = "a distribution" if point.dist is None else point.dist.name
+    advice = f"repair {brought}, which has the entry point {point.value}, or uninstall it"
+    raise InvalidAgentKindError(f"the agent {point.name!r} {why}; {advice}")
 
 
 def known_places(chosen: str | None = None, program: str | None = None) -> tuple[AgentPlaces, ...]:

@@ -12,12 +12,13 @@ from importlib import import_module
 import trio
 
 from codex_adapter.cli.arguments import Command
-from codex_adapter.cli.errors import FAILURE_STATUS, report_output_failure
+from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, report_output_failure
 from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signals
 from codex_adapter.cli.logs import logging_to_stderr
 from codex_adapter.cli.output import Output, standard_output
 from codex_adapter.cli.process_settings import forbid_core_dumps, keep_one_heap
 from codex_adapter.cli.signals import StopSignals, held_back
+from codex_adapter.errors import InvalidAgentKindError
 
 __all__ = ["execute"]
 
@@ -35,10 +36,16 @@ def execute(module: str, words: Sequence[str], *, program: bool) -> int:
     with held_back(for_good=program) as wanted:
         if program:
             watch_pending_signals(wanted)
-        options = command.parser(words).read(words)
+        try:
+            options = command.parser(words).read(words)
+        except InvalidAgentKindError as error:
+            raise UsageError(str(error)) from None
         with standard_output() as output, logging_to_stderr(getattr(options, "log_level", None)):
             stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _nothing)
-            status = trio.run(_perform, command, options, output, stop)
+            try:
+                status = trio.run(_perform, command, options, output, stop)
+            except InvalidAgentKindError as error:  # of an agent that another distribution brings, and that is broken
+                raise UsageError(str(error)) from None
         if output.failure is not None:
             report_output_failure(output.failure)
             return FAILURE_STATUS

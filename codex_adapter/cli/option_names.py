@@ -59,6 +59,8 @@ class OptionNames:
             name = found[1]
             return f"--{name.replace('_', '-')}" if self._is_set(name, name == "env") else name
 
+        if not self._of_key:
+            return self.for_fields(_REQUEST_FIELD.sub(in_field, message))
         members = "|".join(sorted({name for option in self._of_key.values() for name in option.members}))
         keys = "|".join(map(re.escape, self._of_key))
         key = rf"({keys})(?::? (?:{members}))?(?:\[(\d+)\])?(?![\w.])"

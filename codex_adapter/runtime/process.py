@@ -30,6 +30,11 @@ _MOST_UNREAD: Final = 64 * 1024 * 1024
 
 async def spawn(launch: Launch, *, mark: str, stop_timeout: float, containment: Containment) -> ProcessSource:
     """Start the agent (S1 to S5). Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
+    try:
+        stop_signals = tuple(tuple(Signals(number) for number in group) for group in launch.stop_signals)
+    except (ValueError, TypeError):
+        advice = "The stop signals of the agent are not signals. Correct the agent."
+        raise BackendError("other", advice=advice) from None
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as childs:
         try:
             stdin, input_ = _pipe(read=childs, write=ours)
@@ -50,7 +55,7 @@ async def spawn(launch: Launch, *, mark: str, stop_timeout: float, containment: 
         contained,
         (input_, output, errors),
         stdin=launch.stdin,
-        stop_signals=launch.stop_signals,
+        stop_signals=stop_signals,
         stop_timeout=stop_timeout,
         # What `containment` says now is of this agent: nothing else has been done since it was started.
         level=containment.level,
@@ -91,7 +96,7 @@ class ProcessSource:
         descriptors: Sequence[int],
         *,
         stdin: bytes,
-        stop_signals: Sequence[Sequence[int]],
+        stop_signals: Sequence[Sequence[Signals]],
         stop_timeout: float,
         level: Level | None,
     ) -> None:
@@ -157,7 +162,7 @@ class ProcessSource:
         for signals in self._stop_signals:
             for number in signals:
                 if not self._exited.is_set():
-                    self._contained.signal(Signals(number))
+                    self._contained.signal(number)
             await self._wait_a_while(hurry=True)
         self._contained.kill()
         await self._wait_a_while(hurry=False)

@@ -155,7 +155,8 @@ class Run(OwnRun):
             await work()
         except BackendError as error:
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 - a defect of ours must not take the caller's nursery down
+        # A defect of ours, or of an agent, must not take the caller's nursery down.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             # Only the type: a foreign error's message can quote what it choked on (X3).
             _log.error("internal error: %s", type(error).__name__)
             self._fail(BackendError("other"))
@@ -266,7 +267,12 @@ class Run(OwnRun):
 
     async def _stop_on_request(self) -> None:
         await self._stop_requested.wait()
-        await self._source.stop()
+        try:
+            await self._source.stop()
+        except Exception:
+            # Whatever went wrong, nothing of the run may stay (K4).
+            self._source.kill()
+            raise
 
     def _begin_stop(self) -> None:
         self._limits.stopping()

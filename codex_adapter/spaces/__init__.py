@@ -5,10 +5,15 @@ Every function blocks on files. Call it in a thread where other work must go on.
 
 from __future__ import annotations
 
-from codex_adapter.spaces.environment import Environment, Hook, HookEvent, Permissions, Resolved, Server, Skill
-from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.preparation import Spec, TargetSpec, prepare, resolve
-from codex_adapter.spaces.reach import Reach
+from codex_adapter.extras import how_to_install
+
+try:
+    from codex_adapter.spaces.environment import Environment, Hook, HookEvent, Permissions, Resolved, Server, Skill
+    from codex_adapter.spaces.errors import SpaceError
+    from codex_adapter.spaces.preparation import Spec, TargetSpec, prepare, resolve
+    from codex_adapter.spaces.reach import Reach
+except ModuleNotFoundError as error:
+    raise ImportError(f"packages for turns are missing. {how_to_install('turns')}") from error
 
 __all__ = [
     "Environment",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from codex_adapter import (
     AgentBackend,
@@ -29,7 +32,9 @@ from codex_adapter import (
     open_run,
     sync,
 )
+from codex_adapter.agent import Agent, Launch
 from codex_adapter.agents import agent_of, kinds
+from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import TOOL_KINDS, ToolCall
 
@@ -234,3 +239,37 @@ def carriers(mark: str) -> list[int]:
         if f"TOY_MARK={mark}".encode() in environ.split(b"\0"):
             found.append(int(process.name))
     return found
+
+
+@pytest.mark.rule("AG2")
+async def test_what_is_not_a_signal_is_refused_before_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare = type(agent_of("toy")).prepare
+
+    @asynccontextmanager
+    async def wrong(self: Agent, *args: Any, **fields: Any) -> AsyncIterator[Launch]:
+        async with prepare(self, *args, **fields) as launch:
+            yield replace(launch, stop_signals=(("SIGUSR1",),))
+
+    monkeypatch.setattr(type(agent_of("toy")), "prepare", wrong)
+    with trio.fail_after(10), pytest.raises(BackendError) as raised:
+        await collect(RunRequest(prompt="hang"), agent="toy")
+    assert str(raised.value) == "toy backend error: other (details redacted when unsafe)"
+    assert raised.value.advice == "The stop signals of the agent are not signals. Correct the agent."
+
+
+@pytest.mark.rule("AG3", "K4")
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+async def test_a_decoder_that_raises_ends_its_own_run_alone(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    def decode(*_: object) -> None:
+        raise error("correct-horse-battery")
+
+    monkeypatch.setattr(type(agent_of("toy").decoder(Masker())), "decode", decode)
+    with trio.fail_after(20):
+        async with open_run(RunRequest(prompt="hello"), agent="toy") as run:
+            last = [event async for event in run.events][-1]
+            with pytest.raises(BackendError, match="toy backend error: other"):
+                await run.wait_completed()
+    assert last.message == "toy backend error: other (details redacted when unsafe)"
+    assert "correct-horse" not in caplog.text

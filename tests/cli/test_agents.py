@@ -184,3 +184,75 @@ def test_a_signal_ends_a_run_of_another_agent_by_its_own_signal(cli: Cli) -> Non
     output, _ = started.communicate(timeout=SOON)
     assert json.loads(output.splitlines()[-1])["error"]["message"] == "cancelled"
     assert started.returncode == 128 + signal.SIGTERM
+
+
+BARE = """
+from __future__ import annotations
+
+from pathlib import Path
+
+from toy_agent import ToyAgent
+
+
+class BareAgent(ToyAgent):
+    kind = "bare"
+    options = ()
+
+
+BareAgent.find_program = BareAgent.__mro__[2].find_program
+AGENT = BareAgent()
+NOTHING = None
+"""
+"""An agent with nothing of its own on the command line."""
+
+
+def bring(cli: Cli, kind: str, target: str) -> None:
+    """Have another distribution bring an agent."""
+    place = cli.directory / "site"
+    info = place / f"{kind.lower()}_dist-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {kind.lower()}-dist\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[codex_adapter.agents]\n{kind} = {target}\n")
+    (place / "bare_agent.py").write_text(BARE)
+    cli.env["PYTHONPATH"] = f"{TOY}:{place}"
+
+
+@pytest.mark.rule("C23", "E5")
+def test_an_agent_without_options_fails_as_any_other(cli: Cli) -> None:
+    bring(cli, "bare", "bare_agent:AGENT")
+    done = cli.run("run", "--agent", "bare", "--timeout", "1", "hang")
+    assert (done.status, done.records[-1]["error"]["failure"]) == (124, "timeout")
+    assert "internal error" not in done.stderr
+    for words in (("--timeout", "-1", "x"), ("--extension", "a.b=1", "x"), ("--working-dir", "/none", "x"), (" ",)):
+        refused = cli.run("run", "--agent", "bare", "--format", "text", *words)
+        assert (refused.status, "internal error" in refused.stderr) == (2, False)
+    assert cli.run("turn", "--harness", "bare", "--help").status == 0
+
+
+@pytest.mark.rule("AG7", "O17")
+def test_an_agent_that_cannot_be_restricted_does_no_operations(cli: Cli) -> None:
+    done = cli.run("operations", "--workspace", ".", "--agent", "toy", "--task", "hi")
+    assert (done.status, "internal error" in done.stderr) == (2, False)
+    assert "does not support" in done.complaint
+
+
+@pytest.mark.rule("AG5")
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [("gone", "no_such_module:AGENT"), ("gone", "bare_agent:NOTHING"), ("gone", "bare_agent:AGENT")],
+)
+def test_an_agent_that_cannot_be_loaded_is_named_with_its_distribution(cli: Cli, kind: str, target: str) -> None:
+    bring(cli, kind, target)
+    for words in (("run", "--agent", kind, "x"), ("schema",), ("operations", "--workspace", ".")):
+        done = cli.run(*words)
+        assert done.status == 2, words
+        assert f"the agent '{kind}'" in done.complaint
+        assert f"repair {kind}-dist" in done.complaint
+    assert cli.run("run", "--codex", cli.agent(), "--format", "jsonl", "x").status == 0
+
+
+@pytest.mark.rule("C4")
+def test_doctor_leaves_open_what_an_agent_alone_can_find(cli: Cli) -> None:
+    bring(cli, "bare", "bare_agent:AGENT")
+    report = json.loads(cli.run("doctor", "--agent", "bare", "--json").stdout)
+    assert (report["findings"][0]["state"], report["ok"]) == ("warning", True)

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any, Final
 
-from codex_adapter import RunRequest
+from codex_adapter import RunRequest, UnsupportedCapabilityError
 from codex_adapter.agent import Agent
 from codex_adapter.cli.agent_options import (
     FOR_COMMANDS,
@@ -94,16 +94,21 @@ async def work_with_agent(
     """
     agent = the_agent(options)
     require_outside(options, agent, options.workspace)
+    request = RunRequest(
+        prompt=task,
+        working_dir=options.workspace,
+        timeout=options.timeout,
+        env=read_environment(options.env or ()),
+    )
+    try:
+        agent.with_schema(agent.restricted(request), {})
+    except UnsupportedCapabilityError as error:
+        raise UsageError(f"--agent: {error}; name another one") from None
     work = AgentWork(
         runtime,
         agent,
         AgentBackend(agent, read_config(options, agent, "no_tools")).open_run,
-        RunRequest(
-            prompt=task,
-            working_dir=options.workspace,
-            timeout=options.timeout,
-            env=read_environment(options.env or ()),
-        ),
+        request,
         wires,
         decisions=PersonDecisions(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
         turns=options.turns or MOST_TURNS,

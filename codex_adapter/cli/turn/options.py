@@ -74,7 +74,8 @@ class TurnParser(Parser):
         add("--cwd", action=Once, metavar="DIR", help="where the agent works (default: here)")
         add("--attach", action="append", metavar="FILE", help="a file for the agent, images as images; repeatable")
         add_backend_options(self, agents)
-        self._option_string_actions["--model"].metavar = "PROVIDER/NAME"
+        if "--model" in self._option_string_actions:
+            self._option_string_actions["--model"].metavar = "PROVIDER/NAME"
         add_space_options(self)
 
     @override

@@ -24,16 +24,20 @@ _PROGRAM: Final = (sys.executable, "-P", "-m", "codex_adapter", "serve")
 
 @asynccontextmanager
 async def open_daemon(
-    *options: str, agent: str = DEFAULT_AGENT, program: Sequence[str] = _PROGRAM
+    *options: str, agent: str = DEFAULT_AGENT, program: Sequence[str] | None = None
 ) -> AsyncIterator[DaemonBackend]:
     """Start a daemon with these options of `codex-adapter serve`, and yield a backend for runs of one agent kind.
 
+    Without `program`, it is the `serve` of this package, for this agent unless the options name others by `--agent`.
     The daemon inherits the environment, the working directory and the stderr of this process. Leaving the block cancels
     the runs that are live and ends the daemon in a bounded time. Raise OSError if the program cannot be started, and
     `BackendError` (`other`) if it does not answer as a daemon does; its stderr then says more. (J15)
     """
     require_trio()
     # In a session of its own, as agents are: this process decides what Ctrl-C ends.
+    if program is None:
+        named = any(option == "--agent" or option.startswith("--agent=") for option in options)
+        program = _PROGRAM if named or agent == DEFAULT_AGENT else (*_PROGRAM, "--agent", agent)
     process = await trio.lowlevel.open_process(
         [*program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )

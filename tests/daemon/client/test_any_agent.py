@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import trio
 
@@ -17,10 +19,18 @@ pytestmark = pytest.mark.rule("J15", "AG5")
 @pytest.mark.rule("G1", "G2")
 async def test_a_daemon_is_asked_for_runs_of_the_kind_that_it_is_opened_with() -> None:
     with trio.fail_after(SOON):
-        async with open_daemon(agent="toy") as backend:
+        async with open_daemon("--agent", "codex", agent="toy") as backend:
             assert (backend.agent_kind, backend.capabilities) == ("toy", frozenset())
             with pytest.raises(UnknownBackendError, match="registered: codex"):
                 await backend.open_run(RunRequest(prompt="x")).__aenter__()
+
+
+async def test_a_daemon_that_it_starts_serves_the_agent_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "toy"))
+    with trio.fail_after(SOON):
+        async with open_daemon(agent="toy") as backend, backend.open_run(RunRequest(prompt="hello")) as run:
+            await run.events.aclose()
+            assert (await run.wait_completed()).final_text == "You said: hello"
 
 
 @pytest.mark.rule("F4", "X2")
