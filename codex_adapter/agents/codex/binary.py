@@ -113,7 +113,7 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
             env=dict(environ),
             start_new_session=True,
         )
-    except OSError:
+    except (OSError, RuntimeError):  # no process or no thread could be started
         await trio.lowlevel.checkpoint()
         return None
     give_back_limit(process.pid)
