@@ -45,10 +45,11 @@ class Storage:
                 status = os.fstat(fd)
                 names = set(os.listdir(fd)) if stat.S_ISDIR(status.st_mode) else None
                 really[name](fd)
+                # A reader syncs beside the writer: of two syncs, the one that began first may end last.
                 if names is None:
-                    self._sizes[status.st_ino] = status.st_size
+                    self._sizes[status.st_ino] = max(self._sizes.get(status.st_ino, 0), status.st_size)
                 else:
-                    self._names[status.st_ino] = names
+                    self._names[status.st_ino] = self._names.get(status.st_ino, set()) | names
 
             return synced
 
