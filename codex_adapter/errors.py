@@ -15,7 +15,7 @@ No message holds anything of the agent's output, of an environment value or of a
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from typing_extensions import override
 
@@ -106,6 +106,11 @@ class BackendError(AdapterError):
         self._message = message
         self.advice = advice if advice is not None or hint is None else ADVICE[hint]
         self.hint: Hint | None = hint
+
+    def of_agent(self, agent_kind: str) -> Self:
+        """Make it an error of this agent, whose kind its text names, and return it (X2)."""
+        self.agent_kind = agent_kind
+        return self
 
     @property
     def message(self) -> str:

@@ -126,7 +126,7 @@ class HostedRun:
             _log.error("internal error: %s", type(error).__name__)
             outcome = BackendError("other")
         if isinstance(outcome, BackendError):
-            outcome.agent_kind = self._agent_kind
+            outcome.of_agent(self._agent_kind)
         if isinstance(outcome, RunCancelled):
             self.settled.set()
         _log.info("run %s: %s after %.1f s", self.run_id, _ending(outcome), trio.current_time() - self._born)
@@ -248,8 +248,7 @@ class HostedRun:
                 # Closed before it waits for the supervisor: more runs may end at once than files can be open.
                 await self._append(self._journal, record, last=True)
             except BackendError as error:
-                error.agent_kind = self._agent_kind
-                record = encode_completion(self._next_seq, error)
+                record = encode_completion(self._next_seq, error.of_agent(self._agent_kind))
                 await self._journal.close()
         self._waits_for = "supervisor"
         await self._send_queue.send([RunCompleted.of(self.run_id, self._next_seq, record)])

@@ -107,8 +107,7 @@ class AgentBackend:
                 told = role is not None and limit is not None and limit >= _TELLING
                 advice = advice_on(str(role), "did not answer before the time limit") if told else None
                 error = RunTimedOut("timeout", advice=advice, hint=None if told else "time_limit")
-                error.agent_kind = self._agent.kind
-                raise error
+                raise error.of_agent(self._agent.kind)
             async with carried(run) as carried_run:
                 yield carried_run
 
@@ -133,7 +132,7 @@ class AgentBackend:
         try:
             return await work
         except BackendError as error:
-            error.agent_kind = self._agent.kind
+            error.of_agent(self._agent.kind)
             raise
 
     async def _start(self, request: RunRequest, held: AsyncExitStack, mask_env: Mapping[str, str]) -> Run:

@@ -282,7 +282,7 @@ class Run(OwnRun):
         self._stop_requested.set()
 
     def _fail(self, error: BackendError) -> None:
-        self._failure = self._failure or self._of_this_agent(error)
+        self._failure = self._failure or error.of_agent(self._agent_kind)
         self._begin_stop()
 
     def _last_events(self) -> list[Event]:
@@ -298,16 +298,12 @@ class Run(OwnRun):
     def _decide(self) -> Completion | BackendError:
         """The outcome, once the gate is open: a cancel that came before wins (F6)."""
         if self._cancelled:
-            return self._of_this_agent(RunCancelled("cancelled"))
+            return RunCancelled("cancelled").of_agent(self._agent_kind)
         if self._failure is not None:
             return self._failure
         if self._status is None:
-            return self._of_this_agent(BackendError("wait"))
+            return BackendError("wait").of_agent(self._agent_kind)
         return self._pipeline.completion(self._status, lingered=self._lingered)
-
-    def _of_this_agent(self, error: BackendError) -> BackendError:
-        error.agent_kind = self._agent_kind
-        return error
 
 
 def _long_lines() -> trio.CapacityLimiter:

@@ -68,8 +68,9 @@ class CodexAgent(Agent):
     @override
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
         """As `Agent.check_config`; which settings may be passed depends on the purpose (Q7)."""
-        check_settings("config.settings", _own(config).settings, purpose)
-        check_config(config)
+        own = _own(config)
+        check_settings("config.settings", own.settings, purpose)
+        check_config(own)
 
     @override
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:

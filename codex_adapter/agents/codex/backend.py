@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from codex_adapter.agents.codex.agent import AGENT
 from codex_adapter.agents.codex.binary import find_binary
@@ -13,13 +12,11 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.launch import versions_of_this_run
 from codex_adapter.agents.codex.releases import Version
 from codex_adapter.file_systems import inquire
-from codex_adapter.runtime.backend import AgentBackend
+from codex_adapter.runtime.backend import NO_VARIABLES, AgentBackend
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.event_loop import require_trio
 
 __all__ = ["CodexBackend"]
-
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class CodexBackend(AgentBackend):
@@ -35,7 +32,7 @@ class CodexBackend(AgentBackend):
         self._codex_config = CodexConfig() if config is None else config
         super().__init__(AGENT, self._codex_config, containment=containment, ask_release=ask_release)
 
-    async def installed(self, env: Mapping[str, str] = _NOTHING) -> tuple[str, Version | None]:
+    async def installed(self, env: Mapping[str, str] = NO_VARIABLES) -> tuple[str, Version | None]:
         """Return the path of the CLI that a run with these variables executes, and its release if known (S6, S8).
 
         The CLI leaves files in its CODEX_HOME even when it is only asked for its release. Raises `SpawnError`.

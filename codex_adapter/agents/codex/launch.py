@@ -55,7 +55,7 @@ class CodexLaunch(msgspec.Struct, frozen=True, kw_only=True):
         return "CodexLaunch(...)"
 
     def argv(self, schema: str | None = None) -> list[str]:
-        """The argv; `schema` is the path that `schema_file` gave (S1)."""
+        """Return the argv; `schema` is the path of the file with the output schema (S1)."""
         return build_argv(self.binary.path, self.options, schema_file=schema, trust=self.trust)
 
 

@@ -9,9 +9,8 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import ExecOptions, read_extensions
 from codex_adapter.agents.codex.settings import Scope, check_settings
 from codex_adapter.core import request_checks
-from codex_adapter.core.checks import refuse
 from codex_adapter.core.request_checks import FileSystem, check_model, check_path, check_run_config, check_tool_payloads
-from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.request import RunRequest
 
 __all__ = ["check_config", "check_request"]
 
@@ -31,10 +30,8 @@ def check_request(request: RunRequest, config: CodexConfig, files: FileSystem) -
     return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
 
 
-def check_config(config: RunConfig) -> None:
+def check_config(config: CodexConfig) -> None:
     """Check what can be checked of a configuration without a request; raise `InvalidRequestError` (Q5, Q7, N3)."""
-    if not isinstance(config, CodexConfig):
-        refuse("config", "a CodexConfig")
     check_run_config(config)
     if config.codex_home is not None:
         check_path("config.codex_home", config.codex_home)

@@ -35,7 +35,6 @@ from codex_adapter.workspace import Sandbox, WorkspaceError, find_sandbox
 
 __all__ = ["COMMAND"]
 
-_AGENT = "codex"
 
 _DESCRIPTION = """\
 Looks at what a run needs: the Codex CLI and its release, a login, this machine. Exits with 0 when a run could be

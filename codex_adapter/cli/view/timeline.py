@@ -8,6 +8,7 @@ from codex_adapter.cli.present.folding import Repeats
 from codex_adapter.cli.view.record_reader import PlacedRecord
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Level, Note, Outcome, Span, Text, Turn, place_of
 from codex_adapter.events import (
+    TURN_FAILED,
     Dropped,
     ErrorSource,
     Event,
@@ -110,7 +111,7 @@ class RunTimeline:
         if event.message is not None:
             level: Level = "warning" if isinstance(event.data, ErrorSource) else "error"
             self._note(level, event.message, event.seq, time)
-            if event.kind == "status" and event.message == "turn failed":
+            if event.kind == "status" and event.message == TURN_FAILED:
                 self._close("failed", event.seq, time)
         elif isinstance(event.data, Dropped):
             self._note("notice", "details were too large to be kept", event.seq, time)

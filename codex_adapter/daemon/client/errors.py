@@ -93,7 +93,7 @@ def error_of_record(body: ErrorBody, agent_kind: str) -> AdapterError:
 
 
 def _other(agent_kind: str, advice: str) -> BackendError:
-    return _of_agent(BackendError("other", advice=advice), agent_kind)
+    return BackendError("other", advice=advice).of_agent(agent_kind)
 
 
 def _error(body: ErrorBody, agent_kind: str, *, not_found: bool) -> AdapterError:
@@ -101,14 +101,9 @@ def _error(body: ErrorBody, agent_kind: str, *, not_found: bool) -> AdapterError
         return _REFUSALS[body.kind](body.message)
     failure: BackendKind = body.failure or "other"
     if failure == "spawn":
-        return _of_agent(SpawnError(not_found=not_found, advice=body.advice, hint=body.hint), agent_kind)
+        return SpawnError(not_found=not_found, advice=body.advice, hint=body.hint).of_agent(agent_kind)
     kind = {"cancelled": RunCancelled, "timeout": RunTimedOut}.get(failure, BackendError)
-    error = _of_agent(kind(failure, advice=body.advice, hint=body.hint), agent_kind)
+    error = kind(failure, advice=body.advice, hint=body.hint).of_agent(agent_kind)
     if str(error) != body.message:
-        error = _of_agent(kind(failure, body.message, advice=body.advice, hint=body.hint), agent_kind)
-    return error
-
-
-def _of_agent(error: BackendError, agent_kind: str) -> BackendError:
-    error.agent_kind = agent_kind
+        error = kind(failure, body.message, advice=body.advice, hint=body.hint).of_agent(agent_kind)
     return error

@@ -18,6 +18,7 @@ from codex_adapter.agents.codex.harness.home_files import foreign_skills, home_f
 from codex_adapter.agents.codex.harness.installed import Installation, Installed
 from codex_adapter.agents.codex.harness.releases import check_release, missing
 from codex_adapter.agents.codex.harness.user_home import UserHome, read_user_home
+from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
@@ -56,8 +57,8 @@ class CodexHarness:
 
     @property
     def id(self) -> str:
-        """Return `codex`."""
-        return "codex"
+        """Return the agent's kind."""
+        return KIND
 
     async def check(self) -> None:
         """Check that the CLI is installed and runs, and that its settings can be read. Raises `TurnError` (U5)."""

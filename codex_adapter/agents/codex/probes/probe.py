@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 
 from codex_adapter import AdapterError, Completion, Event
 from codex_adapter.agents.codex.releases import Quirk, Version
-from codex_adapter.events import ErrorSource, Plan, SessionHandle, TextPart, TokenUsage, Tool, ToolCall, UnknownLine
+from codex_adapter.events import (
+    TURN_FAILED,
+    ErrorSource,
+    Plan,
+    SessionHandle,
+    TextPart,
+    TokenUsage,
+    Tool,
+    ToolCall,
+    UnknownLine,
+)
 from codex_adapter.testing.scenario import Scenario
 from codex_adapter.text import TextAssembler
 
@@ -157,4 +167,4 @@ def _word(event: Event) -> str | None:
             return "an unknown line"
         case ErrorSource():
             return "errors of the CLI"
-    return "turn failed" if event.message == "turn failed" else None
+    return TURN_FAILED if event.message == TURN_FAILED else None

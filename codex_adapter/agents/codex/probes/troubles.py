@@ -5,7 +5,7 @@ from __future__ import annotations
 from codex_adapter import Completion, RunCancelled
 from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise, Start
 from codex_adapter.agents.codex.probes.turns import finished
-from codex_adapter.events import ErrorSource
+from codex_adapter.events import TURN_FAILED, ErrorSource
 from codex_adapter.testing.scenario import Answer, Shell, answer, script
 
 __all__ = ["PROBES"]
@@ -19,7 +19,7 @@ PROMPTLY = 4.0
 
 def _failed_turn(seen: Evidence) -> str | None:
     outcome = seen.last.outcome
-    reported = any(event.message == "turn failed" for event in seen.last.events)
+    reported = any(event.message == TURN_FAILED for event in seen.last.events)
     if reported and isinstance(outcome, Completion) and outcome.turn == "failed" and outcome.status.code:
         return None
     return seen.last.how()
