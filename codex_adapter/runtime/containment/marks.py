@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -32,6 +33,9 @@ _VARIABLE: Final = f"{MARK_VARIABLE}=".encode()
 _DIRECTORY: Final = "codex-adapter-"
 _FIRST_NAMESPACE: Final = 0xEFFFFFFC
 """The inode of the PID namespace that a kernel starts with (PROC_PID_INIT_INO)."""
+_PF_KTHREAD: Final = 0x200000
+_EXECVE_READS: Final = 200
+_EXECVE_SECONDS: Final = 0.0005
 
 
 def new_mark() -> str:
@@ -163,9 +167,35 @@ def _of_process(pid: int) -> str:
 
 
 def _environment(pid: int) -> bytes | None:
+    """Return the environment of a process; None when it has exited, may not be read, or does not finish its `execve`.
+
+    For an instant in `execve`, a process has no environment, and would look as if it did not carry the mark.
+    """
+    path = Path(f"/proc/{pid}/environ")
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/environ").read_bytes()
+        for _ in range(_EXECVE_READS):
+            if found := path.read_bytes():
+                return found
+            start, end = _environment_range(pid)
+            if start != end:  # it was executing the program at the first read
+                continue
+            if end:
+                # Either it has no variable, or the kernel has not copied them yet.
+                time.sleep(_EXECVE_SECONDS)
+                return path.read_bytes()
+            time.sleep(_EXECVE_SECONDS)
     return None
+
+
+def _environment_range(pid: int) -> tuple[int, int]:
+    """Return where the environment of a process lies in its memory; zeros in `execve`. Raises OSError for others.
+
+    A process that has exited and a thread of the kernel never have one.
+    """
+    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    if fields[0] in (b"Z", b"X") or int(fields[6]) & _PF_KTHREAD:
+        raise ProcessLookupError
+    return int(fields[47]), int(fields[48])
 
 
 def _started(pid: int) -> int | None:
