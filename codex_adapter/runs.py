@@ -14,7 +14,7 @@ from codex_adapter.events import Completion, ExitStatus
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.backend import NO_VARIABLES, AgentBackend
 from codex_adapter.runtime.event_loop import require_trio
-from codex_adapter.runtime.handle import RunHandle, carried
+from codex_adapter.runtime.handle import RunHandle, live_run
 from codex_adapter.runtime.replay import open_recording
 from codex_adapter.runtime.run import Run
 
@@ -65,7 +65,7 @@ async def open_replay(
         raise InvalidRequestError("interval must be a finite number of seconds, not negative")
     source = open_recording(recording, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
     pipeline = Pipeline(partial(agent_of(agent).decoder, full_payloads=full_payloads))
-    async with carried(Run(source, pipeline, config=RunConfig())) as run:
+    async with live_run(Run(source, pipeline, config=RunConfig())) as run:
         yield run
 
 

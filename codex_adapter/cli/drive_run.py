@@ -79,7 +79,7 @@ async def drive_run(
     if not explained and form == "text":
         _explain_missing_answer(outcome)
     status = exit_status(outcome, stop)
-    if stop.exit_status is not None and output.given_up:
+    if stop.exit_status is not None and output.gave_up:
         status = stop.exit_status
     if last_message is not None and not await _write_answer(last_message, outcome, stop):
         return status or stop.exit_status or FAILURE_STATUS

@@ -40,7 +40,7 @@ class Output:
         self.is_terminal = is_terminal
         self.failure: int | None = None
         """The errno by which records were lost; None when all were written, or the reader has left (E2)."""
-        self.given_up = False
+        self.gave_up = False
         """Whether records were lost because the reader took nothing for too long (E4)."""
 
     @property
@@ -80,7 +80,7 @@ class Output:
         self._deadline = min(self._deadline, trio.current_time() + _LAST_PATIENCE)
         self._patience.deadline = self._deadline
 
-    async def wait_reader_gone(self) -> None:
+    async def wait_reader_closed(self) -> None:
         """Return when whoever reads has closed it; never where that shows only when something is written."""
         if not self._open:
             return
@@ -107,7 +107,7 @@ class Output:
             await trio.lowlevel.wait_writable(self._fd)
         if self._patience.cancelled_caught:
             self._open = False
-            self.given_up = True
+            self.gave_up = True
 
     def _written(self, data: bytes | memoryview) -> int:
         size = os.write(self._fd, data)

@@ -38,18 +38,18 @@ async def serve(
             async with trio.open_nursery() as nursery:
                 daemon = Daemon(gateway, settings, transport, nursery)
                 governed.enter_context(governing(daemon))
-                watching.start_soon(_close_when_reader_gone, transport, daemon.send_queue)
+                watching.start_soon(_close_when_reader_closed, transport, daemon.send_queue)
                 if settings.journal is not None:
                     watching.start_soon(settings.journal.remove_old)
                 settings.notify("READY=1")
                 with daemon.reading:
                     await _Conversation(daemon, nursery, settings.limits.max_message_bytes).read(transport)
-                    daemon.supervisor_gone()
+                    daemon.supervisor_left()
         watching.cancel_scope.cancel()
 
 
-async def _close_when_reader_gone(transport: Transport, send_queue: SendQueue) -> None:
-    await transport.wait_reader_gone()
+async def _close_when_reader_closed(transport: Transport, send_queue: SendQueue) -> None:
+    await transport.wait_reader_closed()
     send_queue.close()
 
 

@@ -56,7 +56,7 @@ class Daemon:
 
     def __init__(self, gateway: Gateway, settings: Settings, transport: Transport, nursery: trio.Nursery) -> None:
         self.reading = trio.CancelScope()
-        self.send_queue = SendQueue(transport, nursery, self.supervisor_gone)
+        self.send_queue = SendQueue(transport, nursery, self.supervisor_left)
         self._gateway = gateway
         self._settings = settings
         self._nursery = nursery
@@ -98,7 +98,7 @@ class Daemon:
         """Allow messages of this run: the answer that accepts it is sent (J4)."""
         self._runs[run_id].announce()
 
-    def supervisor_gone(self) -> None:
+    def supervisor_left(self) -> None:
         """Cancel or finish the runs: the supervisor has closed its end of a pipe (J10)."""
         if self._settings.drain_on_eof:
             self._stop()

@@ -35,7 +35,7 @@ class Transport(Protocol):
     def write_now(self, data: bytes) -> int:
         """Write as much as fits without waiting and return how many bytes; `write` must write the rest next."""
 
-    async def wait_reader_gone(self) -> None:
+    async def wait_reader_closed(self) -> None:
         """Return when the supervisor does not read any more, as far as that shows without writing."""
 
 

@@ -25,7 +25,7 @@ from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.event_loop import require_trio
-from codex_adapter.runtime.handle import RunHandle, RunSetup, carried
+from codex_adapter.runtime.handle import RunHandle, RunSetup, live_run
 from codex_adapter.runtime.process import spawn
 from codex_adapter.runtime.run import Run
 
@@ -56,7 +56,7 @@ class Backend(Protocol):
     async def check(self, request: RunRequest) -> RunSetup | None:
         """Return where and with what a run of the request would work, None where this process does not know.
 
-        Raise what `open_run` would for a request that cannot be carried out, where that shows before a start (Q).
+        Raise what `open_run` would for a request that cannot be executed, where that shows before a start (Q).
         """
 
 
@@ -108,8 +108,8 @@ class AgentBackend:
                 advice = advice_on(str(role), "did not answer before the time limit") if told else None
                 error = RunTimedOut("timeout", advice=advice, hint=None if told else "time_limit")
                 raise error.of_agent(self._agent.kind)
-            async with carried(run) as carried_run:
-                yield carried_run
+            async with live_run(run) as handle:
+                yield handle
 
     async def check(self, request: RunRequest) -> RunSetup:
         """As `Backend.check`: all of the request, and the program (Q1 to Q7, S6); its release is not asked for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-__all__ = ["give_back_limit", "given_limit", "raise_limit"]
+__all__ = ["give_back_limit", "original_limit", "raise_limit"]
 
 _given: list[tuple[int, int]] = []
 """The soft and the hard limit before they were raised; empty where they were not."""
@@ -29,6 +29,6 @@ def give_back_limit(process: int) -> None:
             resource.prlimit(process, resource.RLIMIT_NOFILE, limits)
 
 
-def given_limit() -> str:
+def original_limit() -> str:
     """Return the limits that this process was started with as `SOFT:HARD`, empty where they were not raised."""
     return ":".join(map(str, _given[0])) if _given else ""

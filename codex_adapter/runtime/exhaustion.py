@@ -6,7 +6,7 @@ import errno
 import os
 from typing import Final
 
-__all__ = ["is_shortage", "shortage_told"]
+__all__ = ["is_shortage", "parse_shortage"]
 
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
@@ -18,7 +18,7 @@ def is_shortage(error: BaseException) -> bool:
     return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 
 
-def shortage_told(message: bytes) -> OSError | None:
+def parse_shortage(message: bytes) -> OSError | None:
     """Return the shortage that a program names, in English, in what it says of its failure."""
     numbers = (number for number in sorted(_SHORTAGES) if os.strerror(number).encode() in message)
     return next((OSError(number, os.strerror(number)) for number in numbers), None)

@@ -13,7 +13,7 @@ from codex_adapter.errors import AdapterError
 from codex_adapter.events import Completion
 from codex_adapter.runtime.stream import EventStream
 
-__all__ = ["OwnRun", "RunHandle", "RunSetup", "carried", "given"]
+__all__ = ["OwnRun", "RunHandle", "RunSetup", "completion_or_raise", "live_run"]
 
 
 class RunSetup(NamedTuple):
@@ -72,7 +72,7 @@ class OwnRun(RunHandle):
     """A run as its opener has it: besides what others may do with it, its life is in the opener's hands."""
 
     @abstractmethod
-    async def carry(self) -> None:
+    async def drive(self) -> None:
         """Run the run: everything else hangs on this task. It raises nothing of its own."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class OwnRun(RunHandle):
         """Wait until no task and no process of the run is left."""
 
 
-def given(outcome: Completion | AdapterError) -> Completion:
+def completion_or_raise(outcome: Completion | AdapterError) -> Completion:
     """The completion; or the error in its place is raised, with none of the places where it was raised before."""
     if isinstance(outcome, AdapterError):
         raise outcome.with_traceback(None)
@@ -92,11 +92,11 @@ def given(outcome: Completion | AdapterError) -> Completion:
 
 
 @asynccontextmanager
-async def carried(run: OwnRun) -> AsyncIterator[RunHandle]:
+async def live_run(run: OwnRun) -> AsyncIterator[RunHandle]:
     """The block in which a run lives: its tasks run inside, and none is left after it (K5)."""
     error: BaseException | None = None
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(run.carry)
+        nursery.start_soon(run.drive)
         try:
             yield run
             run.events.leave()

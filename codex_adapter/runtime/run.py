@@ -19,7 +19,7 @@ from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig
 from codex_adapter.runtime.clock import RunClock
-from codex_adapter.runtime.handle import OwnRun, RunSetup, given
+from codex_adapter.runtime.handle import OwnRun, RunSetup, completion_or_raise
 from codex_adapter.runtime.limits import Limit, Limits
 from codex_adapter.runtime.source import Source
 from codex_adapter.runtime.stream import EventStream, open_hand_off
@@ -101,7 +101,7 @@ class Run(OwnRun):
         await self._ended.wait()
         await self._events.final.wait()
         self._outcome = self._outcome or self._decide()
-        return given(self._outcome)
+        return completion_or_raise(self._outcome)
 
     @override
     def cancel(self) -> None:
@@ -131,8 +131,8 @@ class Run(OwnRun):
         await self._ended.wait()
 
     @override
-    async def carry(self) -> None:
-        """As `OwnRun.carry`."""
+    async def drive(self) -> None:
+        """As `OwnRun.drive`."""
         with trio.CancelScope(shield=True):
             try:
                 async with trio.open_nursery() as nursery:

@@ -72,7 +72,7 @@ def write_agent(
         f"sys.path.append({home!r})",
         "import agent_arguments, agent_descendants, agent_program",
         f"agent_arguments.answer_at_once(sys.argv[1:], {version!r})",
-        f"agent_program.main({steps!r}, agent_descendants.CARRY_OUT)",
+        f"agent_program.main({steps!r}, agent_descendants.ACTIONS)",
     ]
     # Replaced as a whole: a run may be starting the one that was written before.
     draft = path.with_name(f".{name}.{os.getpid()}")

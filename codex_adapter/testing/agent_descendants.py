@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["CARRY_OUT"]
+__all__ = ["ACTIONS"]
 
 LONGEST_LIFE_SECONDS = 600
 """A test that fails must not leave processes for ever."""
@@ -57,5 +57,5 @@ def _become_descendant(step: Step, writer: int) -> NoReturn:
     os.execve(sys.executable, program, environment)  # noqa: S606 - a program of its own is the point
 
 
-CARRY_OUT: dict[str, Callable[[Step], None]] = {"start_descendant": _start_descendant}
+ACTIONS: dict[str, Callable[[Step], None]] = {"start_descendant": _start_descendant}
 """What carries out these steps, by the step's name (TK2)."""

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["CARRY_OUT", "main"]
+__all__ = ["ACTIONS", "main"]
 
 BLOCK = 64 * 1024
 POLL_SECONDS = 0.005
@@ -33,13 +33,13 @@ _prompt: list[str] = []
 
 
 def main(script: str, more: dict[str, Callable[[Step], None]]) -> None:
-    """Carry out the steps in the JSON array `script`, some by `more` than `CARRY_OUT`, and exit (TK2)."""
-    carry_out = {**CARRY_OUT, **more}
+    """Carry out the steps in the JSON array `script`, some by `more` than `ACTIONS`, and exit (TK2)."""
+    actions = {**ACTIONS, **more}
     # Like a native program's, and not a KeyboardInterrupt with its traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         for step in json.loads(script):
-            carry_out[step["step"]](step)
+            actions[step["step"]](step)
         os._exit(0)
     except BrokenPipeError:
         # As the real CLI does when nobody reads its output any more: it panics.
@@ -200,7 +200,7 @@ def _close_stdout(_step: Step) -> None:
     os.close(1)
 
 
-CARRY_OUT: dict[str, Callable[[Step], None]] = {
+ACTIONS: dict[str, Callable[[Step], None]] = {
     "print_text": _print_text,
     "print_bytes": _print_bytes,
     "print_json": _print_json,

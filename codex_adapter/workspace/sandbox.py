@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agent_places import AgentPlaces
-from codex_adapter.runtime.exhaustion import is_shortage, shortage_told
+from codex_adapter.runtime.exhaustion import is_shortage, parse_shortage
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.outside import is_replaceable, outside_environment
@@ -125,7 +125,7 @@ def _works(sandbox: Sandbox) -> bool:
             if is_shortage(error):
                 raise
             return False
-        shortage = shortage_told(trial.stderr)
+        shortage = parse_shortage(trial.stderr)
         if trial.returncode and shortage is not None:
             raise shortage
         return trial.returncode == 0 and Path(root, "trial").exists()

@@ -15,7 +15,7 @@ from typing_extensions import override
 import codex_adapter
 from codex_adapter import AdapterError, CodexConfig, RunRequest, codex_pipeline, open_run
 from codex_adapter.events import ExitStatus
-from codex_adapter.runtime.handle import carried
+from codex_adapter.runtime.handle import live_run
 from codex_adapter.runtime.run import Run
 from codex_adapter.testing import Hang, PrintBytes, ReadPrompt, WriteStderr, write_agent
 from codex_adapter.testing.source import ScriptedSource
@@ -101,7 +101,7 @@ async def test_what_is_raised_at_an_await_is_told_by_its_type_alone(
     if place == "stop":
         source._held = True
     with pytest.raises(AdapterError) as raised:  # noqa: PT012 - the block is what it leaves
-        async with carried(handle) as run:
+        async with live_run(handle) as run:
             events = [event async for event in run.events]
             await run.wait_completed()
     hidden = [canary for plant, canary in canaries.items() if PLANTS[plant][0] != "always"]
@@ -128,7 +128,7 @@ async def test_a_run_that_is_left_at_any_step_tells_nothing_of_what_it_has_read(
                 nursery.start_soon(_cancel_after, steps, scope)
                 try:
                     source = ScriptedSource([lines[:3_000], lines[3_000:]])
-                    async with carried(Run(source, codex_pipeline(), config=CodexConfig())) as run:
+                    async with live_run(Run(source, codex_pipeline(), config=CodexConfig())) as run:
                         assert [event async for event in run.events]
                         await run.wait_completed()
                         whole = True

@@ -36,7 +36,7 @@ def broken_run_rules(log: Sequence[Line], *, whole: bool = True, gone: int | Non
     found: list[str] = []
     for number, line in enumerate(log):
         if number == gone:
-            reader.supervisor_gone()
+            reader.supervisor_left()
         if line.sent:
             reader.sent(line.data)
         else:
@@ -101,7 +101,7 @@ class _Reader:
             elif method != "turns/event":
                 yield f"a notification that nobody knows: {method}"
 
-    def supervisor_gone(self) -> None:
+    def supervisor_left(self) -> None:
         for run in self._live.values():
             run.credit = None
         for params in [*self._starts.values(), *self._early]:

@@ -94,7 +94,7 @@ class Supervisor:
         """Always in a while."""
         return False
 
-    async def wait_reader_gone(self) -> None:
+    async def wait_reader_closed(self) -> None:
         """It stays."""
         await trio.sleep_forever()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from codex_adapter import BackendError, CodexConfig, Completion, ExitStatus, RunHandle, codex_pipeline
-from codex_adapter.runtime.handle import carried
+from codex_adapter.runtime.handle import live_run
 from codex_adapter.runtime.run import Run
 
 from ..runtime.scripted import DONE, RECONNECT, THREAD, TURN, say, tool
@@ -69,7 +69,7 @@ async def _play(plan: Plan, trace: Trace) -> None:
                 nursery.start_soon(_wait, handle, trace, delay, patience)
             try:
                 with scope:
-                    async with carried(handle) as run:
+                    async with live_run(handle) as run:
                         await _consume(run, plan, trace)
                         trace("leaving")
             except Own as error:

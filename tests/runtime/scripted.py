@@ -10,7 +10,7 @@ import msgspec
 
 from codex_adapter import CodexConfig, RunHandle, codex_pipeline
 from codex_adapter.agents.codex.session import SessionExpectation
-from codex_adapter.runtime.handle import carried
+from codex_adapter.runtime.handle import live_run
 from codex_adapter.runtime.run import Run
 from codex_adapter.testing.source import ScriptedSource, Step
 
@@ -44,7 +44,7 @@ async def running(
 ) -> AsyncIterator[tuple[RunHandle, ScriptedSource]]:
     scripted = ScriptedSource(script, **source)
     handle = Run(scripted, codex_pipeline(), config=config or CodexConfig(), timeout=timeout, session=session)
-    async with carried(handle) as run:
+    async with live_run(handle) as run:
         yield run, scripted
 
 

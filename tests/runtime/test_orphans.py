@@ -18,7 +18,7 @@ from codex_adapter.runtime.containment.cgroup import make_cgroup
 from codex_adapter.runtime.containment.containment import Level
 from codex_adapter.runtime.containment.marks import (
     MARK_VARIABLE,
-    adapter_is_gone,
+    adapter_has_exited,
     directory_name,
     is_of_this_boot,
     living_namespaces,
@@ -67,29 +67,29 @@ def test_a_process_without_variables_carries_no_mark() -> None:
 
 def test_a_mark_tells_whether_its_adapter_lives() -> None:
     mine = new_mark()
-    assert not adapter_is_gone(mine)
+    assert not adapter_has_exited(mine)
     with subprocess.Popen(["sleep", "600"]) as other:
         # The id is there again, but it is another process that has it now.
-        assert adapter_is_gone(re.sub(r"^\d+", str(other.pid), mine))
+        assert adapter_has_exited(re.sub(r"^\d+", str(other.pid), mine))
         theirs = re.sub(r"^\d+-\d+", f"{other.pid}-{started(other.pid)}", mine)
-        assert not adapter_is_gone(theirs)
+        assert not adapter_has_exited(theirs)
         other.kill()
         os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
-        assert adapter_is_gone(theirs)
-    assert adapter_is_gone(f"{mine}:{theirs}")
-    assert adapter_is_gone(f"{theirs}:{mine}")
+        assert adapter_has_exited(theirs)
+    assert adapter_has_exited(f"{mine}:{theirs}")
+    assert adapter_has_exited(f"{theirs}:{mine}")
 
 
 @pytest.mark.parametrize("text", ["", "-", "1", "1-2-3-4", "x-1-2-3-4", "1-2-3-4-5-6", "²-1-2-3-4", "0-0-0-0-0", ":::"])
 def test_what_is_no_mark_of_this_place_is_never_judged(text: str) -> None:
-    assert not adapter_is_gone(text)
+    assert not adapter_has_exited(text)
 
 
 def test_an_adapter_of_another_namespace_is_never_judged() -> None:
     pid, started, namespace, boot, word = new_mark().split("-")
     gone = f"{pid}-{int(started) + 1}"
-    assert adapter_is_gone(f"{gone}-{namespace}-{boot}-{word}")
-    assert not adapter_is_gone(f"{gone}-{int(namespace) + 1}-{boot}-{word}")
+    assert adapter_has_exited(f"{gone}-{namespace}-{boot}-{word}")
+    assert not adapter_has_exited(f"{gone}-{int(namespace) + 1}-{boot}-{word}")
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def test_where_the_system_does_not_tell_its_boots_apart_no_directory_is_judged(
     monkeypatch.setattr("codex_adapter.runtime.containment.marks._boot", lambda: "0")
     pid, started, namespace, _, word = new_mark().split("-")
     gone = f"{pid}-9{started}-{namespace}-0-{word}"
-    assert adapter_is_gone(gone)  # a process that carries it is of this machine
+    assert adapter_has_exited(gone)  # a process that carries it is of this machine
     assert not is_of_this_boot(directory_name(gone))
 
 

@@ -148,7 +148,7 @@ def test_the_demo_plays_a_session_and_writes_the_file(tmp_path: Path) -> None:
 
 def test_each_step_is_carried_out_by_name() -> None:
     tags = {kind.__struct_config__.tag for kind in get_args(Step)}
-    assert tags == agent_program.CARRY_OUT.keys() | agent_descendants.CARRY_OUT.keys()
+    assert tags == agent_program.ACTIONS.keys() | agent_descendants.ACTIONS.keys()
 
 
 def test_steps_are_plain_data() -> None:

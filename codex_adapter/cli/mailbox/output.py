@@ -21,7 +21,7 @@ class Showing:
         self._gone = trio.Event()
 
     @property
-    def reader_is_gone(self) -> bool:
+    def reader_has_left(self) -> bool:
         """Whether nobody reads any more."""
         return self._gone.is_set()
 
@@ -44,7 +44,7 @@ class Showing:
         async with self._writing:
             await self._write(self._view.end())
 
-    async def wait_reader_gone(self) -> None:
+    async def wait_reader_closed(self) -> None:
         """Return when nobody reads any more."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
@@ -52,7 +52,7 @@ class Showing:
             nursery.cancel_scope.cancel()
 
     async def _watch(self) -> None:
-        await self._output.wait_reader_gone()
+        await self._output.wait_reader_closed()
         self._gone.set()
 
     async def _write(self, data: bytes) -> None:

@@ -101,14 +101,14 @@ class SessionWork:
         return end
 
     async def _stop_without_reader(self, work: MailboxWorker) -> None:
-        await self._showing.wait_reader_gone()
+        await self._showing.wait_reader_closed()
         work.kill()
 
     async def _exit_status(self, session: Session, end: End, failure: MailboxError | AnswerFailed | None) -> int:
         if isinstance(failure, MailboxError):
             raise failure
         asked_to_stop = self._stop.exit_status is not None
-        if isinstance(failure, AnswerFailed) and not asked_to_stop and not self._showing.reader_is_gone:
+        if isinstance(failure, AnswerFailed) and not asked_to_stop and not self._showing.reader_has_left:
             status = status_of_failure(failure, self._options, self._stop)
             await self._remark(session, "there is no answer; go on with `mailbox resume` once there can be one")
             return status

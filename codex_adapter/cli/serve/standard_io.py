@@ -30,7 +30,7 @@ class StandardTransport:
         self._output = output
         self.write = output.write
         self.write_now = output.write_now
-        self.wait_reader_gone = output.wait_reader_gone
+        self.wait_reader_closed = output.wait_reader_closed
         self._waits = True
         with suppress(OSError, ValueError):
             fcntl.fcntl(output.fd, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)

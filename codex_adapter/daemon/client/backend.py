@@ -14,7 +14,7 @@ from codex_adapter.daemon.client.remote_run import RemoteRun
 from codex_adapter.daemon.client.wire_request import encode_request
 from codex_adapter.daemon.messages import InitializeResult
 from codex_adapter.request import RunRequest
-from codex_adapter.runtime.handle import RunHandle, carried
+from codex_adapter.runtime.handle import RunHandle, live_run
 
 __all__ = ["DaemonBackend"]
 
@@ -50,7 +50,7 @@ class DaemonBackend:
         encoded = await self._encode(request)
         run = RemoteRun(self._connection, uuid.uuid4().hex, self._server.containment)
         await run.start(encoded)
-        async with carried(run) as handle:
+        async with live_run(run) as handle:
             yield handle
 
     async def _encode(self, request: RunRequest) -> Raw:

@@ -17,7 +17,7 @@ from codex_adapter.daemon.client.errors import daemon_exited_error, error_of_rec
 from codex_adapter.errors import AdapterError, RunCancelled
 from codex_adapter.events import Completion, Event, SessionHandle, Tool, ToolCall
 from codex_adapter.records import CompletedRecord, FailedRecord, Record
-from codex_adapter.runtime.handle import OwnRun, given
+from codex_adapter.runtime.handle import OwnRun, completion_or_raise
 from codex_adapter.runtime.stream import EventStream, open_hand_off
 
 __all__ = ["RemoteRun"]
@@ -101,7 +101,7 @@ class RemoteRun(OwnRun):
         await self._events.final.wait()
         if self._outcome is None:
             self._outcome = RunCancelled("cancelled") if self._cancelled else self._received
-        return given(self._outcome or daemon_exited_error(self._connection.agent_kind))
+        return completion_or_raise(self._outcome or daemon_exited_error(self._connection.agent_kind))
 
     @override
     def cancel(self) -> None:
@@ -125,7 +125,7 @@ class RemoteRun(OwnRun):
         await self._ended.wait()
 
     @override
-    async def carry(self) -> None:
+    async def drive(self) -> None:
         """As `OwnRun.carry`."""
         with trio.CancelScope(shield=True):
             with self._ending:
@@ -179,7 +179,7 @@ class RemoteRun(OwnRun):
                 await reply.result(Raw)
             if waiting.cancelled_caught:
                 await self._abort()
-            await self.carry()
+            await self.drive()
         self._connection.forget(self._run_id)
 
     async def _abort(self) -> None:

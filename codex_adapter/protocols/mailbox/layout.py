@@ -12,7 +12,7 @@ from typing import Final
 from codex_adapter import durable
 from codex_adapter.safe_read import NotRegularError, read_regular
 
-__all__ = ["MailboxError", "MailboxLayout", "MailboxRefusal", "append_line", "is_there", "path_text", "write_whole"]
+__all__ = ["MailboxError", "MailboxLayout", "MailboxRefusal", "append_line", "path_exists", "path_text", "write_whole"]
 
 _DIRECTORIES: Final = ("inbox", "outbox", "sessions", "processed", "rounds", "journal")
 _SESSION_FILE: Final = re.compile(r"([0-9a-f]{8})\.json", re.ASCII)
@@ -123,7 +123,7 @@ def path_text(path: str) -> str:
     return os.fsencode(path).decode(errors="replace")
 
 
-def is_there(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Return whether a path of the mailbox exists. Raises `MailboxError` if its directory cannot be read."""
     try:
         return path.exists()

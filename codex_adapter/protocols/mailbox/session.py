@@ -30,7 +30,7 @@ from codex_adapter.protocols.mailbox.inbox import read_answer_file
 from codex_adapter.protocols.mailbox.layout import (
     MailboxError,
     MailboxLayout,
-    is_there,
+    path_exists,
     path_text,
     write_whole,
 )
@@ -210,7 +210,7 @@ class Session:
         return journal, self._accepted(journal)
 
     def _write_missing_outbox(self) -> None:
-        if not is_there(self.outbox):
+        if not path_exists(self.outbox):
             write_whole(self.outbox, self._outbox_text().encode())
 
     def _outbox_text(self) -> str:
@@ -234,7 +234,7 @@ class Session:
         """Move an answer to where nothing touches it, so that it will be executed; return False if it is gone."""
         kept = self._layout.processed / self._kept_name(position, path.name)
         try:
-            if is_there(kept):
+            if path_exists(kept):
                 raise MailboxError(f"processed/{self._kept_name(position, '')} exists already; move it away")
             path.rename(kept)
             sync_directory(self._layout.processed)

@@ -12,7 +12,7 @@ from codex_adapter.file_systems import work_through
 from codex_adapter.protocols.mailbox.answerers import Answerer, AnswerFailed
 from codex_adapter.protocols.mailbox.events import Notice, Observer, Waiting
 from codex_adapter.protocols.mailbox.inbox import Inbox, InboxState
-from codex_adapter.protocols.mailbox.layout import MailboxLayout, is_there, path_text, write_whole
+from codex_adapter.protocols.mailbox.layout import MailboxLayout, path_exists, path_text, write_whole
 from codex_adapter.protocols.mailbox.messages import ANSWER
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.watching import Watch, watched
@@ -111,7 +111,7 @@ class MailboxWorker:
     def _free(self, stem: str) -> Path:
         """Return a path for an answer that no other file has."""
         names = chain([f"{stem}.txt"], (f"{stem} ({number}).txt" for number in count(2)))
-        return next(path for path in map(self._layout.inbox.joinpath, names) if not is_there(path))
+        return next(path for path in map(self._layout.inbox.joinpath, names) if not path_exists(path))
 
     async def _wait(self, seen: InboxState, watch: Watch) -> None:
         await self._report_waiting()

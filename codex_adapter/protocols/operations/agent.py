@@ -33,7 +33,7 @@ class Sink(Protocol):
     async def write(self, data: bytes) -> bool:
         """Write whole lines at the reader's pace; return False once the reader is gone."""
 
-    async def wait_reader_gone(self) -> None:
+    async def wait_reader_closed(self) -> None:
         """Return once the reader is gone, as far as that shows without writing."""
 
 
@@ -187,5 +187,5 @@ class AgentWork:
         self._decision_scope.cancel()
 
     async def _watch(self) -> None:
-        await self._sink.wait_reader_gone()
+        await self._sink.wait_reader_closed()
         self.cancel()

@@ -30,7 +30,7 @@ class Transport(Protocol):
     async def write(self, data: bytes) -> bool:
         """Write a line at the reader's pace; return False once the reader is gone."""
 
-    async def wait_reader_gone(self) -> None:
+    async def wait_reader_closed(self) -> None:
         """Return once the reader is gone, as far as that shows without writing."""
 
 
@@ -120,5 +120,5 @@ class Server:
             yield
 
     async def _watch(self) -> None:
-        await self._transport.wait_reader_gone()
+        await self._transport.wait_reader_closed()
         self.cancel()

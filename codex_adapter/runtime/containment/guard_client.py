@@ -22,7 +22,7 @@ from codex_adapter.runtime.containment.cgroup import Cgroup
 from codex_adapter.runtime.containment.exits import open_pidfd, wait_for_exit
 from codex_adapter.runtime.containment.kill_all import descendants, kill_until_none_is_found, log_left
 from codex_adapter.runtime.containment.marks import kill_marked
-from codex_adapter.runtime.descriptors import given_limit
+from codex_adapter.runtime.descriptors import original_limit
 from codex_adapter.runtime.exhaustion import is_shortage
 
 __all__ = ["Guarded", "LevelUnavailable", "start_guarded"]
@@ -51,7 +51,7 @@ async def start_guarded(
     Raises OSError when the agent cannot be executed, `LevelUnavailable` when the run cannot be held like this.
     """
     guard = [sys.executable, "-I", "-S", *_bytecode(), _GUARD, hold, cgroup.path if cgroup else "", file or ""]
-    guard.append(given_limit())
+    guard.append(original_limit())
     try:
         guarded = _start_guard(guard, argv, env=env, cwd=cwd, pipes=pipes, mark=mark, cgroup=cgroup)
     except OSError as error:

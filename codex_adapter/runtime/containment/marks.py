@@ -14,7 +14,7 @@ from typing import Final
 
 __all__ = [
     "MARK_VARIABLE",
-    "adapter_is_gone",
+    "adapter_has_exited",
     "directory_name",
     "is_left_directory",
     "is_of_this_boot",
@@ -51,7 +51,7 @@ def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
     return {**env, MARK_VARIABLE: ":".join(filter(None, (env.get(MARK_VARIABLE), mark)))}
 
 
-def adapter_is_gone(marks: str) -> bool:
+def adapter_has_exited(marks: str) -> bool:
     """Return whether an adapter that these marks name is surely gone; one of another PID namespace cannot be judged.
 
     The marks must be of this machine and its present boot, as those of processes and cgroups are.
@@ -76,7 +76,7 @@ def is_left_directory(name: str) -> bool:
         return False
     marks = name.removeprefix(_DIRECTORY)
     # Most often it is of a run of this process, which can have hundreds at once.
-    return not marks.startswith(_of_process(os.getpid())) and adapter_is_gone(marks)
+    return not marks.startswith(_of_process(os.getpid())) and adapter_has_exited(marks)
 
 
 def is_of_this_boot(name: str) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from codex_adapter.runtime.containment.cgroup import left_cgroups, remove_stranded_cgroups
 from codex_adapter.runtime.containment.exits import open_pidfd
 from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
-from codex_adapter.runtime.containment.marks import adapter_is_gone, mark_of, pids
+from codex_adapter.runtime.containment.marks import adapter_has_exited, mark_of, pids
 from codex_adapter.runtime.private_file import left_directories
 
 __all__ = ["Orphan", "end_orphans", "orphans"]
@@ -49,7 +49,7 @@ async def end_orphans() -> list[Orphan]:
 
 def _is_orphan(pid: int) -> bool:
     marks = mark_of(pid)
-    return marks is not None and adapter_is_gone(marks)
+    return marks is not None and adapter_has_exited(marks)
 
 
 def _kill() -> bool:

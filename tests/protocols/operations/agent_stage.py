@@ -68,8 +68,8 @@ class Supervisor:
             self.on.get(record["type"], lambda: None)()
         return True
 
-    async def wait_reader_gone(self) -> None:
-        """As `Sink.wait_reader_gone`."""
+    async def wait_reader_closed(self) -> None:
+        """As `Sink.wait_reader_closed`."""
         await self.gone.wait()
 
     @property
