@@ -12,7 +12,7 @@ from pathlib import Path
 from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import numbered
+from codex_adapter.core.pipeline import number_events
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -25,7 +25,7 @@ def golden(stdout: bytes, returncode: int) -> bytes:
     pipeline = codex_pipeline()
     events = [*pipeline.receive_data(stdout), *pipeline.receive_eof()]
     if not status.success:
-        events += numbered([error_event("codex", non_zero_exit_text("codex", status))], len(events))
+        events += number_events([error_event("codex", non_zero_exit_text("codex", status))], len(events))
     return encode_events(events) + encode_completion(len(events), pipeline.completion(status))
 
 

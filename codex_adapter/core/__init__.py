@@ -1,1 +1,1 @@
-"""The pure core: bytes of the agent to bounded events. No I/O, no clock, no environment."""
+"""Decode an agent's bytes into bounded events, without I/O, clock or environment."""

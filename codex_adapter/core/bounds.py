@@ -1,4 +1,4 @@
-"""Byte limits: split a text, cut a message, drop a facet (B1 to B6). Sizes are bytes of UTF-8."""
+"""Apply byte limits: split a text, cut a message, drop a facet. Sizes are bytes of UTF-8 (B1 to B6)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DATA_LIMIT: Final = 65_536
 FINAL_TEXT_LIMIT: Final = 65_536
 
 LONG_TEXT: Final = TEXT_LIMIT // 4
-"""A text of no more characters keeps to its bound, whatever the characters are."""
+"""A text of at most this many characters is always within its limit, whatever the characters are."""
 LONG_MESSAGE: Final = MESSAGE_LIMIT // 4
 """The same for a message."""
 LONG_NAME: Final = 1_024
-"""A facet whose ids and names have no more characters each keeps to its bound, however they are escaped."""
+"""A facet is always within its limit if each of its ids and names has at most this many characters."""
 LONG_PLAN: Final = 8_192
-"""A plan keeps to its bound that has no more characters, a step counting as eight more."""
+"""A plan of at most this many characters is always within its limit. Each step counts as eight more characters."""
 
 _CUT_MARK = "…(truncated)"
 _CUT_MARK_BYTES = len(_CUT_MARK.encode())
@@ -47,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def bound(event: Event, out: list[Event]) -> None:
-    """Append the one event, or the pieces of it that keep to the limits, in order (B6)."""
+    """Append the event, or the pieces of it that are within the limits, in order (B6)."""
     text, message, data = event.text, event.message, event.data
     if (
         (text is None or _fits(text, TEXT_LIMIT))
@@ -61,7 +61,7 @@ def bound(event: Event, out: list[Event]) -> None:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text if it fits in `limit` bytes, else its beginning with a mark that says so (B3, B5)."""
+    """Return the text if it fits in `limit` bytes, else its beginning with a mark of the cut (B3, B5)."""
     if _fits(text, limit):
         return text
     room = limit - _CUT_MARK_BYTES
@@ -104,7 +104,7 @@ def _bounded(event: Event) -> Iterator[Event]:
 
 
 def _split(text: str, limit: int) -> Iterator[str]:
-    """Pieces of at most `limit` bytes, cut between characters; joined they are the text (B2)."""
+    """Yield pieces of at most `limit` bytes, cut between characters. The joined pieces equal the text (B2)."""
     if text.isascii():
         for start in range(0, len(text), limit):
             yield text[start : start + limit]

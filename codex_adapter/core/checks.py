@@ -1,4 +1,4 @@
-"""Questions about one value, asked alike of extension values, request fields and configuration fields."""
+"""Check single values: extension values, request fields and configuration fields."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _MAX_SHOWN_CHARACTERS = 128
 
 
 def refuse(field: str, allowed: str) -> NoReturn:
-    """Raise the error for a field's value: it names the field and what is allowed, never the value (Q3)."""
+    """Raise `InvalidRequestError` with the field and what it allows, never with the value (Q3)."""
     raise InvalidRequestError(f"{field} must be {allowed}")
 
 
 def printable(name: str) -> str:
-    """`name` made fit for a log: cut to 128 characters, everything that does not print replaced by `?` (Q2)."""
+    """Return `name` fit for a log: cut to 128 characters, each unprintable character replaced by `?` (Q2)."""
     return "".join(c if c.isprintable() else "?" for c in name[:_MAX_SHOWN_CHARACTERS])
 
 
 def is_encodable(value: str) -> bool:
-    """Whether `value` has no lone surrogates and so can be encoded as UTF-8."""
+    """Return whether `value` has no lone surrogates and so can be encoded as UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -46,12 +46,12 @@ def is_encodable(value: str) -> bool:
 
 
 def is_path(value: Any) -> bool:
-    """Whether `value` is a string that can name a file: not empty, no NUL, no lone surrogates."""
+    """Return whether `value` is a string that can name a file: not empty, no NUL, no lone surrogates."""
     return isinstance(value, str) and bool(value) and "\0" not in value and is_encodable(value)
 
 
 def is_plain_text(value: Any) -> bool:
-    """Whether `value` is a string, not empty, that can be encoded as UTF-8 and has no control characters."""
+    """Return whether `value` is a non-empty string that UTF-8 can encode, without control characters."""
     return (
         isinstance(value, str)
         and bool(value)
@@ -60,17 +60,17 @@ def is_plain_text(value: Any) -> bool:
 
 
 def is_short_text(value: Any, limit: int) -> bool:
-    """Whether `value` is plain text of at most `limit` bytes of UTF-8."""
+    """Return whether `value` is plain text of at most `limit` bytes of UTF-8."""
     return isinstance(value, str) and len(value) <= limit and is_plain_text(value) and len(value.encode()) <= limit
 
 
 def is_unquoted(path: str) -> bool:
-    """Whether a path means itself in the shell text that the CLI builds from the paths below its home."""
+    """Return whether a path needs no quoting in the shell text that the CLI builds from the paths below its home."""
     return not any(character in path for character in "$`\"'\n")
 
 
 def is_seconds(value: Any) -> bool:
-    """Whether `value` is a finite number, zero or more; a bool is an int to Python and no number to a caller."""
+    """Return whether `value` is a finite number, zero or more. A bool does not count as a number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:
@@ -80,7 +80,7 @@ def is_seconds(value: Any) -> bool:
 
 
 def is_json(value: Any) -> bool:
-    """Whether JSON can carry `value` and give the same back: no NaN, no bytes, string keys only, no lone surrogates."""
+    """Return whether `value` survives JSON unchanged: no NaN, no bytes, string keys only, no lone surrogates."""
     try:
         return bool(msgspec.json.decode(msgspec.json.encode(value)) == value)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
@@ -88,7 +88,7 @@ def is_json(value: Any) -> bool:
 
 
 def toml_string(text: str) -> str:
-    """Quote a text; what is not UTF-8 becomes a replacement character, as which the CLI sees it too."""
+    """Return the text as a TOML string. A byte that is not UTF-8 becomes a replacement character, as in the CLI."""
     readable = text.encode(errors="surrogateescape").decode(errors="replace")
     return (
         '"'

@@ -1,4 +1,4 @@
-"""Define the decoder: an agent's output to events, and what the agent is answered (AG3)."""
+"""Define the decoder, which turns an agent's output into events and answers the agent (AG3)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["Decoded", "Decoder"]
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """The events of some lines, not numbered, masked or bounded yet.
+    """The events of some lines, before they are numbered, masked and bounded.
 
-    `free_text` are the strings that may hold a secret: the events are masked only where one of them does. None stands
-    for all strings of the events. `long` is False where every event is sure to keep to the bounds (B6).
+    `free_text` holds the strings that may contain a secret. The events are masked only if one of these strings may
+    contain one. None means all strings of the events. `long` is False if every event is certainly within the bounds
+    (B6).
     """
 
     events: list[Event]
@@ -28,9 +29,10 @@ class Decoded(msgspec.Struct, frozen=True):
 
 
 class Decoder(ABC):
-    """Decode the output of one run. It is pure: it does no I/O and reads no clock (AG3).
+    """The decoder of one run's output. It is pure: it does no I/O and reads no clock (AG3).
 
-    Nothing that an agent prints may raise. `state` is what the stream has shown; a decoder keeps it with its methods.
+    Whatever an agent prints, no method raises. `state` holds what the stream has shown; the methods of the decoder
+    update it.
     """
 
     def __init__(self, agent_kind: str) -> None:
@@ -38,36 +40,36 @@ class Decoder(ABC):
 
     @abstractmethod
     def decode(self, lines: Sequence[Line]) -> Decoded:
-        """Return the events of lines of standard output; the last of a stream may have no newline (L3)."""
+        """Return the events of lines of standard output. The last line of a stream may lack a newline (L3)."""
 
     def finish(self) -> Decoded:
-        """Return the events that the end of standard output gives: results for open tool calls, by default (M9)."""
+        """Return the events for the end of standard output: by default, results for open tool calls (M9)."""
         return self.close_tools()
 
     def close_tools(self) -> Decoded:
-        """Return results for the open tool calls of a run that is being ended (M9)."""
+        """Return results for the open tool calls of a run that the adapter ends (M9)."""
         return Decoded(self.state.close_tools())
 
-    def receive_stderr(self, data: bytes) -> None:  # noqa: B027 - most agents say nothing there that counts
-        """Receive bytes of standard error; empty at its end. They are never shown (S7, X1)."""
+    def receive_stderr(self, data: bytes) -> None:  # noqa: B027 - most agents print nothing relevant there
+        """Receive bytes of standard error; empty bytes mark its end. No event shows them (S7, X1)."""
 
     def data_to_send(self) -> bytes:
-        """Return what is to be written to standard input now, and forget it."""
+        """Return the bytes to write to standard input now, and forget them."""
         return b""
 
     @property
     def input_open(self) -> bool:
-        """Whether standard input stays open: the agent may be sent something later."""
+        """Whether standard input stays open, because the agent may be sent something later."""
         return False
 
     @property
     def session_missing(self) -> bool:
-        """Whether the agent reported that the session it was to resume or fork does not exist (S9)."""
+        """Whether the agent reported that the session to resume or fork does not exist (S9)."""
         return False
 
     @property
     def hint(self) -> Hint | None:
-        """The cause that the agent's last error names, None when something followed that was not an error (F9)."""
+        """The cause that the agent's last error names. None if something other than an error followed it (F9)."""
         return None
 
     def exit_failed(self, status: ExitStatus) -> bool:
@@ -75,8 +77,8 @@ class Decoder(ABC):
         return not status.success
 
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
-        """Return why the run failed, None for a run that did not, or of which nothing is known (F9).
+        """Return why the run failed. Return None if it did not fail or the reason is unknown (F9).
 
-        `lingered` is True for an agent that was ended because it stayed alive after a completed turn (K6).
+        `lingered` is True if the adapter ended the agent because it stayed alive after a completed turn (K6).
         """
         return None

@@ -1,7 +1,7 @@
-"""Give each failure one canonical text, with nothing of a line, of stderr or of a library's own message.
+"""Return the canonical text of each failure, without any text of a line, of stderr or of a library's message.
 
-With those that a `BackendError` has by itself, the texts are the whole vocabulary of errors that a run can show (X2);
-the reasons inside them are a closed list (X3).
+These texts and the texts of `BackendError` itself are the only errors that a run can show. The reasons inside them are
+a closed list (X2, X3).
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ NO_SESSION_FOUND = "no session found"
 
 
 def parse_error_text(agent_kind: str, reason: str, line_bytes: int) -> str:
-    """Return the text for a line that is not a JSON object; `reason` is one of ours, `line_bytes` its length (X2)."""
+    """Return the text for a line that is not a JSON object. `reason` is a text of ours; `line_bytes` is the length
+    (X2)."""
     return f"{agent_kind} stream parse error (redacted): {reason} (line_bytes={line_bytes})"
 
 
 def normalize_error_text(agent_kind: str, reason: str, line_bytes: int) -> str:
-    """Return the text for an object that is not a line of the agent; `reason` is one of ours (X2)."""
+    """Return the text for an object that is not a line of the agent; `reason` is a text of ours (X2)."""
     return f"{agent_kind} stream normalize error (redacted): {reason} (line_bytes={line_bytes})"
 
 

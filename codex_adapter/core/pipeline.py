@@ -19,21 +19,21 @@ from codex_adapter.core.state import StreamState
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import Hint
 
-__all__ = ["Pipeline", "numbered"]
+__all__ = ["Pipeline", "number_events"]
 
 
-def numbered(events: list[Event], first: int) -> list[Event]:
-    """Return the events, numbered from `first` on: the only place where events get their numbers (M0)."""
-    # Without a step of the interpreter for each.
+def number_events(events: list[Event], first: int) -> list[Event]:
+    """Number the events from `first` on, in place, and return them. No other code numbers events (M0)."""
+    # This loop runs in C, without an interpreter step for each event.
     deque(map(force_setattr, events, repeat("seq"), count(first)), maxlen=0)
     return events
 
 
 class Pipeline:
-    """Process one run's stream, from the bytes of its standard output to universal events (L, T, M, B, X).
+    """The processing of one run's stream, from the bytes of standard output to universal events.
 
-    `decoder` makes the decoder of the run. `secrets` are values to mask, besides everything shaped like a credential
-    (X5). Pass bytes as they arrive, cut anywhere, then the end; the events do not depend on the cuts (L5).
+    `decoder` makes the decoder of the run. `secrets` are values to mask, besides everything shaped like a credential.
+    Pass bytes as they arrive, in pieces of any size, then the end. The events do not depend on the pieces (L5, X5).
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Pipeline:
 
     @property
     def state(self) -> StreamState:
-        """What the stream has shown so far."""
+        """The data that the stream has shown so far."""
         return self._decoder.state
 
     @property
@@ -65,12 +65,12 @@ class Pipeline:
 
     @property
     def hint(self) -> Hint | None:
-        """The cause that the agent's last error names, None when something followed that was not an error (F9)."""
+        """The cause that the agent's last error names. None if something other than an error followed it (F9)."""
         return self._decoder.hint
 
     @property
     def unfinished(self) -> int:
-        """How many bytes of a line that has not ended yet are held."""
+        """The number of buffered bytes of a line that has not ended yet."""
         return self._framer.held
 
     def receive_data(self, data: bytes) -> list[Event]:
@@ -78,23 +78,23 @@ class Pipeline:
         return self._process(self._decoder.decode(self._framer.receive_data(data)))
 
     def receive_eof(self) -> list[Event]:
-        """Return the events of an unfinished last line, and those of the end itself (L3, M5, M9)."""
+        """Return the events of an unfinished last line, then the events of the end itself (L3, M5, M9)."""
         events = self._process(self._decoder.decode(self._framer.receive_eof()))
         return events + self._process(self._decoder.finish())
 
     def close_tools(self) -> list[Event]:
-        """Return the results, not numbered, of the tool calls that have none, before a run is ended (M9)."""
+        """Return results, without numbers, for the open tool calls before a run is ended (M9)."""
         return self._safe(self._decoder.close_tools())
 
     def mask(self, text: str, limit: int) -> str:
-        """Return a text that concerns the run without its secrets, cut to `limit` bytes (X5, B3)."""
+        """Return a text about the run without its secrets, cut to `limit` bytes (X5, B3)."""
         return self._masker.mask_and_cut(text, limit)
 
     def completion(self, status: ExitStatus, *, lingered: bool = False) -> Completion:
-        """Return the completion of a run whose agent ended with `status` (F2).
+        """Return the completion of a run whose agent ended with `status`.
 
-        A failure has no final text (F3), but for an agent that was ended because it stayed alive after a completed turn
-        (K6): that is `lingered`.
+        `lingered` means that the adapter ended the agent because it stayed alive after a completed turn. Any other
+        failure has no final text (F2, F3, K6).
         """
         state = self.state
         final_text = None
@@ -112,12 +112,12 @@ class Pipeline:
         )
 
     def _process(self, decoded: Decoded) -> list[Event]:
-        events = numbered(self._safe(decoded), self._next_seq)
+        events = number_events(self._safe(decoded), self._next_seq)
         self._next_seq += len(events)
         return events
 
     def _safe(self, decoded: Decoded) -> list[Event]:
-        """Mask the events, and bound them afterwards, so that no secret is cut in two (X5, B6)."""
+        """Mask the events, then bound them, so that no secret is cut in two (X5, B6)."""
         events, free_text = decoded.events, decoded.free_text
         if free_text is None or (free_text and self._masker.may_touch(free_text)):
             events = [mask_event(event, self._masker) for event in events]

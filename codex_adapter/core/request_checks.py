@@ -1,7 +1,7 @@
-"""Check a request and a configuration of any agent, before any process is started (Q1, Q5, Q6).
+"""Check a request and a configuration of any agent before a process is started.
 
-Python callers can put anything into any field; whatever it is, the answer is an `InvalidRequestError` that names the
-field and what is allowed, never the value.
+A Python caller can put any value into any field. A wrong value raises `InvalidRequestError`, which names the field and
+what it allows, never the value (Q1, Q5, Q6).
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _MOST_LABELS: Final = 16
 _LONGEST_LABEL: Final = 256
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 DEFAULT_IDLE_TIMEOUT: Final = 1800.0
-"""Seconds without progress after which a run ends that has no limit of its own (K2)."""
+"""The limit in seconds without progress for a run without any limit of its own (K2)."""
 
 CONTAINMENT_LEVELS: Final = ("cgroup", "pid_namespace", "guard", "process_group")
-"""How a run can be contained, best first (N1)."""
+"""The levels of containment, strongest first (N1)."""
 
 _Options = TypeVar("_Options")
 _Config = TypeVar("_Config", bound=RunConfig)
 
 
 class FileSystem(Protocol):
-    """What a check needs to know of the file system; no path is so odd that anything is raised for it."""
+    """The parts of the file system that a check needs. No path makes a method raise."""
 
     @property
     def cwd(self) -> str:
-        """The absolute directory that relative paths count from."""
+        """The absolute directory that relative paths refer to."""
 
     def is_dir(self, path: str) -> bool:
-        """Whether `path` is an existing directory."""
+        """Return whether `path` is an existing directory."""
 
     def is_file(self, path: str) -> bool:
-        """Whether `path` is an existing file."""
+        """Return whether `path` is an existing file."""
 
 
 def check_request(
@@ -66,11 +66,11 @@ def check_request(
     read_extensions: Callable[[Any, FileSystem], _Options],
     check_config: Callable[[_Config], None],
 ) -> _Options:
-    """Check a request against a configuration and return its options (Q1, Q2, Q3, Q4, Q5, Q6).
+    """Check a request against a configuration and return its options.
 
-    The first failure wins: prompt, then what `read_extensions` finds, then the configuration, environment, working
-    directory, timeout, labels. `files.cwd` is the process's own working directory. Raises `InvalidRequestError` or
-    `UnsupportedCapabilityError`.
+    The first failure is raised. The order is: prompt, extensions (`read_extensions`), configuration, environment,
+    working directory, timeout, labels. `files.cwd` is the working directory of this process. Raise
+    `InvalidRequestError` or `UnsupportedCapabilityError` (Q1 to Q6).
     """
     check_type(request)
     _check_prompt(request.prompt)
@@ -88,13 +88,13 @@ def check_request(
 
 
 def check_type(request: Any) -> None:
-    """Raise `InvalidRequestError` for what is not a `RunRequest` at all (Q1)."""
+    """Raise `InvalidRequestError` if the value is not a `RunRequest` (Q1)."""
     if not isinstance(request, RunRequest):
         refuse("request", "a RunRequest; write RunRequest(prompt=...)")
 
 
 def check_run_config(config: RunConfig) -> None:
-    """Check what can be checked of a configuration without a request; raise `InvalidRequestError` (Q5, N3)."""
+    """Check the parts of a configuration that need no request. Raise `InvalidRequestError` (Q5, N3)."""
     for name in ("binary", "default_working_dir"):
         if getattr(config, name) is not None:
             check_path(f"config.{name}", getattr(config, name))
@@ -125,7 +125,7 @@ def _check_containment(weakest: Any, strongest: Any) -> None:
 
 
 def check_model(field: str, value: Any) -> str:
-    """Return the model id without surrounding space; raise `InvalidRequestError` naming `field` (Q3)."""
+    """Return the model id without surrounding white space. Raise `InvalidRequestError` with `field` (Q3)."""
     model: str = value.strip() if isinstance(value, str) else ""
     if not is_short_text(model, _MAX_MODEL_BYTES) or model.startswith("-"):
         refuse(field, f"a string of 1 to {_MAX_MODEL_BYTES} bytes without control characters or a leading '-'")
@@ -133,14 +133,14 @@ def check_model(field: str, value: Any) -> str:
 
 
 def check_tool_payloads(field: str, value: Any) -> Literal["metadata", "full"]:
-    """Return how much of a tool's input and output is shown. Raise `InvalidRequestError` naming `field` (Q3, M7)."""
+    """Return how much of a tool's input and output is shown. Raise `InvalidRequestError` with `field` (Q3, M7)."""
     if isinstance(value, str) and value in _PAYLOADS:
         return "full" if value == "full" else "metadata"
     refuse(field, "one of " + ", ".join(f"'{choice}'" for choice in _PAYLOADS))
 
 
 def check_environment(field: str, env: Any) -> None:
-    """Check variables; raise `InvalidRequestError` naming `field` (Q5)."""
+    """Check environment variables. Raise `InvalidRequestError` with `field` (Q5)."""
     if not isinstance(env, Mapping):
         refuse(field, "an object of strings")
     for name, value in env.items():
@@ -151,28 +151,28 @@ def check_environment(field: str, env: Any) -> None:
 
 
 def check_path(field: str, path: Any) -> None:
-    """Check a path that may be left out; raise `InvalidRequestError` naming `field` (Q5)."""
+    """Check an optional path. Raise `InvalidRequestError` with `field` (Q5)."""
     if not is_path(path):
         refuse(field, "a non-empty string without NUL or lone surrogates, or absent")
 
 
 def run_directory(request: RunRequest, config: RunConfig, files: FileSystem) -> str:
-    """The absolute working directory of a run: the request's, else the configured, else the process's own (S4)."""
-    given = request.working_dir if request.working_dir is not None else config.default_working_dir
-    if not isinstance(given, str):
+    """Return a run's absolute working directory: from the request, else the configuration, else this process (S4)."""
+    directory = request.working_dir if request.working_dir is not None else config.default_working_dir
+    if not isinstance(directory, str):
         return files.cwd
-    return given if given.startswith("/") else posixpath.join(files.cwd, given)
+    return directory if directory.startswith("/") else posixpath.join(files.cwd, directory)
 
 
 def effective_timeout(request: RunRequest, config: RunConfig) -> float | None:
-    """The time limit of a run in seconds: the request's, else the configured, else none; zero is none too (K1, Q5)."""
+    """Return a run's time limit in seconds, from the request or the configuration; None for no limit (K1, Q5)."""
     return (request.timeout if request.timeout is not None else config.default_timeout) or None
 
 
 def effective_idle_timeout(config: RunConfig, timeout: float | None) -> float | None:
-    """Return how long a run may be without progress, in seconds: the configured limit, None for zero (K2).
+    """Return the limit in seconds of a run without progress; None if the configured limit is zero (K2).
 
-    Where neither this nor a time limit is set there is a default, so that no run stays for ever by accident.
+    A default applies if neither this limit nor a time limit is set, so that no run stays for ever by accident.
     """
     if config.idle_timeout is None:
         return DEFAULT_IDLE_TIMEOUT if timeout is None else None
@@ -180,7 +180,7 @@ def effective_idle_timeout(config: RunConfig, timeout: float | None) -> float | 
 
 
 class _RunFiles:
-    """The file system as extensions see it: relative paths count from the run's working directory."""
+    """The file system for checks of extensions: relative paths refer to the run's working directory."""
 
     def __init__(self, request: RunRequest, config: RunConfig, files: FileSystem) -> None:
         self._request = request

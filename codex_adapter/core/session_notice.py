@@ -1,4 +1,4 @@
-"""Report the session's id to the consumer: once a run, on the first status event that can carry it (M5)."""
+"""Report the session's id to the consumer once in a run, on the first status event with room for it (M5)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LONGEST_ID = 1024
 
 
 def is_usable_id(session_id: str) -> bool:
-    """Return whether an id is one to remember: neither blank nor over 1024 bytes (M5)."""
+    """Return whether an id can be resumed: it is not blank and has at most 1024 bytes (M5)."""
     return bool(session_id.strip()) and len(session_id.encode()) <= _LONGEST_ID
 
 
 class SessionNotice:
-    """The news of the session that no event has carried yet; `waiting` while there is some."""
+    """The session's id, or the warning about it, that no event has shown yet. `waiting` is True while there is one."""
 
     def __init__(self, agent_kind: str) -> None:
         self.session_id: str | None = None
@@ -30,8 +30,8 @@ class SessionNotice:
         self._message: str | None = None
         self._oversize_reported = False
 
-    def shown(self, session_id: str, mask: Callable[[str], str]) -> str | None:
-        """Return an id as events may show it, None where they may not; the first is the session's."""
+    def mask_id(self, session_id: str, mask: Callable[[str], str]) -> str | None:
+        """Return the masked id for events, None if events must not show it. The first id is the session's."""
         if is_usable_id(session_id):
             masked = mask(session_id)
             if self.session_id is None:
@@ -44,8 +44,8 @@ class SessionNotice:
             self._message = f"session handle id oversize: len_bytes={len(session_id.encode())}"
         return None
 
-    def put_on(self, event: Event) -> list[Event]:
-        """Return the event with the news; or after one more event, where its own fields are taken."""
+    def attach_to(self, event: Event) -> list[Event]:
+        """Return the event with the id; if its fields are in use, return a status event with the id before it."""
         if event.kind != "status" and self._message is None:
             return [event]
         message, data = self._message, self._handle
@@ -59,7 +59,7 @@ class SessionNotice:
             return [replace(event, message=message or event.message, data=data or event.data)]
         return [status_event(self._agent_kind, message, data), event]
 
-    def at_the_end(self) -> list[Event]:
-        """Return the id as an event of its own, when no status event came that could carry it."""
+    def finish(self) -> list[Event]:
+        """Return the id as an event of its own if no status event had room for it."""
         handle, self._handle = self._handle, None
         return [] if handle is None else [status_event(self._agent_kind, data=handle)]

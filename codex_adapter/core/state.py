@@ -1,4 +1,4 @@
-"""Keep what the stream of a run has shown beyond its events: what completions report and time limits need."""
+"""Keep the data of a run's stream that completions and time limits need beyond the events."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from codex_adapter.events import Event, Tool, ToolBytes, ToolCall, TurnOutcome
 __all__ = ["MOST_OPEN_TOOLS", "StreamState", "close_tools"]
 
 MOST_OPEN_TOOLS: Final = 1_024
-"""The most open tool calls that are kept: the oldest, which decide on time limits and are closed (K2, M9)."""
+"""The limit of open tool calls that are kept. The oldest ones are kept; they decide on time limits (K2, M9)."""
 
 _NO_BYTES: Final = ToolBytes()
 
 
 class StreamState:
-    """The state of one run's stream. Decoders write it by its methods; the runtime reads it, and closes tools.
+    """The state of one run's stream. Decoders write it with its methods; the runtime reads it and closes tools.
 
-    `session_id` is the first valid session id, masked (M5), `final_text` the last completed message, whole (F2, M10).
-    `turn` is the outcome of the last turn, `cut_off` until it ends, None before the first; `usage` is the last turn's,
-    `run_usage` the run's own share of it (F10). `open_tools` has the tool calls without a result by their ids, as they
-    were last shown, the oldest first (M9).
+    `session_id` is the first valid session id, masked. `final_text` is the last completed message, whole. `turn` is the
+    outcome of the last turn: None before the first turn, `cut_off` until a turn ends. `usage` is the usage of the last
+    turn, `run_usage` the run's own share of it. `open_tools` maps ids to tool calls without a result, as they were last
+    shown, oldest first (F2, F10, M5, M9, M10).
     """
 
     __slots__ = (
@@ -50,43 +50,43 @@ class StreamState:
         self._stalls = 0
 
     def session_started(self, session_id: str) -> None:
-        """Note the id of the session, masked; the first one counts (M5)."""
+        """Record the masked id of the session. Only the first id counts (M5)."""
         self.session_id = self.session_id or session_id
 
     def turn_started(self) -> None:
-        """Note that a turn began."""
+        """Record that a turn began."""
         self.turn = "cut_off"
 
     def turn_completed(self, usage: dict[str, int] | None = None, run_usage: dict[str, int] | None = None) -> None:
-        """Note that the turn completed, with its token counts and the run's own share of them (F10)."""
+        """Record that the turn completed, with its token counts and the run's own share of them (F10)."""
         self.turn = "completed"
         self.usage = usage
         self.run_usage = run_usage
 
     def turn_failed(self) -> None:
-        """Note that the turn failed (F2)."""
+        """Record that the turn failed (F2)."""
         self.turn = "failed"
         self.run_usage = None
 
     def message_completed(self, text: str) -> None:
-        """Note a whole message of the agent: the last one is the final text (M10)."""
+        """Record a whole message of the agent. The last message is the final text (M10)."""
         self.final_text = text
 
     def tool_opened(self, item_id: str, tool: Tool) -> None:
-        """Note a tool call that has no result yet (M9)."""
+        """Record a tool call without a result (M9)."""
         if len(self.open_tools) < MOST_OPEN_TOOLS or item_id in self.open_tools:
             self.open_tools[item_id] = tool
 
     def tool_closed(self, item_id: str) -> None:
-        """Note the result of a tool call (M9)."""
+        """Record the result of a tool call (M9)."""
         self.open_tools.pop(item_id, None)
 
     def lines_received(self, count: int) -> None:
-        """Note lines that were read (K2)."""
+        """Record that this many lines were read (K2)."""
         self._lines += count
 
     def line_stalled(self) -> None:
-        """Note a line that is not progress: an error notice of the agent, or a line that cannot be decoded (K2)."""
+        """Record a line that is not progress: an error notice of the agent, or a line that cannot be decoded (K2)."""
         self._stalls += 1
 
     def take_progress(self) -> bool:
@@ -96,17 +96,17 @@ class StreamState:
         return progress
 
     def replace_tools(self, tools: Mapping[str, Tool]) -> None:
-        """Take these as the open tool calls: the consumer has seen no later event (K4)."""
+        """Set the open tool calls. The consumer has received no later event than these (K4)."""
         self.open_tools.clear()
         self.open_tools.update(tools)
 
     def close_tools(self) -> list[Event]:
-        """Return a result for each open tool call, which says that its outcome is unknown; none is open then (M9)."""
+        """Return a result with an unknown outcome for each open tool call, and close them all (M9)."""
         return close_tools(self.agent_kind, self.open_tools)
 
 
 def close_tools(agent_kind: str, open_tools: MutableMapping[str, Tool]) -> list[Event]:
-    """Return a result, not numbered yet, for each open tool call, and leave none of them open (M9)."""
+    """Return a result without a number for each open tool call, and close them all (M9)."""
     events = [
         Event(0, agent_kind, "tool_result", "tool", None, None, ToolCall(_unknown(tool), None, None))
         for tool in open_tools.values()

@@ -13,7 +13,7 @@ from typing_extensions import override
 from codex_adapter.agent import ExpectedSession
 from codex_adapter.core import error_texts
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import Pipeline, numbered
+from codex_adapter.core.pipeline import Pipeline, number_events
 from codex_adapter.errors import BackendError, RunCancelled, RunTimedOut
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import Hint
@@ -293,7 +293,7 @@ class Run(OwnRun):
         if why is None and self._status is not None and decoder.exit_failed(self._status):
             why = error_texts.non_zero_exit_text(self._agent_kind, self._status)
         last = self._unanswered if why is None else [*self._unanswered, error_event(self._agent_kind, why)]
-        return numbered(last, self._forwarder.next_seq)
+        return number_events(last, self._forwarder.next_seq)
 
     def _decide(self) -> Completion | BackendError:
         """The outcome, once the gate is open: a cancel that came before wins (F6)."""

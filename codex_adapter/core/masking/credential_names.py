@@ -1,4 +1,4 @@
-"""Tell by the name of a variable whether its value is a credential (X5)."""
+"""Decide by a variable's name whether its value is a credential (X5)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 __all__ = ["is_credential_name"]
 
-# Wherever they are in a name.
+# Matches anywhere in a name.
 _ANYWHERE = re.compile(
     r"TOKEN(?!IZ)|SECRET|PASSWORD|PASSWD|PASSWRD|PASSPHRASE|PASSCODE|CREDENTIAL|AUTHORIZATION|COOKIE(?!CUTTER)|BEARER"
     r"|(?:API|ACCESS|PRIVATE|SIGNING|ENCRYPTION|MASTER|DEPLOY|LICENSE|SERVICE_?ROLE|SERVICE_?ACCOUNT|UNSEAL)_?KEY"
     r"|WEBHOOK|CONN(?:ECTION)?_?STR(?:ING)?(?![A-Z])|KUBECONFIG_DATA|HTPASSWD"
 )
-# As a word of a name, also with words after it that tell of which kind, stage or number it is.
+# Matches a whole word of a name. The words after it may name a kind, a stage or a number.
 _WORD = re.compile(
     r"(?:\A|_)(?:KEY|KEYS|PAT|PWD|PASS|PW|PSW|PSWD|PASSWORT|AUTH|DSN|PSK|CREDS?|JWT|SAS|HMAC|OTP|TOTP|MFA_SEED|SEED_PHRASE"
     r"|MNEMONIC|SALT|PEPPER|PEM|PIN_?CODE|(?:APP|AUTH|ENC|SIGN|SSH|GPG|PGP|DB|STORAGE|ACCOUNT|SHARED|SESSION|HMAC|AES|RSA|ROOT)KEY"
@@ -22,7 +22,7 @@ _WORD = re.compile(
 )
 _NOT_SECRET: Final = frozenset({"PWD", "OLDPWD", "OLD_PWD", "INIT_CWD"})
 _ENDS_LIKE_ONE = re.compile(r"(?:\A|_)(?:COM|BY|OVER|UNDER|TRES|SUR|ENCOM|MULTI|ASK)PASS")
-# Words after, or before, that make another thing of it.
+# A word after or before the match that gives the name another meaning.
 _AFTER: Final = frozenset(
     {
         *("FILE", "FILES", "PATH", "PATHS", "DIR", "DIRECTORY", "FOLDER", "ID", "IDS", "NAME", "NAMES", "TYPE", "SOCK"),

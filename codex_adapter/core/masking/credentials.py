@@ -1,4 +1,4 @@
-"""Tell which values of the run's environment are secrets, and which are refused as one (X5, X6)."""
+"""Find the secrets in a run's environment, and the values that are refused as secrets (X5, X6)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from codex_adapter.core.masking.credential_names import is_credential_name
 
-__all__ = ["SHORTEST_SECRET", "Refusal", "SecretValues", "secret_values", "secrets_within"]
+__all__ = ["SHORTEST_SECRET", "Refusal", "SecretValues", "find_secrets_within", "secret_values"]
 
 SHORTEST_SECRET: Final = 8
-"""Characters that a value must have to be masked; anything shorter would turn up everywhere (X6)."""
+"""The fewest characters of a masked value. A shorter value would match everywhere (X6)."""
 
 _FEWEST_CHARACTERS: Final = 4
 _NUMBER = re.compile(r"[ ./:,+-]*(?:[0-9][ ./:,+-]*){1,15}")
@@ -38,13 +38,14 @@ _PARAMETER = re.compile(
 )
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SHORTEST_USER: Final = 16
-"""A user of a URL that has no password may be a token when it is as long."""
+"""A user of a URL without a password may be a token if it has at least this many characters."""
 _ORDINARY_NAMES: Final = ("HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "HOSTNAME", "SHELL", "PATH", "LANG", "TMPDIR")
-"""Variables whose values are known to everybody, and are likely to stand in what an agent says."""
+"""Variables whose values are public and likely to be in an agent's text."""
 
 
 class Refusal(NamedTuple):
-    """A variable whose value is not masked; `why` holds nothing of it, `named` tells that its masking was asked for."""
+    """A variable whose value is not masked. `why` has no part of the value; `named` means that the user asked to mask
+    it."""
 
     name: str
     why: str
@@ -52,21 +53,22 @@ class Refusal(NamedTuple):
 
 
 class SecretValues(NamedTuple):
-    """What is to be masked in a run, and what was refused."""
+    """The values to mask in a run, and the refused variables."""
 
     values: tuple[str, ...]
     refused: tuple[Refusal, ...]
 
 
 def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, directory: str = "") -> SecretValues:
-    """Return the secrets of `environment`: values whose variables look like credentials or are in `also`, and
-    passwords within URLs and connection strings, whatever the variable (X5, X6).
+    """Return the secrets of `environment`.
 
-    `directory` is where the run works; a value that is this path, or one above it, is not a secret.
+    They are the values of variables that look like credentials or are in `also`, and the passwords within URLs and
+    connection strings of any variable. `directory` is where the run works. A value that is this path, or a directory
+    above it, is not a secret (X5, X6).
     """
     named = dict.fromkeys(also)
     values: list[str] = []
-    # One that is not set may be a value that was given for a name by mistake.
+    # A name that is not set may be a secret value that the user passed by mistake, so it is not shown.
     refused = [
         Refusal(f"variable {number} of those to be masked", "it is not set; give its name", True)
         for number, name in enumerate(named, 1)
@@ -75,7 +77,7 @@ def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, d
     ordinary = {environment[name].strip() for name in _ORDINARY_NAMES if name in environment and name not in named}
     paths = [directory, environment.get("HOME", "")]
     for name, value in environment.items():
-        values += [part for part in secrets_within(value) if _refusal(part, ordinary, paths) is None]
+        values += [part for part in find_secrets_within(value) if _refusal(part, ordinary, paths) is None]
         if name in named or is_credential_name(name):
             why = _refusal(value.strip(), ordinary, paths)
             if why is None:
@@ -85,8 +87,8 @@ def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, d
     return SecretValues(tuple(dict.fromkeys(values)), tuple(refused))
 
 
-def secrets_within(value: str) -> Iterator[str]:
-    """Give the passwords within URLs and connection strings, as they are written and as they are meant."""
+def find_secrets_within(value: str) -> Iterator[str]:
+    """Yield the passwords within URLs and connection strings, both as written and with their escapes undone."""
     for login in _LOGIN.finditer(value):
         user, password = login.groups()
         if password is None and len(user) >= _SHORTEST_USER:
@@ -109,7 +111,7 @@ def _unquoted(text: str) -> str:
 
 
 def _refusal(value: str, ordinary: Iterable[str], paths: Iterable[str]) -> str | None:
-    """Why a value is no secret, None when it is one (X6)."""
+    """Return why a value is not a secret, None if it is one (X6)."""
     if len(value) < SHORTEST_SECRET:
         return f"it is shorter than {SHORTEST_SECRET} characters"
     if _NUMBER.fullmatch(value):

@@ -1,7 +1,7 @@
-"""Undo base64, hexadecimal digits and dumps wherever they are in a text, and map places back to it (X8).
+"""Decode base64, hexadecimal digits and dumps anywhere in a text, and map positions back to the text (X8).
 
-A whole text is decoded at once, what is not of the alphabet left out, at each offset that a word may have. So line
-ends, indents and separators within a word make no difference, and nothing depends on where a word begins.
+A whole text is decoded at once, without the characters outside of the alphabet, at each offset that a word may have. So
+line ends, indents and separators within a word do not matter, and neither does the place where a word begins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from codex_adapter.core.masking.escapes import Span
 
-__all__ = ["Decoded", "Dump", "Readable", "decoded", "dumped", "words_around"]
+__all__ = ["Decoded", "Dump", "Readable", "decode_all", "read_dumps", "widen_to_words"]
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _HEX: Final = b"0123456789abcdefABCDEF"
@@ -27,7 +27,7 @@ _READABLE: Final = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
 _SHORTEST: Final = 10
 _PIECE: Final = 4_096
 
-# A line of xxd, hexdump or od: an offset, groups of two or four digits, and what it shows of them as text.
+# A line of xxd, hexdump or od: an offset, groups of two or four digits, and the bytes as text.
 _DUMP_LINE: Final = re.compile(
     rb"(?<![0-9a-fA-F])(?:(?P<offset>[0-9a-fA-F]{5,16}:?[ \t]{1,2}))?"
     rb"((?:(?(offset)[0-9a-fA-F]{2}|(?!))[ \t]{1,3}+){1,15}+(?:[0-9a-fA-F]{2}(?![0-9a-fA-F]))?"
@@ -37,7 +37,7 @@ _DUMP_LINE: Final = re.compile(
 
 
 class Decoded(NamedTuple):
-    """Bytes that some text stands for, and how to get back: the bits of each character, and how many come first."""
+    """Decoded bytes and the way back to the text: the bits of each character, and the number of padding characters."""
 
     data: bytes
     text: bytes
@@ -46,7 +46,7 @@ class Decoded(NamedTuple):
     skipped: int
 
     def source(self, spans: list[Span]) -> Iterator[Span]:
-        """Give where these bytes are in the text, but for the rest of their words."""
+        """Yield where these bytes are in the text. A span may miss the ends of its words."""
         runs = [match.span() for match in self.run.finditer(self.text)] if spans else []
         counts: list[int] = []
         count = 0
@@ -64,12 +64,12 @@ def _place(runs: list[Span], counts: list[int], number: int) -> int:
     return runs[at][0] + number - counts[at]
 
 
-def decoded(text: bytes) -> Iterator[Decoded]:
+def decode_all(text: bytes) -> Iterator[Decoded]:
     """Decode all base64 and all hexadecimal digits of a text, at each offset."""
     kept = text.translate(_STANDARD, _NOT_BASE64)
     if len(kept) >= _SHORTEST:
         for skipped in range(4):
-            # Filled up with characters that stand for zeros.
+            # `A` is the padding: it encodes zeros.
             padded = b"A" * skipped + kept
             data = b64decode(padded + b"A" * (-len(padded) % 4))
             yield Decoded(data, text, _BASE64_RUN, 6, skipped)
@@ -81,7 +81,7 @@ def decoded(text: bytes) -> Iterator[Decoded]:
 
 
 class Readable:
-    """The parts of decoded bytes that are text themselves, in lines: they may be encoded again."""
+    """The readable parts of decoded bytes, as lines. They may be encoded again."""
 
     def __init__(self, data: bytes) -> None:
         parts = [match.span() for match in _READABLE.finditer(data)]
@@ -94,7 +94,7 @@ class Readable:
             count += end - start + 1
 
     def source(self, start: int, end: int) -> Span:
-        """Return where these bytes are among the decoded ones."""
+        """Return where these bytes are in the decoded bytes."""
         return self._place(start), self._place(end - 1) + 1
 
     def _place(self, number: int) -> int:
@@ -103,20 +103,20 @@ class Readable:
 
 
 class Dump(NamedTuple):
-    """The bytes of a dump, and the line that each is of: the number of its first byte, and where the line is."""
+    """The bytes of a dump. `counts` has the number of each line's first byte, `lines` where each line is."""
 
     data: bytes
     counts: list[int]
     lines: list[Span]
 
     def source(self, start: int, end: int) -> Span:
-        """Return the whole lines of these bytes: they show them as text too."""
+        """Return the whole lines of these bytes, because the lines show the bytes as text too."""
         first, last = bisect_right(self.counts, start) - 1, bisect_right(self.counts, end - 1) - 1
         return self.lines[first][0], self.lines[last][1]
 
 
-def dumped(text: bytes) -> Iterator[Dump]:
-    """Read the lines of dumps in a text, and again with the bytes of each two swapped, as od and hexdump have them."""
+def read_dumps(text: bytes) -> Iterator[Dump]:
+    """Read the lines of dumps in a text. Yield them also with each two bytes swapped, as od and hexdump print them."""
     pieces: list[bytes] = []
     counts: list[int] = []
     lines: list[Span] = []
@@ -140,8 +140,8 @@ def _swapped(piece: bytes) -> bytes:
     return bytes(swapped)
 
 
-def words_around(data: bytes, spans: list[Span]) -> list[Span]:
-    """Widen each span to the whole words of base64 that it begins and ends in: they tell of its first and last bits."""
+def widen_to_words(data: bytes, spans: list[Span]) -> list[Span]:
+    """Widen each span to whole words of base64, because the first and last characters hold bits of the secret."""
     found: list[Span] = []
     behind = 0
     for start, end in sorted(spans):

@@ -1,8 +1,8 @@
-"""Undo the escapes of JSON, URLs, HTML, SQL, CSV and shells, and map places back to the escaped bytes (X8).
+"""Undo the escapes of JSON, URLs, HTML, SQL, CSV and shells, and map positions back to the escaped bytes (X8).
 
-One pass undoes every kind at once, however often it is nested: a run of backslashes counts as one. Quotes and
-backslashes are deleted, since each of these languages doubles, prefixes or splits them in its own way. A secret is
-brought into the same form, so both sides agree.
+One pass undoes every kind at once, at any nesting: a run of backslashes counts as one. Quotes and backslashes are
+deleted, because each of these languages doubles, prefixes or splits them in its own way. A secret is converted to the
+same form, so that both sides match.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
-__all__ = ["Span", "Unescaped", "canonical", "has_escapes", "merged"]
+__all__ = ["Span", "Unescaped", "canonicalize", "has_escapes", "merge_spans"]
 
 Span: TypeAlias = tuple[int, int]
-"""A start and an end of bytes."""
+"""The start and the end of some bytes."""
 
 _HEX: Final = rb"[0-9a-fA-F]"
 _ESCAPE: Final = re.compile(
@@ -44,20 +44,20 @@ _NAMES: Final = {
     **{b"Hat": b"^", b"lowbar": b"_", b"grave": b"`", b"lcub": b"{", b"lbrace": b"{", b"verbar": b"|", b"vert": b"|"},
     **{b"rcub": b"}", b"rbrace": b"}", b"Tab": b"\t", b"NewLine": b"\n"},
 }
-"""Entities of signs; those of other characters are not needed to write a secret."""
+"""Entities of signs. A secret needs no entities of other characters."""
 _MARKS: Final = (b"\\", b"%", b"&", b"'", b'"')
 
 
 class Unescaped:
-    """The bytes without escapes, and how many escapes there were."""
+    """The bytes without escapes, and the number of escapes."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self.data, self.count = _ESCAPE.subn(_undone, source)
+        self.data, self.count = _ESCAPE.subn(_undo, source)
 
     @cached_property
     def _changes(self) -> tuple[list[Span], list[Span]]:
-        """Each escape as its place in the source and in the result: few texts have anything to be found."""
+        """The place of each escape in the source and in the result. It is computed late: few texts have a match."""
         sources: list[Span] = []
         results: list[Span] = []
         end = length = 0
@@ -65,7 +65,7 @@ class Unescaped:
             start, stop = match.span()
             length += start - end
             sources.append((start, stop))
-            results.append((length, length + len(_undone(match))))
+            results.append((length, length + len(_undo(match))))
             length = results[-1][1]
             end = stop
         return sources, results
@@ -73,7 +73,7 @@ class Unescaped:
     def source(self, start: int, end: int, *, outwards: bool = False) -> Span:
         """Return where the bytes from `start` to `end` are in the source.
 
-        `outwards` adds deleted bytes beside them; without it, backslashes before a sign are added.
+        `outwards` adds the deleted bytes next to them. Without it, only backslashes before a sign are added.
         """
         return self._start(start, outwards=outwards), self._end(end, outwards=outwards)
 
@@ -114,15 +114,15 @@ def has_escapes(data: bytes) -> bool:
     return any(mark in data for mark in _MARKS)
 
 
-def canonical(value: bytes) -> bytes:
-    """Return a secret without anything that could be an escape in it."""
-    while (shorter := _ESCAPE.sub(_undone, value)) != value:
+def canonicalize(value: bytes) -> bytes:
+    """Return a secret with all of its escapes undone."""
+    while (shorter := _ESCAPE.sub(_undo, value)) != value:
         value = shorter
     return value
 
 
-def merged(spans: list[Span]) -> list[Span]:
-    """Return the spans in order, those that overlap as one."""
+def merge_spans(spans: list[Span]) -> list[Span]:
+    """Return the spans in order, with overlapping spans joined."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and start < found[-1][1]:
@@ -132,7 +132,7 @@ def merged(spans: list[Span]) -> list[Span]:
     return found
 
 
-def _undone(escape: re.Match[bytes]) -> bytes:
+def _undo(escape: re.Match[bytes]) -> bytes:
     kind = escape.lastindex
     return b"" if kind is None else _plain(kind, escape[kind], escape[1] or b"", escape[0])
 

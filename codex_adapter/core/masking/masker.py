@@ -1,4 +1,4 @@
-"""Credentials -> `***`, in time linear in the text: the run's own secrets, and well-known shapes (X5, X7)."""
+"""Replace credentials by `***` in linear time: the run's own secrets, and well-known shapes (X5, X7)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from codex_adapter.core.bounds import MESSAGE_LIMIT, cut
 from codex_adapter.core.masking.credentials import SHORTEST_SECRET
-from codex_adapter.core.masking.encodings import words_around
-from codex_adapter.core.masking.escapes import Span, merged
+from codex_adapter.core.masking.encodings import widen_to_words
+from codex_adapter.core.masking.escapes import Span, merge_spans
 from codex_adapter.core.masking.secret_forms import MASK, SecretForms, Work
 from codex_adapter.core.masking.token_shapes import long_words, may_have_token, token_spans
 from codex_adapter.events import (
@@ -38,46 +38,46 @@ _Payloads = TypeVar("_Payloads", ToolInput, ToolOutput)
 
 
 class Masker:
-    """Replaces every given secret, and everything that is shaped like a credential, by `***` (X5).
+    """A masker of a run's secrets, and of everything that is shaped like a credential.
 
-    Values shorter than 8 characters are too common to be replaced and are left out (X6). No method raises: what cannot
-    be masked is replaced whole (X7).
+    A value shorter than 8 characters is too common and is not replaced. No method raises. A text that cannot be masked
+    is replaced as a whole (X5, X6, X7).
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         stripped = (secret.strip() for secret in secrets)
         self._forms = SecretForms(secret for secret in stripped if len(secret) >= SHORTEST_SECRET)
         self.overlap: Final = max(_LONGEST_SHAPE, self._forms.longest)
-        """Characters at the end of a text that may be masked otherwise when the text goes on."""
+        """The number of characters at the end of a text whose masking may change when the text continues."""
         self._mask_again = lru_cache(_NAMES)(self.mask)
 
     def may_touch(self, texts: Sequence[str]) -> bool:
-        """Whether `mask` could change any of the texts: a cheap 'no' for almost all, and never a wrong one."""
+        """Return whether `mask` could change any of the texts. This is cheap, and never wrongly False."""
         try:
             return next(self._windows("\0".join(texts).encode()), None) is not None
-        except Exception:  # noqa: BLE001 - whatever it is, `mask` then drops the texts
+        except Exception:  # noqa: BLE001 - after any error, `mask` drops the texts
             return True
 
     def mask(self, text: str) -> str:
-        """The text without its secrets; nothing but `***` when it cannot be masked (X5, X7)."""
+        """Return the text without its secrets, or only `***` if it cannot be masked (X5, X7)."""
         try:
             data = text.encode()
             spans = self._spans(data)
             return _without(data, spans) if spans else text
-        except Exception:  # noqa: BLE001 - whatever a text does to the masking, it must not come out unmasked
+        except Exception:  # noqa: BLE001 - a text that breaks the masking must not be shown unmasked
             return MASK
 
     def mask_name(self, name: str) -> str:
-        """Mask a name or an id, of which few are used again and again (X5)."""
-        # One that is longer than any should be is not worth its memory.
+        """Mask a name or an id. Results are cached, because few names are used often (X5)."""
+        # A longer name is not worth the memory of the cache.
         return self._mask_again(name) if len(name) <= _LONGEST_NAME else self.mask(name)
 
     def mask_beginning(self, text: str, limit: int) -> str:
-        """Mask a text of which no more than `limit` characters are shown.
+        """Mask a text of which at most `limit` characters are shown.
 
-        The result is longer than that where the text is, and begins as the whole text would, masked (X5).
+        If the text is longer than `limit`, so is the result. It begins like the whole masked text (X5).
         """
-        # Of what is masked otherwise when the text goes on, nothing begins before the last `overlap` characters.
+        # Masking that depends on later text begins only within the last `overlap` characters.
         end = limit + 4 * self.overlap
         while end < len(text):
             masked = self.mask(text[:end])
@@ -87,12 +87,11 @@ class Masker:
         return self.mask(text)
 
     def mask_and_cut(self, text: str, limit: int) -> str:
-        """Return a text masked, and cut to `limit` bytes where it is longer (X5, B3)."""
+        """Return a masked text, cut to `limit` bytes if it is longer (X5, B3)."""
         return cut(self.mask_beginning(text, limit), limit)
 
     def _windows(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """The parts of a text that may have something to mask; they overlap so that nothing is missed at a border."""
-        # A long text is looked at in windows.
+        """Yield the parts of a text that may need masking. They overlap, so no secret at a border is missed."""
         step = max(_WINDOW, 2 * self.overlap)
         for start in range(0, max(len(data), 1), step):
             end = min(start + step + self.overlap, len(data))
@@ -108,12 +107,12 @@ class Masker:
         shaped = 0
         for start, end in self._windows(data):
             exact, in_words = self._forms.spans(data[start:end], work)
-            found += [(first + start, last + start) for first, last in merged(exact)]
-            encoded += [(first + start, last + start) for first, last in merged(in_words)]
+            found += [(first + start, last + start) for first, last in merge_spans(exact)]
+            encoded += [(first + start, last + start) for first, last in merge_spans(in_words)]
             shapes = token_spans(data, max(start, shaped), end)
             found += shapes
             shaped = max([shaped, *(last for _, last in shapes)])
-        return merged(found + words_around(data, merged(encoded))) if found or encoded else []
+        return merge_spans(found + widen_to_words(data, merge_spans(encoded))) if found or encoded else []
 
 
 def _without(data: bytes, spans: list[Span]) -> str:
@@ -127,11 +126,11 @@ def _without(data: bytes, spans: list[Span]) -> str:
 
 
 def mask_event(event: Event, masker: Masker) -> Event:
-    """The event with the strings of its line masked, but for those that the mapping has masked already (X5)."""
+    """Return the event with its strings masked, except those that the decoder masked already (X5)."""
     text, message, data = event.text, event.message, event.data
     if text is not None:
         text = masker.mask(text)
-    if message is not None and isinstance(data, ErrorSource):  # any other message is our own
+    if message is not None and isinstance(data, ErrorSource):  # the adapter wrote any other message
         message = masker.mask_beginning(message, MESSAGE_LIMIT)
     return replace(event, text=text, message=message, data=_mask_facet(data, masker))
 
@@ -153,7 +152,7 @@ def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:
 
 
 def _mask_payloads(payloads: _Payloads | None, masker: Masker) -> _Payloads | None:
-    """Those that are cut were masked before, and must not be looked at again without what was cut off."""
+    """Mask whole payloads. A truncated one was masked before it was cut, so it is not masked again."""
     if payloads is None:
         return None
     texts = {name: getattr(payloads, name) for name in payloads.__struct_fields__}

@@ -1,4 +1,4 @@
-"""Find many byte strings at once, in time that hardly depends on how many they are (X5)."""
+"""Find many byte strings at once, in time that hardly depends on their number (X5)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from codex_adapter.core.masking.escapes import Span
 __all__ = ["Needles"]
 
 _FEW: Final = 20
-"""Up to so many are searched for one by one: each search runs at the speed of memory."""
+"""Up to this many strings are searched one by one, which is fast."""
 
 
 class Needles:
-    """Byte strings to search for; many are fast where none is shorter than 7 bytes.
+    """Byte strings to search for. Many strings are fast if none is shorter than 7 bytes.
 
-    A needle of `2 * n - 1` bytes has a whole aligned block of `n` bytes wherever it is. So of many needles the text's
-    aligned blocks are looked up in one set, which has each needle's first `n` blocks.
+    A needle of `2 * n - 1` bytes contains a whole aligned block of `n` bytes at any position. So for many needles the
+    text's aligned blocks are looked up in one set, which has the first `n` blocks of each needle.
     """
 
     def __init__(self, needles: Iterable[bytes]) -> None:
@@ -28,9 +28,9 @@ class Needles:
         self.longest = len(self._needles[0]) if self._needles else 0
 
     def may_be_in(self, data: bytes) -> bool:
-        """Return whether one of them could be in `data`: never a wrong 'no'."""
+        """Return whether one of the strings could be in `data`. The result is never wrongly False."""
         if len(self._needles) <= _FEW or not self._size:
-            # No generator: this is called for every read.
+            # A loop instead of a generator, because this is called for every read.
             for needle in self._needles:  # noqa: SIM110
                 if needle in data:
                     return True
@@ -39,7 +39,7 @@ class Needles:
         return not self._blocks.isdisjoint(view.cast("Q") if self._size == 8 else view.cast("I"))
 
     def places(self, data: bytes) -> list[Span]:
-        """Return where they are in `data`; one needle's places do not overlap each other."""
+        """Return where the strings are in `data`. The places of one string do not overlap."""
         found: list[Span] = []
         if not self.may_be_in(data):
             return found

@@ -1,6 +1,6 @@
-"""Find the secrets of a run in the forms in which they travel: as they are, escaped, encoded, dumped (X5, X8).
+"""Find the secrets of a run in all of their forms: plain, escaped, encoded, dumped.
 
-Everything here is about bytes of UTF-8, for that is what is encoded.
+All functions here work on bytes of UTF-8, because encodings encode bytes (X5, X8).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Final
 
-from codex_adapter.core.masking.encodings import Readable, decoded, dumped, words_around
-from codex_adapter.core.masking.escapes import Span, Unescaped, canonical, has_escapes, merged
+from codex_adapter.core.masking.encodings import Readable, decode_all, read_dumps, widen_to_words
+from codex_adapter.core.masking.escapes import Span, Unescaped, canonicalize, has_escapes, merge_spans
 from codex_adapter.core.masking.needles import Needles
 
 __all__ = ["MASK", "SecretForms", "Work"]
@@ -21,16 +21,16 @@ __all__ = ["MASK", "SecretForms", "Work"]
 MASK: Final = "***"
 
 _DEPTH: Final = 5
-"""How often a text may be escaped in different ways, one within the other."""
+"""The limit of nested escapes in different languages."""
 _MOST_BYTES_ESCAPED: Final = 16
-"""Of one byte of a secret, escaped or dumped."""
+"""The limit of bytes for one byte of a secret that is escaped or dumped."""
 _SHORTEST_CANONICAL: Final = 7
-"""A secret with less left of it would be found everywhere."""
+"""A secret with fewer bytes after its escapes are undone would match everywhere."""
 _LONG_WORD: Final = 16
 _ENOUGH: Final = 24
-"""Bytes of a secret by which its encoded forms are known at first sight."""
+"""The bytes of a secret that are enough to recognize its encoded forms."""
 _WORK_OF_AN_ESCAPE: Final = 40
-"""In bytes that are decoded in the same time."""
+"""The cost of one escape, in bytes that are decoded in the same time."""
 _TOKEN = re.compile(rb"[A-Za-z0-9_-]+")
 _CHANGED_BY_QUOTING: Final = re.compile(rb"['\"\\]")
 # Characters of tokens that are escaped without need, marks of other escapes, and characters of base64.
@@ -40,7 +40,7 @@ _BACKSLASH = re.compile(
     rb"\\(?:[_-]|(?:u00|u\{0*|U0{6}|x)%b|0(?:4[56]|55|6[0-7]|7[01])|1[0-7]{2}|/(?<=[A-Za-z0-9+]\\/))" % _NEEDLESS
 )
 _ENTITY = re.compile(rb"&(?:#|amp;|lowbar|hyphen|dash|percnt|bsol|plus|sol)")
-# Base64 or hexadecimal digits in lines of 16 and more; the end of a line is what is searched for first.
+# Base64 or hexadecimal digits in lines of at least 16 characters. The line end comes first, because it is searched for.
 _WRAPPED: Final = re.compile(rb"(?s)[\\\r\n](?<=[A-Za-z0-9+/=_-]{16}.)(?:(?<!\\)|[rn\\])")
 _JSON_SIGN: Final = re.compile(rb"[\"\\\x00-\x1f]")
 _JSON_SIGNS: Final = {
@@ -63,30 +63,30 @@ _PAIRS, _QUADS = b"hh hh hh hh", b"hhhh hhhh"
 
 
 class Work:
-    """Count what the masking of one text costs, for it has no clock (X7)."""
+    """A counter of the cost of masking one text. It replaces a clock (X7)."""
 
     def __init__(self, most: int = 40_000_000) -> None:
         self._left = most
 
     def spend(self, amount: int) -> None:
-        """Count this amount. Raises ValueError when too much was spent."""
+        """Count this amount. Raise ValueError if the total is over the limit."""
         self._left -= amount
         if self._left < 0:
             raise ValueError("too much work")
 
 
 class SecretForms:
-    """Some secrets, and how to find each in all of its forms."""
+    """Some secrets, and the search for all of their forms."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         values = {secret.encode("utf-8", "surrogateescape") for secret in secrets}
-        # A space may be a plus in a URL.
+        # A URL may have a plus for a space.
         plain = values | {value.replace(b" ", b"+") for value in values}
         self._any = bool(values)
         self._canonical: dict[bytes, bool] = {}
         literal: set[bytes] = set()
         for value in plain:
-            form = value if _TOKEN.fullmatch(value) else canonical(value)
+            form = value if _TOKEN.fullmatch(value) else canonicalize(value)
             if len(form) < _SHORTEST_CANONICAL:
                 literal |= {value, *_escaped(value)}
             else:
@@ -96,7 +96,7 @@ class SecretForms:
         self._unescaped = Needles(self._canonical)
         self._decodable = Needles(plain)
         self.longest = self._decodable.longest * _MOST_BYTES_ESCAPED
-        # What is looked for in long words alone costs next to nothing, for ordinary text has few.
+        # A search in long words is almost free, because ordinary text has few of them.
         self._tokens: set[bytes] = set()
         anywhere: set[bytes] = set(literal)
         if_escaped: set[bytes] = set()
@@ -110,7 +110,7 @@ class SecretForms:
             if_escaped.add(token)
             if _CHANGED_BY_QUOTING.search(value):
                 if_quoted.add(token)
-        # All that a shorter one is encoded to may be a short word.
+        # The encoded form of a shorter secret may be a short word.
         self._long = [value for value in values if len(value) >= _LONG_WORD]
         anywhere.update(chain.from_iterable(_encoded(value) for value in values if len(value) < _LONG_WORD))
         self._anywhere = Needles(anywhere)
@@ -119,11 +119,11 @@ class SecretForms:
 
     @cached_property
     def _in_words(self) -> Needles:
-        """Made for the first text that has a long word: many a run has none."""
+        """The forms to search for in long words. They are made late, because many runs have no long word."""
         return Needles(chain(self._tokens, chain.from_iterable(map(_encoded, self._long))))
 
     def may_be_in(self, data: bytes, words: bytes) -> bool:
-        """Whether a secret could be in a text, given its bytes and its long words: never a wrong 'no'."""
+        """Return whether a secret could be in a text of these bytes and long words. It is never wrongly False."""
         if not self._any:
             return False
         if (words and (self._in_words.may_be_in(words) or _WRAPPED.search(words))) or self._anywhere.may_be_in(data):
@@ -131,9 +131,9 @@ class SecretForms:
         return self._may_be_escaped(data) or _may_be_dumped(data)
 
     def spans(self, data: bytes, work: Work) -> tuple[list[Span], list[Span]]:
-        """Return where secrets are in `data`, and apart from them those in encoded words, without the rest of the word.
+        """Return where secrets are in `data`, and separately where they are within encoded words.
 
-        Raises ValueError when that takes too long (X7).
+        The second list has only a part of each word. Raise ValueError if the search takes too long (X7).
         """
         found = self._literal.places(data)
         if has_escapes(data):
@@ -151,25 +151,25 @@ class SecretForms:
         )
 
     def _escaped_spans(self, data: bytes, depth: int, work: Work, *, within: bool = False) -> list[Span]:
-        """Where secrets are in `data` that are escaped up to `depth` times."""
+        """Return where secrets are in `data` that are escaped up to `depth` times."""
         plain = Unescaped(data)
         if not plain.count:
             return []
         work.spend(_WORK_OF_AN_ESCAPE * plain.count)
-        inner = [] if within else words_around(plain.data, self._in_encodings(plain.data, work))
+        inner = [] if within else widen_to_words(plain.data, self._in_encodings(plain.data, work))
         if depth > 1:
             inner += self._escaped_spans(plain.data, depth - 1, work, within=within)
-        found = [plain.source(*span) for span in merged(inner)]
+        found = [plain.source(*span) for span in merge_spans(inner)]
         for start, end in self._unescaped.places(plain.data):
             outwards = self._canonical[plain.data[start:end]]
             found.append(plain.source(start, end, outwards=outwards))
         return found
 
     def _in_encodings(self, data: bytes, work: Work, *, within: bool = False) -> list[Span]:
-        """Where secrets are in base64, in hexadecimal digits, or in dumps; the text of these may be encoded again."""
+        """Return where secrets are in base64, hexadecimal digits or dumps. Their text may be encoded again."""
         found: list[Span] = []
         work.spend(len(data))
-        for layer in decoded(data):
+        for layer in decode_all(data):
             inner = self._decodable.places(layer.data)
             if not within and (parts := Readable(layer.data)).data:
                 places = self._in_encodings(parts.data, work, within=True)
@@ -178,7 +178,7 @@ class SecretForms:
                 inner += [parts.source(*span) for span in places]
             found += layer.source(inner)
         if _may_be_dumped(data):
-            for dump in dumped(data):
+            for dump in read_dumps(data):
                 found += [dump.source(*span) for span in self._decodable.places(dump.data)]
         return found
 
@@ -189,7 +189,7 @@ def _may_be_dumped(data: bytes) -> bool:
 
 
 def _escaped(value: bytes) -> Iterator[bytes]:
-    """Give the value as others would write it: for JSON, for JSON in ASCII, for a URL, for HTML."""
+    """Yield the value as other programs write it: for JSON, for JSON in ASCII, for a URL, for HTML."""
     json = _JSON_SIGN.sub(lambda sign: _JSON_SIGNS.get(sign[0]) or b"\\u%04x" % sign[0][0], value)
     yield json
     units = json.decode("utf-8", "surrogateescape").encode("utf-16-be", "surrogatepass")
@@ -200,7 +200,7 @@ def _escaped(value: bytes) -> Iterator[bytes]:
 
 
 def _encoded(value: bytes) -> Iterator[bytes]:
-    """Give what base64 and hexadecimal digits of the value must have in them, wherever in a word it begins."""
+    """Yield the characters that base64 or hexadecimal digits of the value contain at any offset in a word."""
     start = value[:_ENOUGH]
     yield start.hex().encode()
     yield start.hex().upper().encode()

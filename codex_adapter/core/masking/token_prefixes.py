@@ -1,7 +1,7 @@
-"""How the tokens of well-known services begin and what follows (X5).
+"""List the prefixes of well-known services' tokens, and the patterns that follow them (X5).
 
 The facts follow the rules of gitleaks (https://github.com/gitleaks/gitleaks, config/gitleaks.toml, MIT License,
-Copyright (c) 2019 Zachary Rice); what is missing there follows the services' own documentation.
+Copyright (c) 2019 Zachary Rice). Facts that are missing there follow the services' own documentation.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final
 
 __all__ = ["DISTINCTIVE", "PREFIXED"]
 
-# A group is not possessive: up to Python 3.11.4 one that fails within goes on from there.
-# How tokens begin, and what follows: `%a` is a letter or digit, `%t` besides `_` and `-`, `%h` a hexadecimal digit.
+# No group is possessive: up to Python 3.11.4, a possessive group that fails inside is retried from that place. In the
+# patterns, `%a` is a letter or a digit, `%t` also `_` and `-`, `%h` a hexadecimal digit, `%%` a percent sign.
 PREFIXED: Final[dict[str, str]] = {
     # models
     "sk-": "%t{16,}+",
@@ -167,10 +167,10 @@ PREFIXED: Final[dict[str, str]] = {
     "PMAT-": "%a{26}",
     "eyJ": "%t{13,}+\\.%t{8,}+(?:\\.%t++)?",
 }
-"""By how a token begins, a pattern of the rest."""
+"""A pattern of the rest of the token, by prefix."""
 DISTINCTIVE: Final = (
     *("sk-ant-", "sk-proj-", "sk-svcacct-", "gsk_", "nvapi-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     *("github_pat_", "glpat-", "npm_", "pypi-AgE", "dckr_pat_", "lin_api_", "AKIA", "ASIA", "GOCSPX-", "dop_v1_"),
     *("AGE-SECRET-KEY-1", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", "shpat_", "xoxb-", "xoxp-"),
 )
-"""Beginnings that are known inside a longer word too, as in `-ughp_...` or `id-ghp_...`."""
+"""Prefixes that are recognized inside a longer word too, as in `-ughp_...` or `id-ghp_...`."""

@@ -1,4 +1,4 @@
-"""Find the well-known shapes of credentials, with a cheap 'no' for text that has none (X5)."""
+"""Find the well-known shapes of credentials, with a cheap test for text that has none (X5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def _written_out(pattern: str) -> str:
 
 
 def _prefixed() -> str:
-    """Tokens of one length must end there; those that begin alike stand together, for that is what is tried first."""
+    """Return the pattern of all prefixed tokens, grouped by first character, which is tried first.
+
+    A token of fixed length must end there.
+    """
     by_start: dict[str, list[str]] = {}
     for prefix, rest in PREFIXED.items():
         end = "" if rest.endswith(("+", "*", "?")) else "(?![A-Za-z0-9_-])"
@@ -27,9 +30,9 @@ def _prefixed() -> str:
     return "|".join(f"{re.escape(start)}(?:{'|'.join(rests)})" for start, rests in sorted(by_start.items()))
 
 
-# Tokens that are known by how they begin. But for the distinctive ones, none begins inside a longer run of token
-# characters, of which the letters and digits of an escape are none; and all that repeats is possessive, so that no text
-# makes a pattern look twice.
+# Tokens with a known prefix. Only a distinctive prefix may begin inside a longer run of token characters. The letters
+# and digits of an escape do not count as part of that run. Every repetition is possessive, so that no text makes a
+# pattern backtrack.
 _PREFIXED_TOKEN: Final = re.compile(_prefixed().encode())
 _BEGINNING: Final = re.compile("|".join(map(re.escape, sorted(PREFIXED))).encode())
 _BEGINNINGS: Final = re.compile(
@@ -40,7 +43,7 @@ _BEGINNINGS: Final = re.compile(
 )
 _ANYWHERE: Final = tuple(prefix.encode() for prefix in DISTINCTIVE)
 _OPTION: Final = re.compile(rb"[_-]\Z|-[A-Za-z]\Z")
-# Credentials that are known by what is around them, or within.
+# Credentials that are recognized by the text around or inside them.
 _AMONG_OTHERS: Final = re.compile(
     rb"(?<=[Bb]earer |BEARER )[A-Za-z0-9._~+/=-]{16,}+"
     rb"|(?<=[Bb]asic |BASIC )[A-Za-z0-9+/=]{16,}+"
@@ -58,12 +61,12 @@ _AMONG_OTHERS: Final = re.compile(
     rb"(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 
-# The pattern costs twenty times what the rest of the pipeline does, so it must not see ordinary text. What it matches
-# has one of these in it ...
+# The pattern costs twenty times as much as the rest of the pipeline, so it must not see ordinary text. A text that it
+# matches contains one of these ...
 _KEY: Final = b"PRIVATE KEY"
 _BASIC: Final = re.compile(rb"Basic [A-Za-z0-9+/]{6}")
 _USER: Final = re.compile(rb"://[^\s/@]{2,385}+@")
-# ... or is in a word of 16 characters and more, of which a run of token characters is or begins with one of these.
+# ... or has a word of at least 16 characters in which a run of token characters is, or begins with, one of these.
 _BYTES_BEFORE: Final = 6
 _DOTTED: Final = frozenset(prefix.split(".")[0].encode() for prefix in PREFIXED if "." in prefix)
 _AROUND: Final = (
@@ -82,12 +85,13 @@ _STARTS: Final = frozenset(
 )
 _STARTS_ESCAPED: Final = _STARTS | {prefix[:3].encode() for prefix in PREFIXED if {".", "~"} & set(prefix)}
 _OF_ESCAPES: Final = (1, 2, 3, 4, 5, 6, 9)
-"""How many letters and digits an escape has: `n`, `3D`, `x3d` and `075`, `253D`, `u003d`, `25253D`, `U0000003d`."""
+"""The numbers of letters and digits of an escape: `n`, `3D`, `x3d` and `075`, `253D`, `u003d`, `25253D`, `U0000003d`.
+"""
 _LONG: Final = b"x" * 16
 
 
 def _classes(besides: str) -> bytes:
-    """A table for `bytes.translate`: letters, digits and some others become `x`, everything else a space."""
+    """Return a table for `bytes.translate`: letters, digits and `besides` become `x`, all other bytes a space."""
     ascii_classes = ("x" if chr(code).isalnum() or chr(code) in besides else " " for code in range(128))
     return "".join(ascii_classes).encode() + b" " * 128
 
@@ -99,8 +103,9 @@ _TOKENS_APART: Final = bytes(
 
 
 def long_words(data: bytes) -> bytes:
-    """The words of 16 characters and more, each with a few bytes around it: few in ordinary text, but for paths."""
-    # A bytearray is translated in half the time.
+    """Return the words of at least 16 characters, each with a few bytes around it. In ordinary text few but paths
+    match."""
+    # `bytearray.translate` takes half the time of `bytes.translate`.
     classes = bytearray(data).translate(_WORD_CHARACTERS)
     runs: list[bytes] = []
     start = classes.find(_LONG)
@@ -114,7 +119,7 @@ def long_words(data: bytes) -> bytes:
 
 
 def may_have_token(data: bytes, words: bytes) -> bool:
-    """Whether the pattern could match in a text with these long words: never a wrong 'no'."""
+    """Return whether the pattern could match in a text with these long words. It is never wrongly False."""
     if words and _may_have_prefix(data, words):
         return True
     return (
@@ -136,14 +141,14 @@ def _may_have_prefix(data: bytes, words: bytes) -> bool:
 
 
 def token_spans(data: bytes, start: int, end: int) -> list[Span]:
-    """Return where credentials of these shapes are that begin between `start` and `end`; they may end behind it."""
+    """Return where credentials of these shapes begin between `start` and `end`. They may end after `end`."""
     found: list[Span] = []
     behind = start
     places = {beginning.start() for beginning in _BEGINNINGS.finditer(data, start, end)}
     for prefix in _ANYWHERE:
         place = data.find(prefix, start, end)
         while place >= 0:
-            # A beginning of letters alone may be a part of a longer run of them.
+            # A prefix of letters alone may be a part of a longer run of letters.
             if not prefix.isalnum() or _OPTION.search(data, max(place - 2, 0), place):
                 places.add(place)
             place = data.find(prefix, place + 1, end)
@@ -156,7 +161,7 @@ def token_spans(data: bytes, start: int, end: int) -> list[Span]:
     while start < end:
         match = _AMONG_OTHERS.search(data, start, end)
         if match is not None and match.end() == end < len(data):
-            # It may go on; where it does not match any more it is found again from the next window.
+            # The match may continue. If it fails there, the next window finds it again.
             match = _AMONG_OTHERS.match(data, match.start())
         if match is None:
             break
@@ -167,7 +172,7 @@ def token_spans(data: bytes, start: int, end: int) -> list[Span]:
 
 
 def _is_login(word: bytes) -> bool:
-    """Whether this is base64 of a name and a password."""
+    """Return whether this is base64 of a name and a password."""
     try:
         return b":" in b64decode(word + b"=" * (-len(word) % 4))
     except ValueError:

@@ -10,7 +10,7 @@ from msgspec import Raw
 from typing_extensions import override
 
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import numbered
+from codex_adapter.core.pipeline import number_events
 from codex_adapter.core.state import MOST_OPEN_TOOLS, close_tools
 from codex_adapter.daemon.client.connection import PATIENCE, Connection, Reply
 from codex_adapter.daemon.client.errors import daemon_exited_error, error_of_record
@@ -78,7 +78,7 @@ class RemoteRun(OwnRun):
         agent_kind = self._connection.agent_kind
         error = daemon_exited_error(agent_kind)
         last = [*close_tools(agent_kind, self._open_tools), error_event(agent_kind, str(error))]
-        for event in numbered(last, self._next_seq):
+        for event in number_events(last, self._next_seq):
             self._on_event(event)
         self._on_end(error)
 

@@ -123,7 +123,7 @@ class CodexDecoder(Decoder):
     def finish(self) -> Decoded:
         """As `Decoder.finish`: results for open calls (M9), and a session id that no event has carried (M5)."""
         events = self._close_tools()
-        events += self._session.at_the_end()
+        events += self._session.finish()
         return self._decoded(events)
 
     @override
@@ -194,7 +194,7 @@ class CodexDecoder(Decoder):
             event = _LINES[type(line)](self, line)
             self._show(self._context.thread_id, self._context.turn_id)
         if self._session.waiting:
-            out += self._session.put_on(event)
+            out += self._session.attach_to(event)
         else:
             out.append(event)
         if type(line) in _FAILURES:
@@ -212,7 +212,7 @@ class CodexDecoder(Decoder):
         """Take these as the ids of what follows: masked, and a thread's as its events may show it (M5)."""
         if thread_id is not None and thread_id is not self._thread_seen:
             self._thread_seen = thread_id
-            self._thread_shown = self._session.shown(thread_id, self._mask)
+            self._thread_shown = self._session.mask_id(thread_id, self._mask)
             if self._session.session_id is not None:
                 self.state.session_started(self._session.session_id)
         if turn_id is not self._turn_seen:

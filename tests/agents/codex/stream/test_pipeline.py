@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.error_texts import non_zero_exit_text
 from codex_adapter.core.notices import error_event
-from codex_adapter.core.pipeline import Pipeline, numbered
+from codex_adapter.core.pipeline import Pipeline, number_events
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
@@ -32,7 +32,7 @@ def records(reads: Iterable[bytes], returncode: int = 0, pipeline: Pipeline | No
     events = [event for read in reads for event in pipeline.receive_data(read)] + pipeline.receive_eof()
     status = ExitStatus.from_returncode(returncode)
     if not status.success:
-        events += numbered([error_event("codex", non_zero_exit_text("codex", status))], len(events))
+        events += number_events([error_event("codex", non_zero_exit_text("codex", status))], len(events))
     return encode_events(events) + encode_completion(len(events), pipeline.completion(status))
 
 
