@@ -1,21 +1,23 @@
-"""The error tree: every exception that this package raises on purpose.
+"""Define the error tree: every exception that this package raises on purpose.
 
     AdapterError
-    +-- InvalidRequestError         the request itself is wrong; nothing was spawned
-    +-- UnsupportedCapabilityError  an extension key that the backend does not know
-    +-- UnknownBackendError         a run for an agent kind that nobody registered
-    +-- InvalidAgentKindError       an agent kind that is no identifier, or is taken
-    +-- BackendError                the run could not be carried to a completion
-        +-- SpawnError              the agent's process could not be started
-        +-- RunTimedOut             the run's, the stream's or a tool's time limit passed
-        +-- RunCancelled            somebody asked the run to end
+    +-- InvalidRequestError         the request itself is wrong; nothing was spawned.
+    +-- UnsupportedCapabilityError  an extension key that the backend does not support.
+    +-- UnknownBackendError         a run for an agent kind that is not registered.
+    +-- InvalidAgentKindError       an agent kind that is not an identifier, or is taken.
+    +-- BackendError                the run failed without a completion.
+        +-- SpawnError              the agent's process could not be started.
+        +-- RunTimedOut             the time limit of the run, the stream or a tool passed.
+        +-- RunCancelled            the run was cancelled.
 
-No message holds anything of the agent's output, of an environment value or of a library's own error text.
+No message contains agent output, an environment value or a library's own error text. Every error can be pickled and
+copied (P13).
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal, Self
+import copyreg
+from typing import Any, Final, Literal, Self
 
 from typing_extensions import override
 
@@ -36,32 +38,38 @@ __all__ = [
 ]
 
 BackendKind = Literal["spawn", "wait", "timeout", "io", "invalid_request", "other", "closed", "cancelled", "session"]
-"""Why a run failed: the six kinds of the canonical text, then the three failures that have a text of their own."""
+"""The kinds of failure: six with the canonical text, then three with a text of their own."""
 
 DEFAULT_AGENT: Final = "codex"
-"""The kind of the agent that runs have which name none."""
+"""The agent kind of a run that names none."""
 
 _BACKEND_ERROR: Final = "{} backend error: {} (details redacted when unsafe)"
 _TEXTS: Final[dict[BackendKind, str]] = {"cancelled": "cancelled", "closed": "{} stream closed unexpectedly"}
 
 
 class AdapterError(Exception):
-    """Base of all errors of this package; `str()` of any of them is safe to log (X1)."""
+    """The base of all errors of this package. `str()` of every error is safe to log (X1)."""
 
     kind: str = "adapter"
     """The name of the error on the wire (W2)."""
 
+    @override
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to copy the error without `__init__`, whose parameters differ between classes (P13)."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
 
 class InvalidRequestError(AdapterError):
-    """The request is malformed; the message names the field and what is allowed, never the value (Q3)."""
+    """A malformed request. The message names the field and what it allows, never the value (Q3)."""
 
     kind = "invalid_request"
 
 
 class UnsupportedCapabilityError(AdapterError):
-    """The request has an extension key that the backend does not know (Q2).
+    """A request with an extension key that the backend does not support.
 
-    `agent_kind` is the backend asked, `capability` the smallest unknown key, made printable and cut to 128 characters.
+    `agent_kind` is the backend's kind. `capability` is the smallest unknown key, made printable and cut to 128
+    characters (Q2).
     """
 
     kind = "unsupported_capability"
@@ -77,22 +85,22 @@ class UnsupportedCapabilityError(AdapterError):
 
 
 class UnknownBackendError(AdapterError):
-    """No backend is registered for the agent kind of a run (G2)."""
+    """A run for an agent kind without a registered backend (G2)."""
 
     kind = "unknown_backend"
 
 
 class InvalidAgentKindError(AdapterError):
-    """An agent kind must match `[a-z][a-z0-9_]*` and be registered once (G1)."""
+    """An agent kind that does not match `[a-z][a-z0-9_]*` or is already registered (G1)."""
 
     kind = "invalid_agent_kind"
 
 
 class BackendError(AdapterError):
-    """A run that came to no completion; `str()` is one of the canonical texts (X2, F4).
+    """A run that failed without a completion. `str()` is one of the canonical texts.
 
-    `failure` says why in one word, and has a text of its own where no other is passed; `hint` is the cause, None where
-    it is not known; `advice` is a sentence on what to do next: the one passed, else the hint's, else None (F9).
+    `failure` is the kind of failure, which has a text of its own if no message is passed. `hint` is the cause, None if
+    it is unknown. `advice` is the next step: the sentence that was passed, else the hint's, else None (F4, F9, X2).
     """
 
     kind = "backend"
@@ -108,7 +116,7 @@ class BackendError(AdapterError):
         self.hint: Hint | None = hint
 
     def of_agent(self, agent_kind: str) -> Self:
-        """Make it an error of this agent, whose kind its text names, and return it (X2)."""
+        """Set the agent kind, which the text names, and return this error (X2)."""
         self.agent_kind = agent_kind
         return self
 
@@ -123,10 +131,7 @@ class BackendError(AdapterError):
 
 
 class SpawnError(BackendError):
-    """The agent's process could not be started (S6).
-
-    `not_found` tells a missing binary from one that cannot be executed.
-    """
+    """The agent's process could not be started. `not_found` is True if the program does not exist (S6)."""
 
     def __init__(self, *, not_found: bool, advice: str | None = None, hint: Hint | None = None) -> None:
         super().__init__("spawn", advice=advice, hint=hint)
@@ -134,7 +139,7 @@ class SpawnError(BackendError):
 
 
 class RunTimedOut(BackendError):
-    """The run's `timeout`, `idle_timeout` or `tool_timeout` passed, and the run was ended (K1, K2)."""
+    """The run was ended because its `timeout`, `idle_timeout` or `tool_timeout` passed (K1, K2)."""
 
 
 class RunCancelled(BackendError):
