@@ -1,6 +1,7 @@
-"""`python -m tests.fault_table` writes specs/faults.md: every fault that a test brings about, as the tests' marks say.
+"""Generate specs/faults.md, the table of the faults that tests cause, from the `fault` marks of the tests.
 
-A row is a mark `@pytest.mark.fault(topic, fault, right_behaviour)`, on a test or on one of its parameters.
+Run `python -m tests.fault_table`. Each row is one mark `@pytest.mark.fault(topic, fault, behaviour)` on a test or on
+one of its parameters.
 """
 
 from __future__ import annotations
@@ -15,28 +16,31 @@ __all__ = ["TABLE", "TOPICS", "Row", "render", "rows"]
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "specs" / "faults.md"
 TOPICS = {
-    "spawning": "Spawning",
-    "stream": "The agent's output",
-    "timing": "Time and order",
+    "spawning": "Process start",
+    "stream": "Agent output",
+    "timing": "Timing and order",
     "consumer": "Consumers and supervisors",
     "signals": "Signals",
-    "resources": "Resources",
-    "environment": "The environment",
-    "daemon": "The daemon",
-    "workspace": "Workspaces",
+    "resources": "System resources",
+    "environment": "Environment",
+    "daemon": "Daemon",
+    "workspace": "Workspaces and operations",
     "mailbox": "Mailboxes",
     "turns": "Turns and spaces",
 }
 HEAD = """\
 # Faults
 
-What goes wrong around a run, what happens then, and the test that brings it about. Written by `python -m
-tests.fault_table` from the marks `fault` on the tests; change it there.
+This page lists the faults that can occur around a run, what the product does, and the test that causes each fault.
+For example, if SIGKILL ends the daemon, no process of its runs survives. A test is named by its file in `tests/`
+and its function.
+
+`python -m tests.fault_table` generates this page from the `fault` marks of the tests. To change a row, edit its mark.
 """
 
 
 class Row(NamedTuple):
-    """One fault; `test` is the file's path from tests/ and the test's name."""
+    """One fault. `test` is the path of the file in tests/ and the name of the function."""
 
     topic: str
     fault: str
@@ -45,7 +49,7 @@ class Row(NamedTuple):
 
 
 def rows(root: Path) -> Iterator[Row]:
-    """The rows of all tests. Raises TypeError for a mark that is not three plain texts."""
+    """Yield the rows of all tests. Raise TypeError if the arguments of a mark are not three string literals."""
     for path in sorted((root / "tests").rglob("test_*.py")):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -54,10 +58,10 @@ def rows(root: Path) -> Iterator[Row]:
 
 
 def render(table: list[Row]) -> str:
-    """The page."""
+    """Return the page as Markdown."""
     parts = [HEAD]
     for topic, title in TOPICS.items():
-        parts.append(f"## {title}\n\n| fault | right behaviour | test |\n|---|---|---|")
+        parts.append(f"## {title}\n\n| Fault | Behaviour | Test |\n|---|---|---|")
         parts += [f"| {row.fault} | {row.behaviour} | `{row.test}` |" for row in table if row.topic == topic]
         parts.append("")
     return "\n".join(parts)
@@ -71,7 +75,7 @@ def _marks(decorator: ast.expr) -> Iterator[tuple[str, str, str]]:
                 case [str(topic), str(fault), str(behaviour)]:
                     yield topic, fault, behaviour
                 case _:
-                    raise TypeError(f"not three plain texts: {ast.unparse(node)}")
+                    raise TypeError(f"The arguments of the mark are not three string literals: {ast.unparse(node)}")
 
 
 if __name__ == "__main__":

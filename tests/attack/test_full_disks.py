@@ -32,7 +32,9 @@ def cli(tmp_path: Path) -> Cli:
 
 
 @pytest.mark.fault(
-    "environment", "the file system of a new state has no room", "status 125, and nothing is carried out"
+    "environment",
+    "The file system of a new state directory is full",
+    "The command exits with status 125 and executes no operation",
 )
 def test_a_state_without_room_has_nothing_carried_out(cli: Cli, full: HungFileSystem) -> None:
     place = cli.directory / "work"
@@ -46,7 +48,9 @@ def test_a_state_without_room_has_nothing_carried_out(cli: Cli, full: HungFileSy
 
 
 @pytest.mark.fault(
-    "environment", "the file system of a new mailbox has no room", "status 1, which says that no space is left"
+    "environment",
+    "The file system of a new mailbox is full",
+    "The command exits with status 1 and reports that no space is left",
 )
 def test_a_mailbox_without_room_says_so(cli: Cli, full: HungFileSystem) -> None:
     place = cli.directory / "work"
@@ -57,7 +61,9 @@ def test_a_mailbox_without_room_says_so(cli: Cli, full: HungFileSystem) -> None:
     assert "No space left on device" in done.complaint
 
 
-@pytest.mark.fault("environment", "the file system of TMPDIR has no room", "the schema is in another one")
+@pytest.mark.fault(
+    "environment", "The file system of TMPDIR is full", "The adapter writes the schema to another file system"
+)
 def test_a_temporary_directory_without_room_is_no_reason_to_run_without_the_schema(
     cli: Cli, full: HungFileSystem
 ) -> None:

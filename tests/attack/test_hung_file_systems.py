@@ -54,7 +54,7 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
 
 
 @pytest.mark.rule("K1", "E1")
-@pytest.mark.fault("environment", "the working directory's file system does not answer", "the time limit ends the run")
+@pytest.mark.fault("environment", "The working directory's file system does not respond", "The time limit ends the run")
 @pytest.mark.parametrize("operation", ["getattr", *(pytest.param(name, marks=WIDE) for name in ("lookup", "access"))])
 def test_the_time_limit_of_a_run_counts_its_checks(cli: Cli, dead: HungFileSystem, operation: str) -> None:
     dead.hang(operation)
@@ -179,7 +179,7 @@ async def test_those_that_waited_without_a_thread_get_their_answer(tmp_path: Pat
 
 
 @pytest.mark.rule("J8", "J10", "K3")
-@pytest.mark.fault("daemon", "the file system of a run does not answer", "cancel and shutdown end the run at once")
+@pytest.mark.fault("daemon", "The file system of a run does not respond", "Cancel and shutdown end the run at once")
 def test_a_dead_run_can_be_cancelled_and_the_daemon_shut_down(workshop: Workshop, dead: HungFileSystem) -> None:
     dead.hang()
     daemon = workshop.daemon("--max-runs", "2")
@@ -221,7 +221,9 @@ def test_a_signal_ends_a_daemon_with_a_dead_run(workshop: Workshop, dead: HungFi
 
 
 @pytest.mark.rule("J12", "J3")
-@pytest.mark.fault("daemon", "the journal's file system stops answering", "the runs can be cancelled, the rest goes on")
+@pytest.mark.fault(
+    "daemon", "The journal's file system stops responding", "Its runs can be cancelled, and all other work continues"
+)
 @pytest.mark.parametrize(
     "operation", ["fsync", *(pytest.param(name, marks=WIDE) for name in ("lookup", "write", "flush"))]
 )
@@ -267,7 +269,9 @@ IN_THE_GATE = ("run", "serve", "state")
 
 
 @pytest.mark.rule("E6", "E4")
-@pytest.mark.fault("signals", "a signal to any command while a file system does not answer", "it ends within seconds")
+@pytest.mark.fault(
+    "signals", "A command receives a signal while a file system does not respond", "The command exits within seconds"
+)
 @pytest.mark.parametrize(
     "command", [name if name in IN_THE_GATE else pytest.param(name, marks=pytest.mark.attack) for name in COMMANDS]
 )

@@ -85,7 +85,9 @@ def test_an_answer_that_cannot_be_written_is_a_failure_that_names_the_option(cli
 
 @pytest.mark.rule("C6", "E5")
 @pytest.mark.parametrize("kind", ["pipe", "socket", "directory", "missing directory"])
-@pytest.mark.fault("consumer", "`--last-message` names a pipe that nobody reads", "refused before the run")
+@pytest.mark.fault(
+    "consumer", "`--last-message` names a FIFO that has no reader", "The command refuses it before the run"
+)
 def test_what_is_not_a_file_is_refused_before_the_run(cli: Cli, kind: str) -> None:
     path = cli.directory / "answer"
     with socket.socket(socket.AF_UNIX) as server:
@@ -106,7 +108,11 @@ def test_what_is_not_a_file_is_refused_before_the_run(cli: Cli, kind: str) -> No
 
 @pytest.mark.rule("C6", "E4")
 @pytest.mark.parametrize("interrupted", [False, True])
-@pytest.mark.fault("consumer", "`--last-message` becomes a pipe during the run", "given up after a while, or a signal")
+@pytest.mark.fault(
+    "consumer",
+    "`--last-message` becomes a FIFO during the run",
+    "The command stops waiting after a time limit or at a signal",
+)
 def test_an_answer_that_waits_for_ever_is_given_up(cli: Cli, interrupted: bool) -> None:
     agent = cli.agent(*GOOD[:-1], WriteFile("started"), WaitFor("go"), GOOD[-1])
     with cli.start("run", "--codex", agent, "--last-message", "answer", "x") as process:

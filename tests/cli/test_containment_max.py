@@ -58,7 +58,9 @@ def seen(scene: Scene, program: str, *options: str) -> list[str]:
 
 
 @pytest.mark.fault(
-    "environment", "an agent of a plain user needs ssh or sudo", "--containment-max guard holds it without a namespace"
+    "environment",
+    "An agent of an unprivileged user needs ssh or sudo",
+    "`--containment-max guard` contains it without a namespace",
 )
 def test_an_agent_sees_files_and_set_uid_programs_of_root_as_they_are(scene: Scene, set_uid_id: str) -> None:
     user = str(scene.user)

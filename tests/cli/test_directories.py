@@ -29,7 +29,9 @@ def mode(path: Path) -> int:
     ],
 )
 @pytest.mark.fault(
-    "environment", "the directory for a command's own records does not exist", "it is made, for its owner alone"
+    "environment",
+    "The directory for a command's own records does not exist",
+    "The command creates it with access for its owner only",
 )
 def test_a_directory_for_our_own_records_is_made(cli: Cli, words: tuple[str, ...], made: str) -> None:
     cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt())

@@ -114,7 +114,11 @@ def test_the_binary_is_found_as_a_run_finds_it(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", thinned(["nowhere/codex", ".", "plain", "liar"], 2))
-@pytest.mark.fault("spawning", "doctor looks at what is no Codex CLI", "one finding failed, with advice, status 1")
+@pytest.mark.fault(
+    "spawning",
+    "doctor examines a program that is not a Codex CLI",
+    "It reports one failed finding with advice and exits with status 1",
+)
 def test_what_is_no_codex_cli_makes_it_fail(cli: Cli, name: str) -> None:
     (cli.directory / "plain").touch()
     liar = cli.directory / "liar"
@@ -177,7 +181,7 @@ def test_it_tells_the_levels_of_containment_that_this_machine_gives(cli: Cli) ->
 
 @pytest.mark.rule("N3")
 @pytest.mark.fault(
-    "spawning", "doctor on a machine without cgroups and namespaces", "it tells the levels that are left"
+    "spawning", "doctor runs on a machine without cgroups and namespaces", "It lists the containment levels that remain"
 )
 def test_it_does_not_tell_a_level_that_cannot_be_had(cli: Cli) -> None:
     unshare = ("unshare", "-Urm", "sh", "-c")

@@ -50,7 +50,9 @@ def test_a_message_is_one_line_and_an_error_only_its_type(capfd: pytest.CaptureF
     assert logged(capfd.readouterr().err) == [("error", "one?two ?[31mthree (ValueError)")]
 
 
-@pytest.mark.fault("consumer", "nobody reads the log on standard error", "messages are dropped and counted")
+@pytest.mark.fault(
+    "consumer", "No process reads the log on standard error", "The adapter drops messages and counts them"
+)
 def test_what_standard_error_has_no_room_for_is_dropped_and_counted() -> None:
     reading, writing = os.pipe()
     saved = os.dup(2)

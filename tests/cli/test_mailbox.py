@@ -129,7 +129,11 @@ def test_a_task_that_is_none_is_refused(desk: Desk, stdin: bytes) -> None:
 
 
 @pytest.mark.rule("I15")
-@pytest.mark.fault("mailbox", "a session is begun while another one is not complete", "it is refused by its id")
+@pytest.mark.fault(
+    "mailbox",
+    "A user starts a session while another session is incomplete",
+    "The command refuses it and names the id of the other session",
+)
 def test_a_second_session_is_refused_by_the_id_of_the_first(desk: Desk) -> None:
     id_ = desk.begun()
     done = desk.run("start", "Something else.")
@@ -139,7 +143,11 @@ def test_a_second_session_is_refused_by_the_id_of_the_first(desk: Desk) -> None:
 
 
 @pytest.mark.rule("I15")
-@pytest.mark.fault("mailbox", "a second process works in the session", "it is refused by its id, the first goes on")
+@pytest.mark.fault(
+    "mailbox",
+    "A second process opens a session that is in use",
+    "The command refuses it with the session's id; the first process continues",
+)
 @pytest.mark.parametrize("action", ["resume", "once", "end", "start"])
 def test_a_second_process_is_refused_by_the_session_of_the_first(desk: Desk, action: str) -> None:
     with desk.start("start", "Make it work.") as process:
@@ -156,7 +164,9 @@ def test_a_second_process_is_refused_by_the_session_of_the_first(desk: Desk, act
 
 
 @pytest.mark.rule("I12")
-@pytest.mark.fault("mailbox", "the mailbox is in its workspace", "the session is refused: an agent could answer itself")
+@pytest.mark.fault(
+    "mailbox", "The mailbox is inside its workspace", "The session is refused, because an agent could answer itself"
+)
 def test_a_mailbox_in_its_workspace_is_refused(desk: Desk) -> None:
     (desk.cli.directory / "link").symlink_to(desk.root)
     desk.mailbox = desk.cli.directory / "link" / "mailbox"
@@ -235,7 +245,9 @@ def test_an_unknown_session_is_told(desk: Desk) -> None:
     assert done.complaint.startswith("--mailbox: it has no session of this id; see `mailbox status`")
 
 
-@pytest.mark.fault("mailbox", "the mailbox cannot be written to", "status 1, and what the system says")
+@pytest.mark.fault(
+    "mailbox", "The mailbox is not writable", "The command exits with status 1 and the message of the system"
+)
 def test_a_mailbox_that_cannot_be_made_ends_it_with_1(desk: Desk) -> None:
     desk.mailbox.write_text("a file")
     done = desk.run("start", "Make it work.")
@@ -258,7 +270,9 @@ def test_a_signal_ends_the_waiting(desk: Desk, number: int, status: int) -> None
 
 @pytest.mark.rule("I14")
 @pytest.mark.fault(
-    "mailbox", "a signal while a command runs", "it is killed with all it started; later the rest is done"
+    "mailbox",
+    "The command receives a signal while it runs a shell command",
+    "It kills the shell command and its descendants; the rest runs later",
 )
 def test_a_signal_kills_the_command_under_way_and_the_rest_is_carried_out_later(desk: Desk) -> None:
     with in_the_middle(desk) as process:
@@ -279,7 +293,9 @@ def test_a_signal_kills_the_command_under_way_and_the_rest_is_carried_out_later(
     assert (desk.root / "behind").exists()
 
 
-@pytest.mark.fault("mailbox", "the reader of standard output leaves", "the command under way is killed; status 141")
+@pytest.mark.fault(
+    "mailbox", "The reader closes standard output", "The active shell command is killed; the exit status is 141"
+)
 def test_a_reader_that_leaves_ends_it_and_the_command_under_way(desk: Desk) -> None:
     with in_the_middle(desk) as process:
         assert process.stdout is not None

@@ -69,7 +69,9 @@ def test_once_with_a_command_is_one_round(desk: Desk) -> None:
 
 
 @pytest.mark.fault(
-    "mailbox", "the command that is to answer fails", "status 1 and its last words; the session can go on"
+    "mailbox",
+    "The answering command fails",
+    "The mailbox command exits with status 1 and quotes its stderr; the session can continue",
 )
 def test_a_command_that_fails_ends_it_and_the_session_can_go_on(desk: Desk) -> None:
     done = desk.run("start", "--answer", "echo 'no \x1b[2J model' >&2; exit 3", "Make it work.")
@@ -85,7 +87,11 @@ def test_a_command_has_a_time_limit(desk: Desk) -> None:
     assert done.complaint == "the answering command took too long and was killed"
 
 
-@pytest.mark.fault("mailbox", "a signal while a command is to answer", "it is killed with all that it started")
+@pytest.mark.fault(
+    "mailbox",
+    "The mailbox receives a signal while an answering command runs",
+    "It kills the answering command and its descendants",
+)
 def test_a_signal_kills_the_command_that_answers(desk: Desk) -> None:
     with desk.start("start", "--answer", "sleep 1000 & : > asked; wait", "Make it work.") as process:
         until((desk.cli.directory / "asked").exists)

@@ -30,7 +30,9 @@ def desk(cli: Cli) -> Desk:
 
 @pytest.mark.rule("H14")
 @pytest.mark.fault(
-    "mailbox", "a command reads the login where --codex-home says that it is", "it is not there: the sandbox hides it"
+    "mailbox",
+    "A command reads the login from the directory that `--codex-home` names",
+    "The sandbox hides the directory",
 )
 def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None:
     sandbox = find_sandbox(agents=known_places())
@@ -50,7 +52,11 @@ def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None
 
 
 @pytest.mark.rule("H13")
-@pytest.mark.fault("mailbox", "no room to try out a sandbox", "status 1: nothing runs without one because of that")
+@pytest.mark.fault(
+    "mailbox",
+    "Resources are too short to test whether a sandbox works",
+    "The command exits with status 1 and never runs without the sandbox",
+)
 def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> None:
     if find_sandbox(agents=known_places()) is None:
         pytest.skip("this machine has no bubblewrap that works")
@@ -65,7 +71,11 @@ def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> N
 
 @pytest.mark.rule("I12")
 @pytest.mark.parametrize("action", ["once", "resume", "start"])
-@pytest.mark.fault("mailbox", "its inbox is a link into the workspace", "refused: an agent could answer itself")
+@pytest.mark.fault(
+    "mailbox",
+    "The inbox of a mailbox is a link into the workspace",
+    "The session is refused, because an agent could answer itself",
+)
 def test_an_inbox_that_leads_into_the_workspace_is_refused(desk: Desk, action: str) -> None:
     if action == "start":
         desk.mailbox.mkdir()
@@ -106,7 +116,9 @@ def test_what_is_no_answer_is_remarked_by_a_single_round_too(desk: Desk) -> None
 @pytest.mark.rule("I14")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 @pytest.mark.fault(
-    "mailbox", "a signal while the last command of a round runs", "the status says so, as for any other command"
+    "mailbox",
+    "The mailbox receives a signal while the last shell command of a round runs",
+    "The exit status names the signal, as for any other shell command",
 )
 def test_a_signal_in_the_last_command_is_told_by_the_status_of_a_single_round(desk: Desk, number: int) -> None:
     desk.begun()
@@ -122,7 +134,9 @@ def test_a_signal_in_the_last_command_is_told_by_the_status_of_a_single_round(de
 
 @pytest.mark.rule("I5")
 @pytest.mark.fault(
-    "mailbox", "the outbox is saved as the answer", "an error; none of the examples in it is carried out"
+    "mailbox",
+    "A user saves the outbox as the answer",
+    "The mailbox reports an error and executes none of the examples in it",
 )
 def test_an_outbox_is_no_answer(desk: Desk) -> None:
     desk.begun()
@@ -143,7 +157,7 @@ def test_an_outbox_is_no_answer(desk: Desk) -> None:
 
 @pytest.mark.rule("I17")
 @pytest.mark.parametrize("command", ["true", "echo oops >&2", "cat >/dev/null; printf ' \\n'"])
-@pytest.mark.fault("mailbox", "a command answers nothing at all", "the waiting ends; it is not asked for ever")
+@pytest.mark.fault("mailbox", "The answering command writes no answer", "The mailbox stops and does not ask again")
 def test_a_command_that_writes_nothing_has_not_answered(desk: Desk, command: str) -> None:
     done = desk.run("start", "--answer", command, "Make it work.")
     assert done.status == 1
@@ -203,7 +217,11 @@ def test_an_answer_with_any_name_that_is_held_open_is_remarked(desk: Desk) -> No
 
 
 @pytest.mark.rule("I17")
-@pytest.mark.fault("mailbox", "a person saves an answer under the name of that of a command", "both are carried out")
+@pytest.mark.fault(
+    "mailbox",
+    "A person saves an answer under the file name that the answering command uses",
+    "The mailbox executes both answers",
+)
 def test_an_answer_of_ours_is_put_over_nothing(desk: Desk) -> None:
     desk.begun()
     own = desk.mailbox / "inbox" / f"{desk.session}_seq0001.txt"

@@ -124,7 +124,9 @@ def test_a_person_sees_an_edit_as_a_difference(desk: Desk) -> None:
 
 
 @pytest.mark.rule("O14")
-@pytest.mark.fault("workspace", "a person types before the question is asked", "it is no answer to it")
+@pytest.mark.fault(
+    "workspace", "A person types before the question is displayed", "The command does not use the input as an answer"
+)
 def test_what_was_typed_before_the_question_is_no_answer(desk: Desk) -> None:
     desk.type("y\n")
     desk.send({"type": "shell", "command": "rm -rf a"})
@@ -135,7 +137,7 @@ def test_what_was_typed_before_the_question_is_no_answer(desk: Desk) -> None:
 
 
 @pytest.mark.rule("O14")
-@pytest.mark.fault("workspace", "the terminal is gone while the question is open", "the operation goes on waiting")
+@pytest.mark.fault("workspace", "The terminal closes while a question is open", "The operation keeps waiting")
 def test_when_the_terminal_is_gone_the_operation_goes_on_waiting(desk: Desk) -> None:
     desk.send({"type": "shell", "command": "rm -rf a", "id": "x"})
     desk.answer()

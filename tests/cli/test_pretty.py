@@ -223,7 +223,9 @@ def test_printable_text_has_nothing_that_a_terminal_obeys(text: str) -> None:
 
 
 @pytest.mark.rule("C7")
-@pytest.mark.fault("environment", "a terminal that tells that it is nothing wide", "text is shown as on any other")
+@pytest.mark.fault(
+    "environment", "A terminal reports a width of zero", "The command prints text as on any other terminal"
+)
 def test_a_terminal_without_a_size_shows_text() -> None:
     reading, terminal = os.openpty()
     try:

@@ -103,7 +103,11 @@ def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Pa
         ),
     ],
 )
-@pytest.mark.fault("environment", "a newer CLI changed what it does", "doctor --probe names the promises, status 1")
+@pytest.mark.fault(
+    "environment",
+    "A newer CLI behaves differently",
+    "`doctor --probe` names the broken promises and exits with status 1",
+)
 def test_the_promise_that_is_broken_is_the_one_named(cli: Cli, empty: Path, fault: str, promises: set[str]) -> None:
     assert broken(probed(cli, small_cli(cli, fault), status=1)) == promises
 
@@ -154,7 +158,9 @@ def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) 
 
 @pytest.mark.nightly
 @pytest.mark.rule("K1")
-@pytest.mark.fault("timing", "a newer CLI hangs in every probe", "all is over within 30 s, status 1")
+@pytest.mark.fault(
+    "timing", "A newer CLI hangs in every probe", "`doctor --probe` finishes within 30 s and exits with status 1"
+)
 def test_a_cli_that_hangs_is_given_up_in_time(cli: Cli, empty: Path) -> None:
     with cli.start("doctor", "--probe", "--codex", cli.agent(Hang())) as process:
         stdout, stderr = process.communicate(timeout=2 * SOON)
@@ -165,7 +171,9 @@ def test_a_cli_that_hangs_is_given_up_in_time(cli: Cli, empty: Path) -> None:
 
 
 @pytest.mark.rule("E4", "K4")
-@pytest.mark.fault("signals", "a signal while the promises are probed", "the runs under way are ended; its status")
+@pytest.mark.fault(
+    "signals", "`doctor --probe` receives a signal", "It ends the active runs and exits with the signal's status"
+)
 def test_a_signal_ends_the_probes(cli: Cli, empty: Path) -> None:
     with cli.start("doctor", "--probe", "--codex", cli.agent(Hang())) as process:
         until_listening(process)

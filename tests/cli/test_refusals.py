@@ -330,7 +330,9 @@ def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[
 @pytest.mark.rule("C1", "E5")
 @pytest.mark.parametrize("stdin", thinned([b"", b" \n\t", b"before \xff after", b"\xed\xa0\x80"], 2))
 @pytest.mark.fault(
-    "environment", "the prompt on standard input is empty, blank or no UTF-8", "the request is refused, status 2"
+    "environment",
+    "The prompt on standard input is empty, blank or not UTF-8",
+    "The command refuses the request with status 2",
 )
 def test_a_prompt_on_standard_input_that_is_no_text_is_refused(cli: Cli, stdin: bytes) -> None:
     done = cli.run("run", stdin=stdin)
@@ -340,7 +342,7 @@ def test_a_prompt_on_standard_input_that_is_no_text_is_refused(cli: Cli, stdin: 
 
 
 @pytest.mark.rule("C1", "E5")
-@pytest.mark.fault("environment", "standard input cannot be read", "the request is refused, status 2")
+@pytest.mark.fault("environment", "Standard input is not readable", "The command refuses the request with status 2")
 def test_standard_input_that_cannot_be_read_is_refused(cli: Cli) -> None:
     with cli.directory.joinpath("write_only").open("wb") as stdin:
         done = cli.finish(cli.start("run", stdin=stdin))
@@ -349,7 +351,7 @@ def test_standard_input_that_cannot_be_read_is_refused(cli: Cli) -> None:
 
 
 @pytest.mark.rule("C1", "E5")
-@pytest.mark.fault("environment", "standard input is closed", "the empty prompt is refused, status 2")
+@pytest.mark.fault("environment", "Standard input is closed", "The command refuses the empty prompt with status 2")
 def test_a_closed_standard_input_is_an_empty_prompt(cli: Cli) -> None:
     done = cli.run("-c", 'exec "$@" <&-', "sh", *ADAPTER, "run", program=("/bin/sh",))
     assert done.status == 2

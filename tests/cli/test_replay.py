@@ -89,7 +89,9 @@ def test_the_agents_end_is_ours_to_say(cli: Cli, recording: str, given: str, sta
     assert (done.status, done.completion["status"]) == (status, told)
 
 
-@pytest.mark.fault("consumer", "One of several recordings is not there", "It is told; the others are replayed")
+@pytest.mark.fault(
+    "consumer", "One of several recordings does not exist", "The command reports it and replays the others"
+)
 @pytest.mark.rule("C2", "E1")
 def test_the_exit_status_is_the_first_that_is_not_zero_and_no_file_is_left_out(cli: Cli, recording: str) -> None:
     done = cli.run("replay", recording, "nowhere.jsonl", recording)

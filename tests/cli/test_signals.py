@@ -74,8 +74,8 @@ def until_full(process: subprocess.Popen[bytes]) -> None:
 @pytest.mark.parametrize(("number", "status"), STOPPING)
 @pytest.mark.fault(
     "signals",
-    "SIGINT, SIGTERM or SIGHUP to the command in a run",
-    "a cancelled run with its completion, status 128 and the number",
+    "The command receives SIGINT, SIGTERM or SIGHUP during a run",
+    "The run is cancelled with a completion; the status is 128 plus the signal number",
 )
 def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
     cli: Cli, number: signal.Signals, status: int
@@ -92,7 +92,9 @@ def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
 
 
 @pytest.mark.fault(
-    "signals", "two different signals to the command, and an agent that ignores both", "it is killed at once"
+    "signals",
+    "The command receives two different signals, and its agent ignores both",
+    "The adapter kills the agent at once",
 )
 def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
     with started(cli, IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP"))) as process:
@@ -107,7 +109,9 @@ def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), STOPPING)
-@pytest.mark.fault("signals", "a signal while the prompt is awaited", "a cancelled run, no agent is started")
+@pytest.mark.fault(
+    "signals", "The command receives a signal while it waits for the prompt", "The run is cancelled and no agent starts"
+)
 def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: signal.Signals, status: int) -> None:
     agent = cli.agent(WriteFile(f"{cli.directory}/started"))
     with cli.start("run", "--codex", agent, stdin=subprocess.PIPE) as process:
@@ -119,7 +123,11 @@ def test_a_signal_while_the_prompt_is_awaited_starts_no_agent(cli: Cli, number: 
     assert not (cli.directory / "started").exists()
 
 
-@pytest.mark.fault("signals", "a signal while a request file is awaited", "a cancelled run, no agent is started")
+@pytest.mark.fault(
+    "signals",
+    "The command receives a signal while it waits for a request file",
+    "The run is cancelled and no agent starts",
+)
 def test_a_signal_while_a_request_file_is_awaited_starts_no_agent(cli: Cli) -> None:
     os.mkfifo(cli.directory / "request")
     with cli.start("run", "--codex", cli.agent(), "--request", "request") as process:
@@ -130,7 +138,9 @@ def test_a_signal_while_a_request_file_is_awaited_starts_no_agent(cli: Cli) -> N
 
 
 @pytest.mark.fault(
-    "signals", "a signal while the binary is asked for its release", "a cancelled run, no agent is started"
+    "signals",
+    "The command receives a signal while it queries the binary for its release",
+    "The run is cancelled and no agent starts",
 )
 def test_a_signal_while_the_release_is_asked_for_starts_no_agent(cli: Cli) -> None:
     slow = cli.directory / "codex"
@@ -144,7 +154,7 @@ def test_a_signal_while_the_release_is_asked_for_starts_no_agent(cli: Cli) -> No
     assert sorted(path.name for path in cli.directory.glob("asked*")) == ["asked--version"]
 
 
-@pytest.mark.fault("signals", "a signal is pending when the command starts", "a cancelled run")
+@pytest.mark.fault("signals", "A signal is pending when the command starts", "The run is cancelled")
 def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
     block = (
         "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); os.kill(os.getpid(), 15); os.execv(sys.argv[1], sys.argv[1:])"
@@ -155,7 +165,11 @@ def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
 
 
 @pytest.mark.rule("E3")
-@pytest.mark.fault("signals", "a signal while nobody reads our output", "whole lines and the completion")
+@pytest.mark.fault(
+    "signals",
+    "The command receives a signal while its output has no active reader",
+    "It writes only whole lines and the completion",
+)
 def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
@@ -166,7 +180,9 @@ def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: 
 
 
 @pytest.mark.rule("E3")
-@pytest.mark.fault("signals", "a signal while nobody reads our output, ever", "the command exits without its reader")
+@pytest.mark.fault(
+    "signals", "The command receives a signal and its output is never read", "The command exits without its reader"
+)
 def test_a_signal_waits_for_a_reader_who_never_reads_for_a_bounded_time(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
@@ -181,7 +197,11 @@ def test_a_signal_waits_for_a_reader_who_never_reads_for_a_bounded_time(cli: Cli
 
 
 @pytest.mark.rule("E3")
-@pytest.mark.fault("signals", "a signal after the run while nobody reads", "the command exits without its reader")
+@pytest.mark.fault(
+    "signals",
+    "The command receives a signal after the run while its completion waits for a reader",
+    "The command exits without its reader",
+)
 def test_a_signal_while_the_completion_waits_for_its_reader(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 60_000)
     (cli.directory / "recorded").write_text(f"{line}\n" * 4)
@@ -193,7 +213,9 @@ def test_a_signal_while_the_completion_waits_for_its_reader(cli: Cli) -> None:
 
 
 @pytest.mark.rule("E3")
-@pytest.mark.fault("signals", "two signals while nobody reads our output", "the command exits without its reader")
+@pytest.mark.fault(
+    "signals", "The command receives two signals while its output is not read", "The command exits without its reader"
+)
 def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat("{}")), "Hi.") as process:
         until_full(process)
@@ -203,7 +225,7 @@ def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
         cli.finish(process)
 
 
-@pytest.mark.fault("signals", "SIGHUP is ignored at the start, as by nohup", "it stays ignored")
+@pytest.mark.fault("signals", "The command starts with SIGHUP ignored, as under nohup", "SIGHUP stays ignored")
 def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), WriteFile("started"), WaitFor("go"), Exit(3))
     ignore = ("/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh")
@@ -216,7 +238,7 @@ def test_an_ignored_hangup_stays_ignored(cli: Cli) -> None:
 
 
 @pytest.mark.fault(
-    "signals", "SIGINT is ignored at the start, as in the background of a shell", "it cancels the run all the same"
+    "signals", "The command starts with SIGINT ignored, as a background job of a shell", "SIGINT still cancels the run"
 )
 def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cli) -> None:
     ignore = ("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh")
@@ -228,7 +250,9 @@ def test_it_stops_for_an_interrupt_that_was_ignored_for_a_background_job(cli: Cl
     assert (done.status, done.completion) == (130, CANCELLED)
 
 
-@pytest.mark.fault("signals", "SIGCHLD is ignored at the start", "the status of the agent is told")
+@pytest.mark.fault(
+    "signals", "The command starts with SIGCHLD ignored", "The completion contains the status of the agent"
+)
 def test_an_ignored_sigchld_does_not_hide_the_agents_status(cli: Cli) -> None:
     code = "import signal, os, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
     program = (ADAPTER[0], "-c", code, *ADAPTER)
@@ -237,7 +261,7 @@ def test_an_ignored_sigchld_does_not_hide_the_agents_status(cli: Cli) -> None:
 
 
 @pytest.mark.rule("C2")
-@pytest.mark.fault("signals", "a signal in the first of two replays", "neither goes on")
+@pytest.mark.fault("signals", "The command receives a signal during the first of two replays", "Both replays end")
 def test_a_signal_ends_a_replay_and_those_that_would_follow(cli: Cli) -> None:
     (cli.directory / "two.jsonl").write_text('{"type":"turn.started"}\n' * 2)
     with cli.start("replay", "--interval", "100", "two.jsonl", "two.jsonl") as process:

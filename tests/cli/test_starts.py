@@ -26,7 +26,9 @@ INTERRUPT = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.
 
 
 @pytest.mark.rule("C7")
-@pytest.mark.fault("environment", "`/dev/null` cannot be opened", "not needed, where no standard stream is closed")
+@pytest.mark.fault(
+    "environment", "`/dev/null` cannot be opened", "The command does not need it if every standard stream is open"
+)
 def test_open_standard_descriptors_need_no_null_device(cli: Cli) -> None:
     done = cli.finish(cli.start("--help", program=(sys.executable, "-c", NO_NULL)))
     assert (done.status, done.stderr) == (0, "")
@@ -54,7 +56,9 @@ def entry_point() -> str:
 @pytest.mark.rule("E4")
 @pytest.mark.parametrize("module", ["argparse", "msgspec", "trio"])
 @pytest.mark.parametrize("program", [("-m", "codex_adapter"), ("-c", entry_point())], ids=["module", "script"])
-@pytest.mark.fault("signals", "SIGINT while the modules of a command are loaded", "it dies of the signal, in silence")
+@pytest.mark.fault(
+    "signals", "The command receives SIGINT while it imports its modules", "It dies of the signal without output"
+)
 def test_an_interrupt_while_modules_are_loaded_is_quiet(cli: Cli, program: tuple[str, str], module: str) -> None:
     (cli.directory / f"{module}.py").write_text(INTERRUPT)
     cli.env["PYTHONPATH"] = str(cli.directory)

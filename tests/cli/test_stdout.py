@@ -28,8 +28,8 @@ def many(size: int) -> Repeat:
 
 @pytest.mark.fault(
     "consumer",
-    "The reader of stdout leaves after a record, the agent goes on printing",
-    "Drained to its end; the agent's own status",
+    "The reader of stdout closes it after one record while the agent still prints",
+    "The adapter drains the output and exits with the agent's status",
 )
 @pytest.mark.rule("E2", "D3")
 def test_a_reader_that_leaves_is_no_failure_and_the_agent_goes_on_to_its_end(cli: Cli) -> None:
@@ -47,8 +47,8 @@ def test_a_reader_that_leaves_is_no_failure_and_the_agent_goes_on_to_its_end(cli
 
 @pytest.mark.fault(
     "consumer",
-    "Stdin, stdout and stderr were closed before the start",
-    "The run goes on to its end; the agent's own status",
+    "Stdin, stdout and stderr are closed at the start",
+    "The run completes with the agent's status",
 )
 @pytest.mark.rule("E2")
 @pytest.mark.parametrize("streams", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
@@ -59,7 +59,9 @@ def test_streams_that_were_never_open_are_no_failure(cli: Cli, streams: str) -> 
     assert (cli.directory / "done").exists()
 
 
-@pytest.mark.fault("consumer", "Stdout is /dev/full", "The agent goes on to its end; status 125 and one sentence")
+@pytest.mark.fault(
+    "consumer", "Stdout is `/dev/full`", "The agent runs to its end; the status is 125 with one error message"
+)
 @pytest.mark.rule("W3")
 def test_a_full_device_is_told_and_the_agent_goes_on_to_its_end(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), many(100), WriteFile("done"))
@@ -86,7 +88,9 @@ def test_a_disk_that_fills_up_keeps_whole_lines(cli: Cli) -> None:
     assert 40_000 < len(written.stdout) < 50_001
 
 
-@pytest.mark.fault("consumer", "Stdout is not read for longer than every limit", "Nothing is lost and no limit passes")
+@pytest.mark.fault(
+    "consumer", "The reader of stdout pauses for longer than every time limit", "No record is lost and no limit expires"
+)
 @pytest.mark.rule("E3", "D4")
 def test_a_reader_that_is_late_loses_nothing_and_lets_no_time_limit_pass(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), many(100))
@@ -116,7 +120,7 @@ def test_a_shared_pipe_stays_as_it_is_and_gets_every_line(cli: Cli, size: int) -
     assert len(done.records) == 2_000_000 // size + 1
 
 
-@pytest.mark.fault("consumer", "Stdout was made non-blocking", "Every line is written whole")
+@pytest.mark.fault("consumer", "Another process makes stdout non-blocking", "The command writes every line completely")
 @pytest.mark.rule("E3", "W3")
 def test_a_pipe_that_somebody_made_non_blocking_gets_every_line(cli: Cli) -> None:
     reader, writer = os.pipe()
@@ -152,7 +156,9 @@ def test_a_file_gets_every_line(cli: Cli, redirection: str) -> None:
     assert len(Done(0, written.removeprefix(b"before\n"), "").records) == 2
 
 
-@pytest.mark.fault("consumer", "A library or a child prints to our stdout", "It prints to stderr")
+@pytest.mark.fault(
+    "consumer", "A library or a child process prints to the command's stdout", "The text appears on stderr"
+)
 @pytest.mark.rule("C7")
 def test_whatever_else_prints_does_not_print_among_the_records(cli: Cli) -> None:
     code = """
@@ -180,7 +186,9 @@ def test_nothing_of_the_run_is_on_standard_error(cli: Cli) -> None:
     assert b"no JSON" not in done.stdout
 
 
-@pytest.mark.fault("consumer", "Nobody reads what other commands print", "They end well, in silence")
+@pytest.mark.fault(
+    "consumer", "The reader of another command closes its stdout", "The command exits without an error message"
+)
 @pytest.mark.rule("C7", "E2")
 @pytest.mark.parametrize("command", [("schema",), ("doctor",), ("replay", "recorded.jsonl")])
 def test_other_commands_bear_a_reader_that_leaves(cli: Cli, command: tuple[str, ...]) -> None:

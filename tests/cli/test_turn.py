@@ -255,7 +255,9 @@ def test_without_the_packages_of_turns_it_says_what_to_install(place: Place, pac
 
 @pytest.mark.rule("E4", "U2")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-@pytest.mark.fault("signals", "a signal in the middle of a turn", "no event comes any more, and no process is left")
+@pytest.mark.fault(
+    "signals", "The command receives a signal during a turn", "It writes no further event and no process survives"
+)
 def test_a_signal_ends_a_turn_without_another_event(place: Place, number: int, status: int) -> None:
     stubborn: list[Step] = [IgnoreSignals(("SIGTERM", "SIGINT"))] if number == signal.SIGTERM else []
     steps: tuple[Step, ...] = (*stubborn, StartDescendant("pid", session=True), WriteFile("there"), Hang())

@@ -58,7 +58,9 @@ def turn(cli: Cli) -> list[str]:
         ((PrintJson(command_started("item_0", "sleep 9")),), "--tool-timeout", "tool_limit"),
     ],
 )
-@pytest.mark.fault("timing", "an agent that hangs in its turn", "killed; the turn is told as failed, exit status 124")
+@pytest.mark.fault(
+    "timing", "An agent hangs during a turn", "The adapter kills it and reports a failed turn; the exit status is 124"
+)
 def test_a_turn_that_takes_too_long_is_ended(
     cli: Cli, turn: list[str], steps: tuple[Step, ...], limit: str, hint: Hint
 ) -> None:
@@ -83,7 +85,9 @@ def test_a_value_that_is_to_be_masked_is_not_told(cli: Cli, turn: list[str]) -> 
 @pytest.mark.rule("E3", "E4", "U2")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 @pytest.mark.fault(
-    "signals", "a signal to a turn whose events nobody reads", "no process is left, and nobody waited for"
+    "signals",
+    "The command receives a signal during a turn whose events are not read",
+    "The command exits without its reader and no process survives",
 )
 def test_one_signal_ends_a_turn_that_nobody_reads(cli: Cli, turn: list[str], number: int, status: int) -> None:
     there = cli.directory / "there"

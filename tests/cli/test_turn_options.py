@@ -107,7 +107,9 @@ def test_a_home_that_nobody_meant_is_not_made(
     assert done.complaint.startswith(told)
 
 
-@pytest.mark.fault("environment", "CODEX_HOME is no directory", "refused, rather than a turn without the login")
+@pytest.mark.fault(
+    "environment", "CODEX_HOME is not a directory", "The command refuses the turn, which would have no login"
+)
 def test_a_home_of_codex_in_the_environment_has_to_be_there(attempt: Try, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", SECRET)
     done = attempt(*TURN, "Hi.")

@@ -106,7 +106,7 @@ def test_how_the_run_ended_is_told_and_is_not_our_exit_status(cli: Cli, file: Pa
     assert last.startswith("x ended with" if isinstance(end, int) else "! failed: codex stream idle timeout: 30s")
 
 
-@pytest.mark.fault("consumer", "A journal has no completion", "`view` says so, and what was still going on")
+@pytest.mark.fault("consumer", "A journal has no completion", "`view` reports this and shows which work was active")
 def test_a_run_without_a_completion_is_told_as_far_as_it_went(cli: Cli, file: Path) -> None:
     file.write_bytes(journal(records(OPEN, None)[:3]))
     told = cli.run("view", file.name).stdout.decode().splitlines()
@@ -117,7 +117,7 @@ def test_a_run_without_a_completion_is_told_as_far_as_it_went(cli: Cli, file: Pa
 
 
 @pytest.mark.rule("X1")
-@pytest.mark.fault("consumer", "The last line of a journal is torn", "`view` shows the rest, and says so")
+@pytest.mark.fault("consumer", "The last line of a journal is torn", "`view` shows the rest and reports the torn line")
 @pytest.mark.parametrize("html", [False, True])
 def test_what_is_no_record_is_counted_and_never_echoed(cli: Cli, file: Path, html: bool) -> None:
     strange = f"{SECRET}\n\n".encode() + b'{"type":"event","seq":"%b"}\n' % SECRET.encode()
@@ -192,7 +192,11 @@ def test_an_old_page_is_replaced_through_a_link_and_keeps_its_mode(cli: Cli, fil
     assert names(old.parent) == ["old.html"]
 
 
-@pytest.mark.fault("consumer", "The page of `view` cannot be written", "It says why; nothing is left, nothing lost")
+@pytest.mark.fault(
+    "consumer",
+    "`view` cannot write its page",
+    "It reports the reason, leaves no partial file and does not change the journal",
+)
 @pytest.mark.rule("E5")
 @pytest.mark.parametrize(
     ("out", "reason"),

@@ -137,7 +137,7 @@ def test_hostile_text_moves_no_terminal_and_is_no_markup(cli: Cli) -> None:
     assert "default-src &#x27;none&#x27;" in page
 
 
-@pytest.mark.fault("consumer", "a journal in a directory is damaged, torn, empty or unreadable", "its row says so")
+@pytest.mark.fault("consumer", "A journal in a directory is damaged, torn, empty or unreadable", "Its row reports this")
 def test_what_is_damaged_is_a_row_that_says_so(cli: Cli, runs: Path) -> None:
     whole = (runs / "first.jsonl").read_bytes()
     (runs / "a-torn.jsonl").write_bytes(whole[:-20])

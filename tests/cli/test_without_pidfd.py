@@ -20,7 +20,7 @@ WHY = {"python_without_pidfd": "this Python was built without them", "no_pidfd":
     ("name", "command"),
     [("no_pidfd", run), *(("python_without_pidfd", command) for command in (run, serve, operations, turn))],
 )
-@pytest.mark.fault("spawning", "Python or the kernel has no pidfds", "every command works as with them")
+@pytest.mark.fault("spawning", "Python or the kernel has no pidfds", "Every command works without them")
 def test_a_command_works_without_pidfds(name: str, command: Trial) -> None:
     with scene_in(name) as scene:
         done, right = command(scene)

@@ -47,7 +47,7 @@ def crash(cli: Cli, program: tuple[str, ...], agent: tuple[Step, ...], prompt: s
 
 
 @pytest.mark.rule("X9")
-@pytest.mark.fault("signals", "the command crashes", "no core file holds the prompt or the environment")
+@pytest.mark.fault("signals", "The command crashes", "No core file contains the prompt or the environment")
 def test_a_crash_of_the_command_leaves_no_core_file(cli: Cli, cores: None) -> None:
     canary = Canary("variable")
     cli.env["APP_TOKEN"] = canary.word

@@ -90,9 +90,15 @@ STREAMS: Final = {
 }
 
 
-@pytest.mark.fault("stream", "300 MB on stderr", "Drained in little memory")
-@pytest.mark.fault("stream", "Lines of 256 MiB of white space and 20 MiB of NUL", "An error each, in little memory")
-@pytest.mark.fault("stream", "Thirty thousand lines of garbage", "An error each, and the turn counts")
+@pytest.mark.fault("stream", "The agent writes 300 MB to stderr", "The adapter drains it in bounded memory")
+@pytest.mark.fault(
+    "stream",
+    "The agent prints lines of 256 MiB of white space and 20 MiB of NUL",
+    "Each line yields one error in bounded memory",
+)
+@pytest.mark.fault(
+    "stream", "The agent prints 30,000 lines of garbage", "Each line yields one error, and the turn is valid"
+)
 @pytest.mark.rule("S3", "S7", "L2", "L4", "F2")
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_hostile_stream_ends_as_ever(cli: Cli, name: str) -> None:
@@ -103,7 +109,9 @@ def test_a_hostile_stream_ends_as_ever(cli: Cli, name: str) -> None:
     assert all(map(PARSE_ERROR.fullmatch, found.complaints))
 
 
-@pytest.mark.fault("stream", "10 MiB of output before the prompt is read", "Both arrive whole")
+@pytest.mark.fault(
+    "stream", "The agent prints 10 MiB before it reads the prompt", "The prompt and the output arrive complete"
+)
 @pytest.mark.rule("S3")
 def test_a_prompt_of_a_mib_arrives_though_the_agent_prints_10_mib_before_it_reads(cli: Cli) -> None:
     flood = Repeat(line("x" * 900)[:-1], count=11_000)
@@ -113,7 +121,9 @@ def test_a_prompt_of_a_mib_arrives_though_the_agent_prints_10_mib_before_it_read
     assert found.texts == ["x" * 900] * 11_000 + ["done"]
 
 
-@pytest.mark.fault("stream", "A line of a GiB", "An error with its length; its neighbours stand")
+@pytest.mark.fault(
+    "stream", "The agent prints a line of 1 GiB", "The line yields an error with its length; the other lines stay valid"
+)
 @pytest.mark.rule("L2", "X2")
 def test_a_line_of_a_gib_is_told_by_its_length_alone(cli: Cli) -> None:
     found = run(cli, *BEGIN, PrintText(line("before"), end=""), Fill(1024 * MIB, after="\n"), *END)
@@ -128,7 +138,11 @@ def message(char: str) -> tuple[Step, ...]:
     return *BEGIN, Fill(10 * MIB // len(char.encode()), BEFORE_TEXT, AFTER_TEXT, char), PrintJson(turn_completed())
 
 
-@pytest.mark.fault("stream", "A message of 10 MiB", "Pieces within the bound that joined are the whole")
+@pytest.mark.fault(
+    "stream",
+    "The agent prints a message of 10 MiB",
+    "The adapter splits it into bounded pieces that together are the whole message",
+)
 @pytest.mark.rule("B2", "B5")
 @pytest.mark.parametrize("char", ["x", "€"])
 def test_a_message_of_10_mib_is_whole_in_pieces(cli: Cli, char: str) -> None:
@@ -162,7 +176,7 @@ def test_a_long_line_that_nobody_understands_takes_little_memory(cli: Cli, fill:
     assert_whole(found)
 
 
-@pytest.mark.fault("stream", "5 MiB of random bytes", "An error for each line")
+@pytest.mark.fault("stream", "The agent prints 5 MiB of random bytes", "Each line yields one error")
 @pytest.mark.rule("L4")
 def test_a_binary_blob_is_an_error_for_each_of_its_lines(cli: Cli) -> None:
     blob = cli.directory / "blob"
@@ -217,7 +231,9 @@ def test_carriage_returns_before_the_newline_change_nothing(cli: Cli) -> None:
     assert plain.texts == list(map(str, range(1_000)))
 
 
-@pytest.mark.fault("stream", "Output that ends in the middle of a line", "One error, and a turn cut off")
+@pytest.mark.fault(
+    "stream", "The output ends in the middle of a line", "The line yields one error, and the turn is cut off"
+)
 @pytest.mark.rule("L3", "F2")
 def test_output_that_ends_in_mid_line_is_one_error_and_a_turn_cut_off(cli: Cli) -> None:
     found = run(cli, *BEGIN, PrintText(BEFORE_TEXT, end=""), CloseStdout())
@@ -227,7 +243,9 @@ def test_output_that_ends_in_mid_line_is_one_error_and_a_turn_cut_off(cli: Cli) 
 
 
 @pytest.mark.fault(
-    "timing", "A flood from an agent that ignores signals, when its timeout passes", "Ended within the bound"
+    "timing",
+    "An agent that ignores signals floods its output when its timeout expires",
+    "The adapter ends the run within the time limit",
 )
 @pytest.mark.rule("F7", "F8", "K1", "K4")
 def test_who_holds_the_output_or_leaves_it_or_floods_it_is_waited_for_a_bounded_time(cli: Cli) -> None:

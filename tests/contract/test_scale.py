@@ -117,8 +117,8 @@ def gate(tmp_path: Path) -> Iterator[int]:
 @pytest.mark.rule("F1", "F2", "F3", "D2", "K4", "S5")
 @pytest.mark.fault(
     "resources",
-    "two hundred runs at once in one process",
-    "each gives all its events and its completion, nothing is left open",
+    "200 runs are active in one process",
+    "Each run yields all its events and its completion, and leaves nothing open",
 )
 async def test_two_hundred_runs_at_once_are_each_right(runs: Runs, gate: int, nothing_left: None) -> None:
     begun, beginning = trio.open_memory_channel[int](0)
@@ -133,7 +133,9 @@ async def test_two_hundred_runs_at_once_are_each_right(runs: Runs, gate: int, no
 
 @pytest.mark.rule("F1", "F2", "F3", "D2", "K4")
 @pytest.mark.fault(
-    "resources", "hundreds of runs in a row in one process", "no process, thread or descriptor more than after one"
+    "resources",
+    "Hundreds of runs follow each other in one process",
+    "The number of processes, threads and descriptors equals that after one run",
 )
 @pytest.mark.parametrize("count", IN_A_ROW)
 async def test_hundreds_of_runs_in_a_row_are_each_right(runs: Runs, nothing_left: None, count: int) -> None:
@@ -143,7 +145,7 @@ async def test_hundreds_of_runs_in_a_row_are_each_right(runs: Runs, nothing_left
 
 
 @pytest.mark.rule("K4", "K5")
-@pytest.mark.fault("resources", "many runs are broken off at once", "no process, thread or descriptor is left")
+@pytest.mark.fault("resources", "A caller aborts many runs at once", "No process, thread or descriptor remains")
 @pytest.mark.parametrize("count", BROKEN_OFF)
 async def test_many_runs_that_are_broken_off_at_once_leave_nothing(
     runs: Runs, gate: int, nothing_left: None, count: int

@@ -183,7 +183,9 @@ def test_a_value_that_is_no_secret_is_told_by_its_name_and_shown(cli: Cli) -> No
 
 
 @pytest.mark.rule("X1", "C7")
-@pytest.mark.fault("environment", "Python shows all warnings", "stderr holds nothing of the run and no warning of ours")
+@pytest.mark.fault(
+    "environment", "Python shows all warnings", "Stderr contains no data of the run and no warning of the adapter"
+)
 @pytest.mark.parametrize("warnings", ["error", "always"])
 def test_no_warning_tells_of_the_run(scene: Scene, warnings: str) -> None:
     """Warnings of what was left open quote it, and those that are errors come with a traceback."""

@@ -18,7 +18,7 @@ def soak(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.rule("D4", "L2")
-@pytest.mark.fault("resources", "300,000 events of one run", "memory, descriptors, threads and tasks stay as they are")
+@pytest.mark.fault("resources", "One run yields 300,000 events", "Memory, descriptors, threads and tasks do not grow")
 def test_three_hundred_thousand_events_of_one_run_leave_the_process_as_it_was() -> None:
     done = soak("events", "--count", "300000")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -26,7 +26,7 @@ def test_three_hundred_thousand_events_of_one_run_leave_the_process_as_it_was() 
 
 @pytest.mark.rule("K4", "N2")
 @pytest.mark.fault(
-    "resources", "runs one after the other, eight at a time", "no process, cgroup, descriptor or file is left"
+    "resources", "Many runs follow each other, eight at a time", "No process, cgroup, descriptor or file remains"
 )
 @pytest.mark.parametrize("count", [60, pytest.param(200, marks=pytest.mark.nightly)])
 def test_many_runs_leave_the_process_as_it_was(count: int) -> None:

@@ -39,7 +39,9 @@ def reference(limit: int, data: bytes) -> list[bytes | OversizeLine]:
     return lines
 
 
-@pytest.mark.fault("stream", "Any bytes, cut into reads anywhere", "The lines of the whole")
+@pytest.mark.fault(
+    "stream", "Any byte sequence is split into reads at any position", "The lines are the same as in one read"
+)
 @pytest.mark.rule("L1", "L2", "L3", "L5")
 @given(STREAMS, st.lists(st.integers(0, 200), max_size=8), st.integers(0, 12) | st.just(1000))
 @example(b"abc\r", [3], 3)
@@ -52,7 +54,7 @@ def test_any_bytes_cut_anywhere_give_the_lines_of_the_whole(data: bytes, cuts: l
     assert framed(limit, *reads) == reference(limit, data)
 
 
-@pytest.mark.fault("stream", "Any bytes, read one at a time", "The lines of the whole")
+@pytest.mark.fault("stream", "Any byte sequence arrives one byte at a time", "The lines are the same as in one read")
 @pytest.mark.rule("L5")
 @given(STREAMS, st.integers(0, 12))
 def test_single_bytes_give_the_lines_of_the_whole(data: bytes, limit: int) -> None:
@@ -60,7 +62,7 @@ def test_single_bytes_give_the_lines_of_the_whole(data: bytes, limit: int) -> No
 
 
 @pytest.mark.fault(
-    "stream", "U+2028, form feed, a lone carriage return and other line ends inside a line", "They are data"
+    "stream", "A line contains U+2028, a form feed, a lone carriage return or other line separators", "They are data"
 )
 @pytest.mark.rule("L1")
 @pytest.mark.parametrize(
@@ -71,7 +73,9 @@ def test_nothing_but_a_newline_ends_a_line(inside: str) -> None:
     assert framed(100, line + b"\n" + line + b"\n") == [line, line]
 
 
-@pytest.mark.fault("stream", "Several carriage returns before the newline", "One is dropped, the others are data")
+@pytest.mark.fault(
+    "stream", "Several carriage returns precede the newline", "The parser drops one; the others are data"
+)
 @pytest.mark.rule("L1")
 def test_one_carriage_return_before_the_newline_is_dropped() -> None:
     assert framed(100, b"a\r\n", b"b\r\r\n", b"c\rd\n") == [b"a", b"b\r", b"c\rd"]
@@ -90,8 +94,8 @@ def test_white_space_around_a_line_is_kept() -> None:
 
 @pytest.mark.fault(
     "stream",
-    "A line one byte over the limit, cut anywhere, with every ending",
-    "It is skipped; one of the limit is a line",
+    "A line is one byte over the limit, split anywhere, with any line ending",
+    "The parser skips it; a line of exactly the limit is valid",
 )
 @pytest.mark.rule("L2")
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"", b"\r"])
@@ -136,7 +140,7 @@ def test_a_limit_of_one_run_counts_for_each_line_alone() -> None:
     assert framed(3, *[b"abc\n"] * 5, *[b"abcd\n"] * 2) == [b"abc"] * 5 + [OversizeLine(4, 3)] * 2
 
 
-@pytest.mark.fault("stream", "A line that never ends", "Memory does not grow with it")
+@pytest.mark.fault("stream", "A line never ends", "Memory does not grow with the line")
 @pytest.mark.rule("L2")
 def test_memory_does_not_grow_with_the_line() -> None:
     framer, read = LineFramer(100_000), b"x" * 65_536

@@ -71,7 +71,7 @@ def carried() -> tuple[list[Event], bytes]:
 
 
 @pytest.mark.rule("X7")
-@pytest.mark.fault("stream", "masking a text fails", "the text is replaced by ***, the event and the run go on")
+@pytest.mark.fault("stream", "Masking of a text fails", "`***` replaces the text; the event and the run continue")
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("part", ["long_words", "may_have_token", "token_spans", "all"])
 def test_whatever_fails_in_masking_no_text_comes_out_and_no_event_is_lost(
@@ -134,7 +134,7 @@ def test_a_secret_of_an_environment_that_is_no_text_is_no_failure() -> None:
 
 
 @pytest.mark.rule("X7")
-@pytest.mark.fault("stream", "a text of millions of escapes in which a secret may be", "*** in its place, at once")
+@pytest.mark.fault("stream", "A text of millions of escapes may contain a secret", "`***` replaces the text at once")
 def test_a_text_with_too_many_escapes_is_dropped_where_a_secret_may_be_in_it() -> None:
     masker = Masker(["hunter2/hunter2"])
     escapes = "%C3%A9" * 9_000

@@ -94,7 +94,9 @@ def test_a_run_may_be_cancelled_again_and_again(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J3", "K4")
-@pytest.mark.fault("daemon", "A run is cancelled with kill, and its agent ignores signals", "It is killed at once")
+@pytest.mark.fault(
+    "daemon", "A client cancels a run with kill, and the agent ignores signals", "The daemon kills the agent at once"
+)
 @pytest.mark.parametrize("before", [[], [{"kill": False}, {}]], ids=len)
 def test_a_kill_asks_no_agent_first(workshop: Workshop, before: list[dict[str, bool]]) -> None:
     daemon = workshop.daemon()
@@ -118,7 +120,9 @@ def test_a_run_that_waits_may_be_killed_too(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J3", "K3", "K4")
-@pytest.mark.fault("daemon", "A run is cancelled while its agent is being started", "It is accepted, and cancelled")
+@pytest.mark.fault(
+    "daemon", "A client cancels a run while its agent starts", "The daemon accepts the run and cancels it"
+)
 @pytest.mark.parametrize("how", thinned(["run/cancel", "shutdown", "exit", "the end of stdin", "a signal"], 2))
 def test_a_run_may_be_cancelled_while_its_agent_is_being_started(workshop: Workshop, how: str) -> None:
     workshop.program("codex", SLOW.format(workshop.directory))

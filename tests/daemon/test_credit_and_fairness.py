@@ -118,7 +118,9 @@ def test_a_supervisor_that_is_gone_need_not_grant_credit(workshop: Workshop) -> 
     assert daemon.completion("r")["outcome"] == "completed"
 
 
-@pytest.mark.fault("daemon", "One run floods, others say little", "Each of them is told of while the flood goes on")
+@pytest.mark.fault(
+    "daemon", "One run floods while others print little", "The daemon sends events of every run during the flood"
+)
 def test_a_run_that_floods_starves_nobody(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     noisy = workshop.agent("noisy", *messages(0), flood(8000))
@@ -160,7 +162,9 @@ def test_a_flood_delays_an_answer_by_no_more_than_a_piece_of_each_run(workshop: 
 
 @pytest.mark.rule("J10", "D4", "K1", "K2")
 @pytest.mark.fault(
-    "daemon", "Nobody reads while twenty runs flood", "Nothing is lost, no limit passes, memory is bounded"
+    "daemon",
+    "The supervisor stops reading while 20 runs flood",
+    "No event is lost, no limit expires and memory is bounded",
 )
 def test_a_supervisor_that_does_not_read_loses_nothing(workshop: Workshop) -> None:
     daemon, place = workshop.daemon("--idle-timeout", "1.0"), workshop.place("work")
@@ -181,7 +185,11 @@ def test_a_supervisor_that_does_not_read_loses_nothing(workshop: Workshop) -> No
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "Requests come while nobody reads and runs flood", "Each is answered once somebody reads")
+@pytest.mark.fault(
+    "daemon",
+    "Requests arrive while runs flood and the supervisor does not read",
+    "The daemon answers each one when the supervisor reads again",
+)
 def test_what_is_asked_while_nobody_reads_is_answered_later(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     env = workshop.agent("noisy", *messages(0), flood(8000))

@@ -54,7 +54,9 @@ DAMAGED = [
 
 
 @pytest.mark.fault(
-    "daemon", "lines of a journal are damaged: no JSON, no UTF-8, no record", "all others are given, each as it stands"
+    "daemon",
+    "Lines of a journal are not JSON, not UTF-8 or not records",
+    "The reader returns all other lines unchanged",
 )
 @pytest.mark.parametrize("damage", DAMAGED, ids=range(len(DAMAGED)))
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
@@ -109,8 +111,8 @@ def _device(path: Path, _: Path) -> None:
 
 @pytest.mark.fault(
     "daemon",
-    "a link, a pipe, a directory or a device stands in the place of a journal",
-    "nobody writes to it or waits for it; the run is refused",
+    "A link, FIFO, directory or device has the name of a journal",
+    "The run is refused; the daemon does not write to it or wait for it",
 )
 @pytest.mark.parametrize("put", [_link, _dangling, _pipe, _directory, _device])
 async def test_what_is_no_file_is_neither_read_nor_written(
@@ -150,7 +152,7 @@ async def test_the_first_line_of_a_run_that_begins_meanwhile_is_not_cut_off(
         assert path.read_bytes() == b'{"time":'
 
 
-@pytest.mark.fault("daemon", "the journal's disk is full", "what was not written whole is taken back")
+@pytest.mark.fault("daemon", "The journal's disk is full", "The daemon removes the partial record from the journal")
 async def test_what_a_full_disk_has_no_room_for_is_taken_back(tmp_path: Path) -> None:
     """A file system of 64 KB where we may mount one, else a limit on the size of files."""
     place = tmp_path / "small"
@@ -191,7 +193,9 @@ trio.run(main)
         assert done.stdout.decode() == f"OSError {number}\n"
 
 
-@pytest.mark.fault("daemon", "the journal's disk fails (EIO)", "what is not on stable storage is taken back")
+@pytest.mark.fault(
+    "daemon", "The journal's disk fails (EIO)", "The daemon removes the record that did not reach stable storage"
+)
 async def test_what_does_not_reach_stable_storage_is_taken_back(
     journal: Journal, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,7 +243,7 @@ async def test_a_file_that_takes_nothing_is_an_error() -> None:
     await file.close()
 
 
-@pytest.mark.fault("daemon", "a journal is removed while its run lives", "the next record of the run is an io error")
+@pytest.mark.fault("daemon", "A journal is removed during its run", "The next record of the run is an `io` error")
 async def test_a_removed_file_takes_nothing_any_more(journal: Journal, directory: Path) -> None:
     file = await begun(journal, "r")
     await file.append(event(0))
@@ -275,7 +279,11 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.fault("daemon", "the directory of the journal cannot be made or written to", "a usage error, status 2")
+@pytest.mark.fault(
+    "daemon",
+    "The directory of the journal is not writable and cannot be created",
+    "The daemon reports a usage error and exits with status 2",
+)
 @pytest.mark.parametrize("how", UNUSABLE)
 def test_a_directory_that_cannot_be_used_is_a_wrong_command_line(tmp_path: Path, how: str) -> None:
     place = tmp_path / "journal"
@@ -308,7 +316,7 @@ LONG_LINES = {
 
 
 @pytest.mark.rule("J13")
-@pytest.mark.fault("daemon", "a line of the journal is a GiB of zeros", "it is skipped in bounded memory, once")
+@pytest.mark.fault("daemon", "A line of the journal is 1 GiB of zeros", "The reader skips it once in bounded memory")
 @pytest.mark.parametrize("size", [2**29, pytest.param(2**30, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("beginning", LONG_LINES.values(), ids=LONG_LINES.keys())
 async def test_a_damaged_line_costs_bounded_memory_however_long_it_is(

@@ -99,7 +99,9 @@ class Supervisor:
         await trio.sleep_forever()
 
 
-@pytest.mark.fault("daemon", "the power fails", "all that was sent is on stable storage, with the name of its file")
+@pytest.mark.fault(
+    "daemon", "The power fails", "All records that were sent, and their file names, are on stable storage"
+)
 async def test_nothing_is_sent_that_is_not_on_stable_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = Storage(monkeypatch)
     place = tmp_path / "made" / "journal"

@@ -53,7 +53,7 @@ async def test_what_is_older_is_removed_finished_or_not(tmp_path: Path) -> None:
     await keep(journal, "old", event(0))  # the id is free again
 
 
-@pytest.mark.fault("daemon", "the journal of a live run is older than those to be removed", "it stays")
+@pytest.mark.fault("daemon", "The journal of an active run is older than the age limit", "The daemon keeps it")
 async def test_the_journal_of_a_live_run_stays_however_old(tmp_path: Path) -> None:
     journal = Journal(tmp_path, keep_days=1)
     waiting, live = await begun(journal, "waiting"), await begun(journal, "live")
@@ -108,7 +108,9 @@ async def test_it_is_done_again_and_again(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.rule("K7")
-@pytest.mark.fault("daemon", "the journal's file system hangs while old journals are removed", "no run waits for it")
+@pytest.mark.fault(
+    "daemon", "The journal's file system hangs while the daemon removes old journals", "No run waits for it"
+)
 async def test_a_removal_that_hangs_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.pipe()
     reached, calls = trio.Event(), 0

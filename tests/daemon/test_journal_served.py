@@ -115,7 +115,11 @@ def test_a_daemon_tells_the_runs_of_an_earlier_one_and_of_another_one(workshop: 
     assert read_all(second, "live") == read_all(third, "live") == read_file(journal / "live.jsonl")
 
 
-@pytest.mark.fault("daemon", "the daemon is killed in the middle of a line of a journal", "the next one cuts it off")
+@pytest.mark.fault(
+    "daemon",
+    "A signal kills the daemon while it writes a line of a journal",
+    "The next daemon removes the partial line",
+)
 def test_a_run_of_a_killed_daemon_has_no_completion_and_no_torn_line(workshop: Workshop, journal: Path) -> None:
     killed = workshop.daemon("--journal", str(journal))
     start(killed, workshop, "r", HANGING)
@@ -217,7 +221,11 @@ def _limit_descriptors() -> None:
 
 
 @pytest.mark.rule("J8")
-@pytest.mark.fault("daemon", "more runs wait than files can be open", "each has its journal, and its completion in it")
+@pytest.mark.fault(
+    "daemon",
+    "More runs are queued than the process can open files",
+    "Each run has a journal that contains its completion",
+)
 def test_runs_that_wait_hold_no_open_file(workshop: Workshop, journal: Path) -> None:
     daemon = workshop.daemon("--journal", str(journal), "--max-runs", "1", preexec_fn=_limit_descriptors)
     start(daemon, workshop, "first", HANGING)
@@ -270,7 +278,7 @@ def test_without_a_journal_there_is_no_such_method(workshop: Workshop, journal: 
     assert keeping.refusal("run/events", runId="r").code == -32602
 
 
-@pytest.mark.fault("daemon", "a run id that names a path", "refused before any file is looked at")
+@pytest.mark.fault("daemon", "A run id contains a path", "The daemon refuses it before it accesses a file")
 def test_a_run_id_that_is_none_never_reaches_the_file_system(
     keeping: Supervisor, workshop: Workshop, journal: Path
 ) -> None:
@@ -319,7 +327,7 @@ def _limit_files() -> None:
 
 
 @pytest.mark.fault(
-    "daemon", "the journal of a run becomes too large for its disk", "the run is ended, its completion is io"
+    "daemon", "The disk has no room for the journal of a run", "The daemon ends the run with an `io` completion"
 )
 def test_a_run_whose_journal_is_full_is_ended(workshop: Workshop, journal: Path) -> None:
     daemon = workshop.daemon("--journal", str(journal), preexec_fn=_limit_files)
@@ -342,7 +350,7 @@ def _empty(journal: Path) -> None:
 
 
 @pytest.mark.fault(
-    "daemon", "the directory of the journal is removed", "live runs end with io, further ones are refused"
+    "daemon", "The journal directory is removed", "Active runs end with `io`, and the daemon refuses further runs"
 )
 @pytest.mark.parametrize("remove", [_remove, _empty])
 def test_a_run_whose_journal_is_removed_is_ended(

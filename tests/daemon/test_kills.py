@@ -13,20 +13,24 @@ pytestmark = pytest.mark.rule("J4", "J10", "J12", "J13", "J14", "N2")
 _SEED = 500
 
 
-@pytest.mark.fault("daemon", "the supervisor is killed", "live runs are cancelled; the daemon exits with 0")
+@pytest.mark.fault("daemon", "A signal kills the supervisor", "The daemon cancels active runs and exits with status 0")
 def test_a_supervisor_that_is_killed_leaves_nothing() -> None:
     _held(_round(("supervisor KILL",)))
 
 
 @pytest.mark.fault(
-    "daemon", "the daemon is killed", "nothing of its runs lives; all that was sent stands in the journal"
+    "daemon",
+    "A signal kills the daemon",
+    "No process of its runs survives; the journal contains everything that was sent",
 )
 def test_a_daemon_that_is_killed_leaves_its_journal_and_nothing_else() -> None:
     _held(_round(("daemon KILL",)))
 
 
 @pytest.mark.fault(
-    "daemon", "supervisor, daemon, guards and agents are killed at once", "as when the daemon alone is killed"
+    "daemon",
+    "Signals kill supervisor, daemon, guards and agents at once",
+    "The result is the same as when only the daemon dies",
 )
 def test_all_killed_at_once_leave_the_journal_and_nothing_else() -> None:
     _held(_round(("all KILL",)))

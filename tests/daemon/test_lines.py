@@ -27,7 +27,11 @@ def too_long(daemon: Supervisor) -> None:
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
 
 
-@pytest.mark.fault("daemon", "A line over the limit, with an end or without", "Answered once, in bounded memory")
+@pytest.mark.fault(
+    "daemon",
+    "A request line exceeds the limit, with or without a newline",
+    "The daemon answers it once, in bounded memory",
+)
 @pytest.mark.parametrize("size", [200 * MIB, pytest.param(1024 * MIB, marks=pytest.mark.nightly)])
 def test_a_line_over_the_limit_is_skipped_in_bounded_memory_and_answered_before_it_ends(
     daemon: Supervisor, size: int
@@ -59,7 +63,9 @@ def test_a_line_over_the_limit_may_be_the_last(daemon: Supervisor) -> None:
     assert daemon.wait() == 0
 
 
-@pytest.mark.fault("daemon", "The last line is one byte over the limit and has no newline", "Answered once")
+@pytest.mark.fault(
+    "daemon", "The last request line is one byte over the limit and has no newline", "The daemon answers it once"
+)
 def test_a_last_line_that_is_one_byte_over_the_limit_is_answered(daemon: Supervisor) -> None:
     daemon.write(b"[" * (LONGEST + 1))
     daemon.close_stdin()
@@ -95,7 +101,7 @@ def test_an_empty_line_is_nothing_and_a_carriage_return_at_the_end_is_white_spac
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "The last line has no newline before the end of stdin", "It is a line")
+@pytest.mark.fault("daemon", "Stdin ends after a line without a newline", "The daemon processes the line")
 def test_the_last_line_may_have_no_newline(daemon: Supervisor) -> None:
     line = b'{"jsonrpc":"2.0","id":"last","method":"run/list"}'
     daemon.log.append(Line(True, line))
@@ -127,7 +133,9 @@ def test_a_line_may_come_in_single_bytes_and_many_lines_in_one_write(shared: Sup
 
 
 @pytest.mark.fault(
-    "daemon", "Lines that are no JSON in UTF-8, or too deeply nested", "Answered, and the daemon goes on"
+    "daemon",
+    "A request line is not JSON in UTF-8, or is nested too deeply",
+    "The daemon answers with an error and continues",
 )
 @pytest.mark.parametrize(
     "line",
@@ -165,7 +173,11 @@ def test_what_is_no_json_is_answered_once(shared: Supervisor, line: bytes) -> No
 
 
 @pytest.mark.rule("J6")
-@pytest.mark.fault("daemon", "A batch of as many requests as fit in a line", "Refused as a whole, in bounded memory")
+@pytest.mark.fault(
+    "daemon",
+    "A batch contains as many requests as fit in a line",
+    "The daemon refuses the whole batch in bounded memory",
+)
 def test_a_batch_without_measure_is_refused_in_bounded_memory(daemon: Supervisor) -> None:
     before = peak(daemon.pid)
     # The rules are applied to each value of a line, which would take half a minute: a shorter batch stands in the log.
@@ -182,7 +194,11 @@ def test_nesting_within_reason_is_read(shared: Supervisor) -> None:
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "Requests without end from one who reads no answers", "No more are read; none is lost")
+@pytest.mark.fault(
+    "daemon",
+    "A supervisor sends requests without end and reads no answers",
+    "The daemon stops reading requests and loses none",
+)
 def test_while_answers_are_not_read_no_further_requests_are(daemon: Supervisor) -> None:
     before = peak(daemon.pid)
     line = b"1".ljust(63) + b"\n"

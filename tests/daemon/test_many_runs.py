@@ -58,7 +58,9 @@ def test_of_many_runs_every_event_comes_once_and_each_has_its_own_end(
 @pytest.mark.rule("C9", "X9")
 @pytest.mark.parametrize(("number", "soft"), [(30, 64), pytest.param(300, 1024, marks=pytest.mark.nightly)])
 @pytest.mark.fault(
-    "resources", "the soft limit of open files is less than the runs need", "all run; the agents keep the limit"
+    "resources",
+    "The soft limit of open files is lower than the runs need",
+    "All runs start; the agents keep the original limit",
 )
 def test_a_soft_limit_of_open_files_refuses_no_run(workshop: Workshop, number: int, soft: int) -> None:
     event = '{"type":"thread.started","thread_id":"t"}'

@@ -85,7 +85,7 @@ def test_a_request_is_checked_before_it_waits(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.fault("daemon", "The agent's binary is not there, or cannot be executed", "The run is refused")
+@pytest.mark.fault("daemon", "The agent's binary does not exist or is not executable", "The daemon refuses the run")
 @pytest.mark.parametrize(
     "spoil", [Path.unlink, lambda path: path.chmod(0o644), lambda path: path.write_text("#!/no\n")]
 )
@@ -101,7 +101,7 @@ def test_an_agent_that_cannot_be_started_is_a_refusal(workshop: Workshop, spoil:
     assert daemon.call("run/list") == {"runs": []}
 
 
-@pytest.mark.fault("daemon", "The agent's binary is gone when a run's turn comes", "Its completion says so")
+@pytest.mark.fault("daemon", "The agent's binary is removed while its run is queued", "The completion reports this")
 def test_an_agent_that_cannot_be_started_from_the_queue_is_its_completion(workshop: Workshop) -> None:
     daemon = workshop.daemon("--max-runs", "1")
     daemon.start("live", env=workshop.agent("hanging", *HANGING))
@@ -116,7 +116,7 @@ def test_an_agent_that_cannot_be_started_from_the_queue_is_its_completion(worksh
     assert daemon.call("run/list") == {"runs": []}
 
 
-@pytest.mark.fault("daemon", "A working directory is gone when a run's turn comes", "Its completion says so")
+@pytest.mark.fault("daemon", "A working directory is removed while its run is queued", "The completion reports this")
 def test_a_directory_that_is_gone_when_the_turn_comes_is_told_in_the_completion(workshop: Workshop) -> None:
     daemon, place = workshop.daemon("--max-runs", "1"), workshop.place("work")
     daemon.start("live", env=workshop.agent("hanging", *HANGING))
@@ -127,7 +127,9 @@ def test_a_directory_that_is_gone_when_the_turn_comes_is_told_in_the_completion(
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.fault("daemon", "No descriptors are left for another run", "It is refused, the others go on")
+@pytest.mark.fault(
+    "daemon", "No descriptors are left for another run", "The daemon refuses it; the other runs continue"
+)
 def test_a_run_for_which_nothing_is_left_is_refused(workshop: Workshop) -> None:
     daemon = workshop.daemon(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
     env = workshop.agent("hanging", *HANGING)

@@ -20,7 +20,11 @@ STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
 @pytest.mark.rule("J11", "J4")
-@pytest.mark.fault("daemon", "SIGTERM, SIGINT or SIGHUP to the daemon", "All runs are cancelled, it is told, status 0")
+@pytest.mark.fault(
+    "daemon",
+    "The daemon receives SIGTERM, SIGINT or SIGHUP",
+    "It cancels all runs, reports their completions and exits with status 0",
+)
 @pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_cancels_all_runs_and_it_is_still_told(workshop: Workshop, number: signal.Signals) -> None:
     daemon = workshop.daemon("--max-runs", "2")
@@ -45,7 +49,9 @@ def with_stubborn_runs(workshop: Workshop) -> Supervisor:
 
 
 @pytest.mark.rule("J11", "E4", "K4")
-@pytest.mark.fault("daemon", "Two signals to the daemon, and agents that ignore them", "They are killed at once")
+@pytest.mark.fault(
+    "daemon", "The daemon receives two signals, and its agents ignore signals", "It kills the agents at once"
+)
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_goes_at_once_to_the_kill(workshop: Workshop, second: signal.Signals) -> None:
     daemon = with_stubborn_runs(workshop)
@@ -73,7 +79,11 @@ def test_agents_that_ignore_one_signal_are_killed_in_time(workshop: Workshop) ->
 
 
 @pytest.mark.rule("J11", "K4")
-@pytest.mark.fault("daemon", "A signal after a request to cancel, and an agent that ignores both", "It ends in order")
+@pytest.mark.fault(
+    "daemon",
+    "The daemon receives a signal after a cancel request, and the agent ignores both",
+    "The runs end by the normal steps",
+)
 def test_a_signal_after_a_cancel_is_the_first_signal(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     daemon.start("r", env=workshop.agent("stubborn", *STUBBORN))
@@ -96,7 +106,11 @@ def test_a_signal_ends_an_idle_daemon(workshop: Workshop, initialize: bool) -> N
 
 
 @pytest.mark.rule("J11", "E4")
-@pytest.mark.fault("daemon", "A signal to the daemon while nobody reads", "Whole lines and all completions, later")
+@pytest.mark.fault(
+    "daemon",
+    "The daemon receives a signal while its output is not read",
+    "It writes whole lines and all completions when a reader returns",
+)
 def test_a_signal_while_nobody_reads_is_told_later(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     daemon.start("r", env=workshop.agent("noisy", *messages(0), flood(8000)))
@@ -108,7 +122,9 @@ def test_a_signal_while_nobody_reads_is_told_later(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J11", "E4")
-@pytest.mark.fault("daemon", "Two signals to the daemon while nobody reads", "It exits without its reader")
+@pytest.mark.fault(
+    "daemon", "The daemon receives two signals while its output is not read", "It exits without its reader"
+)
 def test_a_second_signal_waits_for_no_reader(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     daemon.start("r", env=workshop.agent("noisy", *messages(0), flood(8000)))
@@ -129,7 +145,9 @@ def test_an_ignored_hangup_stays_ignored(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J11")
-@pytest.mark.fault("daemon", "A request to start a run comes with the signal", "It is answered, and nothing is left")
+@pytest.mark.fault(
+    "daemon", "A request to start a run arrives together with a signal", "The daemon answers it and no process survives"
+)
 def test_a_run_that_starts_while_a_signal_comes_is_answered(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     env = workshop.agent("hanging", *HANGING)
@@ -145,7 +163,9 @@ def test_a_run_that_starts_while_a_signal_comes_is_answered(workshop: Workshop) 
 
 
 @pytest.mark.rule("J10", "J11")
-@pytest.mark.fault("daemon", "A signal while the runs of a gone supervisor are finished", "They are cancelled")
+@pytest.mark.fault(
+    "daemon", "The daemon receives a signal while it drains the runs of a supervisor that left", "It cancels the runs"
+)
 def test_a_signal_ends_what_is_drained(workshop: Workshop) -> None:
     daemon = workshop.daemon("--on-eof", "drain")
     daemon.start("r", env=workshop.agent("hanging", *HANGING))

@@ -94,7 +94,11 @@ def test_nothing_as_stdin_is_a_supervisor_that_is_gone(workshop: Workshop) -> No
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "Stdin, stdout or stderr were closed before the start", "Status 0, and nothing is left")
+@pytest.mark.fault(
+    "daemon",
+    "Stdin, stdout or stderr of the daemon is closed at the start",
+    "It exits with status 0 and leaves no process",
+)
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_were_never_open_are_no_failure(workshop: Workshop, streams: str) -> None:
     lines = requests(start(1))
@@ -106,7 +110,7 @@ def test_streams_that_were_never_open_are_no_failure(workshop: Workshop, streams
 
 
 @pytest.mark.rule("C9")
-@pytest.mark.fault("daemon", "Stdout of the daemon is /dev/full", "Its runs are ended, one sentence on stderr")
+@pytest.mark.fault("daemon", "Stdout of the daemon is `/dev/full`", "It ends its runs and writes one message to stderr")
 def test_a_full_device_is_told(workshop: Workshop) -> None:
     with Path("/dev/full").open("wb") as full:
         done = finished(workshop, requests(start(1, env=workshop.agent("hanging", *HANGING))), stdout=full)
@@ -169,7 +173,9 @@ def test_half_of_a_socket_may_be_closed(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "The socket to the supervisor is closed, read to its end or not", "The runs are cancelled")
+@pytest.mark.fault(
+    "daemon", "The supervisor closes its socket, with or without unread data", "The daemon cancels the runs"
+)
 @pytest.mark.parametrize("noisy", [True, False])
 def test_a_socket_may_be_closed(workshop: Workshop, noisy: bool) -> None:
     daemon = over_socket(workshop)

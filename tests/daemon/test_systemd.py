@@ -59,7 +59,7 @@ def test_systemd_is_told_of_the_beginning_and_the_end(workshop: Workshop, abstra
             notified.recv(1000)
 
 
-@pytest.mark.fault("daemon", "NOTIFY_SOCKET leads nowhere", "The daemon serves all the same")
+@pytest.mark.fault("daemon", "NOTIFY_SOCKET names a socket that does not exist", "The daemon serves without it")
 @pytest.mark.parametrize("address", ["/no/such/socket", "vsock:1:2", "/" + "x" * 300])
 def test_an_address_that_leads_nowhere_is_no_failure(workshop: Workshop, address: str) -> None:
     workshop.env["NOTIFY_SOCKET"] = address
@@ -68,7 +68,7 @@ def test_an_address_that_leads_nowhere_is_no_failure(workshop: Workshop, address
     assert daemon.completion("r")["outcome"] == "completed"
 
 
-@pytest.mark.fault("daemon", "Nobody reads what systemd is told", "The daemon serves all the same")
+@pytest.mark.fault("daemon", "systemd does not read its notification socket", "The daemon serves without a delay")
 def test_a_notification_that_nobody_reads_holds_up_nothing(workshop: Workshop) -> None:
     with workshop.notified() as notified, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:
         filler.setblocking(False)

@@ -23,7 +23,11 @@ from .workshop import Workshop
 
 
 @pytest.mark.rule("J10", "J4")
-@pytest.mark.fault("daemon", "Stdin ends while runs are live", "They are cancelled, it is told, status 0")
+@pytest.mark.fault(
+    "daemon",
+    "Stdin ends while runs are active",
+    "The daemon cancels them, reports their completions and exits with status 0",
+)
 def test_the_end_of_stdin_cancels_the_runs(workshop: Workshop) -> None:
     daemon = workshop.daemon("--max-runs", "2")
     env = workshop.agent("parent", *PARENT)
@@ -37,7 +41,11 @@ def test_the_end_of_stdin_cancels_the_runs(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J10", "C9")
-@pytest.mark.fault("daemon", "Stdin ends while runs are live, with --on-eof drain", "They are finished, status 0")
+@pytest.mark.fault(
+    "daemon",
+    "Stdin ends while runs are active, with `--on-eof drain`",
+    "The runs finish and the daemon exits with status 0",
+)
 def test_the_end_of_stdin_lets_the_runs_finish_where_it_is_to_drain(workshop: Workshop) -> None:
     daemon, place = workshop.daemon("--max-runs", "1", "--on-eof", "drain"), workshop.place("work")
     env = workshop.agent("held", *HELD)
@@ -82,7 +90,11 @@ def test_the_end_of_stdin_ends_an_idle_daemon(workshop: Workshop, initialize: bo
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "Stdout is closed while runs are live", "They are cancelled, status 0, no traceback")
+@pytest.mark.fault(
+    "daemon",
+    "The reader closes stdout while runs are active",
+    "The daemon cancels them and exits with status 0 without a traceback",
+)
 @pytest.mark.parametrize("noisy", [True, False])
 def test_closing_stdout_cancels_the_runs(workshop: Workshop, noisy: bool) -> None:
     daemon = workshop.daemon()
@@ -94,7 +106,7 @@ def test_closing_stdout_cancels_the_runs(workshop: Workshop, noisy: bool) -> Non
 
 
 @pytest.mark.rule("J10", "C9", "D3")
-@pytest.mark.fault("daemon", "Stdout is closed while runs are live, with --on-eof drain", "They are finished")
+@pytest.mark.fault("daemon", "The reader closes stdout while runs are active, with `--on-eof drain`", "The runs finish")
 @pytest.mark.parametrize("noisy", [True, False])
 def test_closing_stdout_lets_the_runs_finish_where_it_is_to_drain(workshop: Workshop, noisy: bool) -> None:
     daemon, place = workshop.daemon("--on-eof", "drain"), workshop.place("work")
@@ -115,7 +127,11 @@ def test_closing_stdout_ends_an_idle_daemon(daemon: Supervisor) -> None:
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "Stdin and stdout end at once, or in a flood that nobody read", "Status 0, nothing left")
+@pytest.mark.fault(
+    "daemon",
+    "Stdin and stdout close together, or during a flood that is not read",
+    "The daemon exits with status 0 and leaves no process",
+)
 @pytest.mark.parametrize("on_eof", ["cancel", "drain"])
 def test_both_ends_may_go_while_nobody_read(workshop: Workshop, on_eof: str) -> None:
     daemon = workshop.daemon("--on-eof", on_eof)
@@ -128,7 +144,9 @@ def test_both_ends_may_go_while_nobody_read(workshop: Workshop, on_eof: str) -> 
 
 
 @pytest.mark.rule("J10")
-@pytest.mark.fault("daemon", "Stdin ends while nobody reads stdout", "All is still written, once somebody reads")
+@pytest.mark.fault(
+    "daemon", "Stdin ends while stdout is not read", "The daemon writes everything when a reader returns"
+)
 def test_the_end_of_stdin_while_nobody_reads_is_told_later(workshop: Workshop) -> None:
     daemon = workshop.daemon()
     env = workshop.agent("noisy", *messages(0), flood(8000))
@@ -143,7 +161,7 @@ def test_the_end_of_stdin_while_nobody_reads_is_told_later(workshop: Workshop) -
 
 
 @pytest.mark.rule("J10", "J11", "N2")
-@pytest.mark.fault("daemon", "The supervisor is killed with SIGKILL", "The daemon and its runs are gone soon")
+@pytest.mark.fault("daemon", "SIGKILL ends the supervisor", "The daemon and its runs end soon")
 def test_a_supervisor_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
     env = workshop.agent("parent", *PARENT)
     lines = [
@@ -172,7 +190,7 @@ def test_a_supervisor_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
 
 
 @pytest.mark.rule("J11", "N2")
-@pytest.mark.fault("daemon", "The daemon is killed with SIGKILL", "Nothing that its runs started survives")
+@pytest.mark.fault("daemon", "SIGKILL ends the daemon", "No process of its runs survives")
 def test_a_daemon_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
     daemon = workshop.daemon(initialize=False)
     if daemon.initialize()["containment"] == "process_group":

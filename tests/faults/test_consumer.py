@@ -19,7 +19,9 @@ SCRIPT = [THREAD, TURN, *(say(str(number), number) for number in range(COUNT - 3
 
 
 @pytest.mark.fault(
-    "consumer", "The consumer leaves after any number of events, or before the first", "A true completion"
+    "consumer",
+    "The consumer stops reading after any number of events, or before the first",
+    "The completion is correct",
 )
 @pytest.mark.rule("D3", "F1", "F2")
 @pytest.mark.parametrize("how", ["close", "break", "leave"])
@@ -43,32 +45,64 @@ class Private(BaseException):
 
 
 RAISED = [
-    pytest.param(lambda: KeyError("mine"), marks=pytest.mark.fault("consumer", "It raises", "The same, unwrapped")),
+    pytest.param(
+        lambda: KeyError("mine"),
+        marks=pytest.mark.fault(
+            "consumer", "The consumer raises an exception", "The block raises the same exception, unwrapped"
+        ),
+    ),
     pytest.param(
         lambda: ExceptionGroup("mine", [KeyError("a"), ValueError("b")]),
-        marks=pytest.mark.fault("consumer", "It raises an ExceptionGroup", "The same group"),
+        marks=pytest.mark.fault("consumer", "The consumer raises an ExceptionGroup", "The block raises the same group"),
     ),
     pytest.param(
-        KeyboardInterrupt, marks=pytest.mark.fault("consumer", "KeyboardInterrupt hits it", "The same, unwrapped")
+        KeyboardInterrupt,
+        marks=pytest.mark.fault(
+            "consumer", "KeyboardInterrupt interrupts the consumer", "The block raises the same exception, unwrapped"
+        ),
     ),
-    pytest.param(SystemExit, marks=pytest.mark.fault("consumer", "It calls sys.exit", "The same, unwrapped")),
-    pytest.param(GeneratorExit, marks=pytest.mark.fault("consumer", "It raises GeneratorExit", "The same, unwrapped")),
+    pytest.param(
+        SystemExit,
+        marks=pytest.mark.fault(
+            "consumer", "The consumer calls `sys.exit`", "The block raises the same exception, unwrapped"
+        ),
+    ),
+    pytest.param(
+        GeneratorExit,
+        marks=pytest.mark.fault(
+            "consumer", "The consumer raises GeneratorExit", "The block raises the same exception, unwrapped"
+        ),
+    ),
     pytest.param(
         lambda: StopAsyncIteration("mine"),
-        marks=pytest.mark.fault("consumer", "It lets StopAsyncIteration out", "The same, unwrapped"),
+        marks=pytest.mark.fault(
+            "consumer", "The consumer raises StopAsyncIteration", "The block raises the same exception, unwrapped"
+        ),
     ),
     pytest.param(
-        lambda: StopIteration("mine"), marks=pytest.mark.fault("consumer", "It lets StopIteration out", "The same")
+        lambda: StopIteration("mine"),
+        marks=pytest.mark.fault("consumer", "The consumer raises StopIteration", "The block raises the same exception"),
     ),
     pytest.param(
         lambda: BackendError("io", "mine"),
-        marks=pytest.mark.fault("consumer", "It raises one of our own errors", "The same; it is not the outcome"),
+        marks=pytest.mark.fault(
+            "consumer",
+            "The consumer raises an error type of the adapter",
+            "The block raises the same error; the run's outcome does not change",
+        ),
     ),
     pytest.param(
         lambda: trio.ClosedResourceError("mine"),
-        marks=pytest.mark.fault("consumer", "It raises what a closed stream raises", "The same, unwrapped"),
+        marks=pytest.mark.fault(
+            "consumer", "The consumer raises ClosedResourceError", "The block raises the same exception, unwrapped"
+        ),
     ),
-    pytest.param(Private, marks=pytest.mark.fault("consumer", "It raises a BaseException of its own", "The same")),
+    pytest.param(
+        Private,
+        marks=pytest.mark.fault(
+            "consumer", "The consumer raises its own subclass of BaseException", "The block raises the same exception"
+        ),
+    ),
 ]
 
 
@@ -91,7 +125,11 @@ async def test_what_a_consumer_raises_leaves_the_block_as_it_is(make: Callable[[
     assert (await run.wait_completed()).status == ExitStatus(code=0)
 
 
-@pytest.mark.fault("consumer", "It raises while its run is failing", "Its own exception leaves; the outcome stays")
+@pytest.mark.fault(
+    "consumer",
+    "The consumer raises an exception while its run fails",
+    "The consumer's exception propagates; the run's outcome does not change",
+)
 @pytest.mark.rule("K5", "F5")
 async def test_an_exception_out_of_a_run_that_has_failed(autojump_clock: MockClock) -> None:
     with pytest.raises(KeyError, match="mine"):  # noqa: PT012 - the block is the subject
@@ -102,7 +140,7 @@ async def test_an_exception_out_of_a_run_that_has_failed(autojump_clock: MockClo
         await run.wait_completed()
 
 
-@pytest.mark.fault("consumer", "The error of one run leaves the block of another", "Both are ended")
+@pytest.mark.fault("consumer", "The error of one run propagates through the block of another", "Both runs end")
 @pytest.mark.rule("K5")
 async def test_runs_inside_runs_are_all_ended(autojump_clock: MockClock) -> None:
     with pytest.raises(BackendError, match="timeout") as caught:  # noqa: PT012 - the blocks are the subject
@@ -115,7 +153,9 @@ async def test_runs_inside_runs_are_all_ended(autojump_clock: MockClock) -> None
     assert trio.current_time() == 3
 
 
-@pytest.mark.fault("consumer", "It stalls for ever and is cancelled", "The run is ended before control comes back")
+@pytest.mark.fault(
+    "consumer", "A caller cancels a consumer that stalls forever", "The run ends before the block returns control"
+)
 @pytest.mark.rule("K5", "D4")
 @pytest.mark.parametrize("taken", [0, 1, 5])
 async def test_a_consumer_that_stalls_for_ever_is_cancelled(autojump_clock: MockClock, taken: int) -> None:
@@ -129,7 +169,9 @@ async def test_a_consumer_that_stalls_for_ever_is_cancelled(autojump_clock: Mock
     assert source.calls[-1] == "aclose"
 
 
-@pytest.mark.fault("consumer", "Two tasks wait for the next event", "The second is refused, and no event is lost")
+@pytest.mark.fault(
+    "consumer", "Two tasks wait for the next event", "The second task gets an error and no event is lost"
+)
 @pytest.mark.rule("D2", "D4")
 async def test_a_second_consumer_is_refused() -> None:
     go = trio.Event()
@@ -151,7 +193,7 @@ async def test_a_second_consumer_is_refused() -> None:
         assert [event.seq for event in got] == list(range(6))
 
 
-@pytest.mark.fault("consumer", "Two tasks take turns at the events", "Each event goes to one of them, in order")
+@pytest.mark.fault("consumer", "Two tasks receive events in turn", "Each event reaches exactly one task, in order")
 @pytest.mark.rule("D2")
 async def test_consumers_that_take_turns_share_the_events() -> None:
     async with running([*SCRIPT]) as (run, _):
@@ -172,10 +214,10 @@ async def test_consumers_that_take_turns_share_the_events() -> None:
     assert got == list(range(COUNT))
 
 
-@pytest.mark.fault("consumer", "It closes the events twice", "The second time nothing happens")
-@pytest.mark.fault("consumer", "It reads after it has closed", "ClosedResourceError, every time")
-@pytest.mark.fault("consumer", "It reads after the end", "EndOfChannel, every time")
-@pytest.mark.fault("consumer", "It reads, cancels and kills when the block is left", "Nothing happens any more")
+@pytest.mark.fault("consumer", "The consumer closes the events twice", "The second call does nothing")
+@pytest.mark.fault("consumer", "The consumer reads after it closed the events", "Every read raises ClosedResourceError")
+@pytest.mark.fault("consumer", "The consumer reads after the end", "Every read raises EndOfChannel")
+@pytest.mark.fault("consumer", "The consumer reads, cancels and kills after the end of the block", "Nothing changes")
 @pytest.mark.rule("D3", "F1", "F6", "K3")
 async def test_what_comes_after_the_end_changes_nothing() -> None:
     async with running([*SCRIPT]) as (run, source):
@@ -198,7 +240,11 @@ async def test_what_comes_after_the_end_changes_nothing() -> None:
     assert source.calls == ["aclose"]
 
 
-@pytest.mark.fault("consumer", "Another task closes the events under it", "ClosedResourceError; the run goes on")
+@pytest.mark.fault(
+    "consumer",
+    "Another task closes the events while the consumer reads",
+    "The read raises ClosedResourceError; the run continues",
+)
 @pytest.mark.rule("D3", "F1")
 async def test_events_that_are_closed_under_their_reader() -> None:
     go = trio.Event()
@@ -218,7 +264,9 @@ async def test_events_that_are_closed_under_their_reader() -> None:
         assert seen == [None, None]
 
 
-@pytest.mark.fault("consumer", "It is handed an event at the instant of a cancel", "It gets none any more")
+@pytest.mark.fault(
+    "consumer", "A cancel arrives while the consumer receives an event", "The consumer receives no further event"
+)
 @pytest.mark.rule("K3")
 @pytest.mark.parametrize("how", ["cancel", "close"])
 @pytest.mark.parametrize("ticks", range(8))
@@ -245,10 +293,18 @@ async def test_an_event_under_way_is_dropped_when_the_run_is_cancelled_or_closed
 
 
 @pytest.mark.fault(
-    "consumer", "It awaits the completion and reads nothing", "It waits until somebody leaves or cancels"
+    "consumer",
+    "The consumer awaits the completion and reads no events",
+    "The wait lasts until a task closes the events, reads them or cancels",
 )
-@pytest.mark.fault("consumer", "Its wait for the completion is cancelled", "It may wait again, and gets the same")
-@pytest.mark.fault("consumer", "Several tasks await the completion, before and after it", "The same for all")
+@pytest.mark.fault(
+    "consumer",
+    "A caller cancels the consumer's wait for the completion",
+    "The consumer can wait again and receives the same completion",
+)
+@pytest.mark.fault(
+    "consumer", "Several tasks await the completion, before and after the end", "All receive the same completion"
+)
 @pytest.mark.rule("F1", "F5")
 @pytest.mark.parametrize("way_out", ["close", "cancel", "read"])
 async def test_a_completion_that_is_awaited_unread(autojump_clock: MockClock, way_out: str) -> None:

@@ -30,18 +30,20 @@ MODULE = ("-m", "codex_adapter")
     [
         pytest.param(
             {"LC_ALL": "C"},
-            marks=pytest.mark.fault("environment", "the locale is C", "prompt, paths and answer are the same bytes"),
+            marks=pytest.mark.fault("environment", "The locale is C", "Prompt, paths and answer keep their bytes"),
         ),
         pytest.param(
             {"LANG": "xx_XX.nonsense", "LC_CTYPE": "\udcff"},
             marks=pytest.mark.fault(
-                "environment", "the locale is one that nobody has", "prompt, paths and answer are the same bytes"
+                "environment", "The locale does not exist on the machine", "Prompt, paths and answer keep their bytes"
             ),
         ),
         pytest.param(
             {"PYTHONIOENCODING": "utf-16"},
             marks=pytest.mark.fault(
-                "environment", "Python is told another encoding of its streams", "the records are UTF-8 as ever"
+                "environment",
+                "PYTHONIOENCODING sets another encoding for the standard streams",
+                "The records are still UTF-8",
             ),
         ),
     ],
@@ -62,8 +64,8 @@ def test_text_is_the_same_whatever_the_locale(cli: Cli, environment: dict[str, s
 @pytest.mark.rule("Q1", "S3", "S4")
 @pytest.mark.fault(
     "environment",
-    "the locale is POSIX and Python is told to believe it",
-    "a prompt on standard input is the same bytes, one among the arguments is refused and never mangled",
+    "The locale is POSIX and Python uses ASCII",
+    "A prompt on stdin keeps its bytes; a prompt argument is refused, never changed",
 )
 def test_text_is_the_same_or_refused_where_only_ascii_can_be_decoded(cli: Cli) -> None:
     work = cli.directory / "Ünïcode \U0001f600"
@@ -111,27 +113,29 @@ def names_without_values(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        pytest.param(no_home, marks=pytest.mark.fault("environment", "HOME is not set", "the run is right")),
+        pytest.param(no_home, marks=pytest.mark.fault("environment", "HOME is not set", "The run succeeds")),
         pytest.param(
-            home_of_nobody, marks=pytest.mark.fault("environment", "HOME cannot be written to", "the run is right")
+            home_of_nobody, marks=pytest.mark.fault("environment", "HOME is not writable", "The run succeeds")
         ),
         pytest.param(
-            home_that_is_a_file, marks=pytest.mark.fault("environment", "HOME is no directory", "the run is right")
+            home_that_is_a_file, marks=pytest.mark.fault("environment", "HOME is not a directory", "The run succeeds")
         ),
-        pytest.param(no_path, marks=pytest.mark.fault("environment", "PATH is not set", "the run is right")),
-        pytest.param(
-            nothing, marks=pytest.mark.fault("environment", "the environment is empty altogether", "the run is right")
-        ),
+        pytest.param(no_path, marks=pytest.mark.fault("environment", "PATH is not set", "The run succeeds")),
+        pytest.param(nothing, marks=pytest.mark.fault("environment", "The environment is empty", "The run succeeds")),
         pytest.param(
             temporary_directory_is_gone,
             marks=pytest.mark.fault(
-                "environment", "TMPDIR does not exist", "the schema file is put elsewhere, the run is right"
+                "environment",
+                "TMPDIR does not exist",
+                "The adapter writes the schema file elsewhere and the run succeeds",
             ),
         ),
         pytest.param(
             names_without_values,
             marks=pytest.mark.fault(
-                "environment", "variables with blank names and empty values", "the agent gets them as they are"
+                "environment",
+                "Environment variables have blank names or empty values",
+                "The agent receives them unchanged",
             ),
         ),
     ],
@@ -148,7 +152,9 @@ def test_a_run_needs_none_of_the_usual_variables(cli: Cli, make: Callable[[Cli],
 
 
 @pytest.mark.rule("S5")
-@pytest.mark.fault("environment", "names and values of variables that are no UTF-8", "the agent gets the same bytes")
+@pytest.mark.fault(
+    "environment", "Names and values of environment variables are not UTF-8", "The agent receives the same bytes"
+)
 def test_undecodable_variables_reach_the_agent_as_they_are(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), WriteFacts("facts"), *TURN)
     odd = {b"ODD": b"\xff\xfe=\xed\xa0\x80", b"N\xe4ME": b"1"}
@@ -159,7 +165,7 @@ def test_undecodable_variables_reach_the_agent_as_they_are(cli: Cli) -> None:
 
 
 @pytest.mark.rule("S4")
-@pytest.mark.fault("environment", "the name of our own directory is no UTF-8", "the agent works in it")
+@pytest.mark.fault("environment", "The name of the current directory is not UTF-8", "The agent works in it")
 def test_an_undecodable_working_directory_is_the_agents_too(cli: Cli) -> None:
     work = cli.directory / "n\udce4me"
     work.mkdir()
@@ -168,7 +174,7 @@ def test_an_undecodable_working_directory_is_the_agents_too(cli: Cli) -> None:
 
 
 @pytest.mark.rule("S4")
-@pytest.mark.fault("environment", "the paths in CODEX_BINARY and TMPDIR are no UTF-8", "the run is right")
+@pytest.mark.fault("environment", "The paths in CODEX_BINARY and TMPDIR are not UTF-8", "The run succeeds")
 def test_undecodable_paths_of_binary_and_temporary_files_are_used(cli: Cli) -> None:
     odd = cli.directory / "n\udce4me"
     odd.mkdir()
@@ -185,23 +191,34 @@ def test_undecodable_paths_of_binary_and_temporary_files_are_used(cli: Cli) -> N
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param((*PYTHON, "-O", *MODULE), marks=pytest.mark.fault("environment", "python -O", "the run is right")),
         pytest.param(
-            (*PYTHON, "-OO", *MODULE), marks=pytest.mark.fault("environment", "python -OO", "the run is right")
+            (*PYTHON, "-O", *MODULE),
+            marks=pytest.mark.fault("environment", "Python runs with `-O`", "The run succeeds"),
+        ),
+        pytest.param(
+            (*PYTHON, "-OO", *MODULE),
+            marks=pytest.mark.fault("environment", "Python runs with `-OO`", "The run succeeds"),
         ),
         pytest.param(
             (*PYTHON, "-W", "error", *MODULE),
-            marks=pytest.mark.fault("environment", "python -W error", "the run is right and no warning is raised"),
+            marks=pytest.mark.fault(
+                "environment", "Python runs with `-W error`", "The run succeeds and raises no warning"
+            ),
         ),
         pytest.param(
             (*PYTHON, "-X", "dev", *MODULE),
-            marks=pytest.mark.fault("environment", "python -X dev", "the run is right and no warning is said"),
+            marks=pytest.mark.fault(
+                "environment", "Python runs with `-X dev`", "The run succeeds and prints no warning"
+            ),
         ),
-        pytest.param((*PYTHON, "-I", *MODULE), marks=pytest.mark.fault("environment", "python -I", "the run is right")),
+        pytest.param(
+            (*PYTHON, "-I", *MODULE),
+            marks=pytest.mark.fault("environment", "Python runs with `-I`", "The run succeeds"),
+        ),
         pytest.param(
             (*PYTHON, "-bb", "-B", "-X", "utf8=0", *MODULE),
             marks=pytest.mark.fault(
-                "environment", "python -bb, which lets no bytes be taken for text", "the run is right"
+                "environment", "Python runs with `-bb`, which forbids mixing bytes and str", "The run succeeds"
             ),
         ),
     ],
@@ -215,7 +232,7 @@ def test_a_run_is_right_under_every_mode_of_the_interpreter(cli: Cli, program: t
 
 
 @pytest.mark.rule("C1", "P2")
-@pytest.mark.fault("environment", "PYTHONDEVMODE with every warning an error", "the run is right, as is the agent's")
+@pytest.mark.fault("environment", "PYTHONDEVMODE is set and every warning is an error", "The run and its agent succeed")
 def test_a_run_is_right_where_variables_make_python_strict(cli: Cli) -> None:
     cli.env |= {"PYTHONDEVMODE": "1", "PYTHONWARNINGS": "error", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
     right(cli.run("run", "--codex", cli.agent(ReadPrompt(), *TURN), PROMPT))
@@ -224,8 +241,8 @@ def test_a_run_is_right_where_variables_make_python_strict(cli: Cli) -> None:
 @pytest.mark.rule("N2", "S6")
 @pytest.mark.fault(
     "environment",
-    "modules of the working directory are named as ours and as those of the standard library",
-    "neither the guard nor the agent loads them",
+    "Modules in the working directory have names of the adapter's or the standard library's modules",
+    "Neither the guard nor the agent imports them",
 )
 def test_modules_that_lie_in_the_working_directory_are_not_loaded(cli: Cli) -> None:
     for name in ("socket", "ctypes", "guard", "contextlib", "trio", "codex_adapter"):

@@ -38,7 +38,7 @@ def deep(directory: Path, size: int) -> Path:
 
 
 @pytest.mark.rule("S4", "W3")
-@pytest.mark.fault("environment", "the path of our own directory is as long as any can be", "the agent works in it")
+@pytest.mark.fault("environment", "The path of the current directory has the maximum length", "The agent works in it")
 def test_a_working_directory_with_the_longest_path_is_the_agents_too(cli: Cli) -> None:
     work = deep(cli.directory, 4085)
     right(cli.run("run", "--codex", cli.agent(ReadPrompt(), WriteFacts("facts"), *TURN), PROMPT, cwd=work))
@@ -48,8 +48,8 @@ def test_a_working_directory_with_the_longest_path_is_the_agents_too(cli: Cli) -
 @pytest.mark.rule("S4", "W3")
 @pytest.mark.fault(
     "environment",
-    "the path of our own directory is longer than any call takes",
-    "the run is right, or refused with a word on the directory",
+    "The path of the current directory exceeds the limit of system calls",
+    "The run succeeds, or an error names the directory",
 )
 def test_a_working_directory_with_too_long_a_path_is_refused_at_most(cli: Cli) -> None:
     work = deep(cli.directory, 5000)
@@ -62,7 +62,9 @@ def test_a_working_directory_with_too_long_a_path_is_refused_at_most(cli: Cli) -
 
 @pytest.mark.rule("S4", "E1", "W3")
 @pytest.mark.fault(
-    "environment", "our own directory was deleted, and no other is named", "BackendError io, with advice, status 125"
+    "environment",
+    "The current directory was deleted and the request names no other",
+    "The adapter raises BackendError `io` with advice; the status is 125",
 )
 def test_a_deleted_directory_is_an_io_error(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), *TURN)
@@ -77,8 +79,8 @@ def test_a_deleted_directory_is_an_io_error(cli: Cli) -> None:
 @pytest.mark.rule("C1", "S4")
 @pytest.mark.fault(
     "environment",
-    "every file system is read-only: site-packages, HOME, CODEX_HOME, TMPDIR and the working directory",
-    "a run that writes nothing is right",
+    "site-packages, HOME, CODEX_HOME, TMPDIR and the working directory are read-only",
+    "A run that writes nothing succeeds",
 )
 def test_a_run_needs_to_write_nothing(cli: Cli) -> None:
     read_only = in_namespace("mount -o remount,bind,ro /")
@@ -89,7 +91,9 @@ def test_a_run_needs_to_write_nothing(cli: Cli) -> None:
 
 @pytest.mark.rule("Q3", "S10", "W3")
 @pytest.mark.fault(
-    "environment", "no temporary directory can be written to", "BackendError io, with advice, status 125"
+    "environment",
+    "No temporary directory is writable",
+    "The adapter raises BackendError `io` with advice; the status is 125",
 )
 def test_a_schema_without_any_temporary_directory_is_an_io_error(cli: Cli) -> None:
     read_only = in_namespace("mount -o remount,bind,ro /")
@@ -102,7 +106,9 @@ def test_a_schema_without_any_temporary_directory_is_an_io_error(cli: Cli) -> No
 
 
 @pytest.mark.rule("N1", "N2", "E3")
-@pytest.mark.fault("environment", "there is no /proc", "the run is right at a level that needs none")
+@pytest.mark.fault(
+    "environment", "`/proc` does not exist", "The run succeeds at a containment level that does not need it"
+)
 def test_a_run_needs_no_proc(cli: Cli) -> None:
     hidden = in_namespace("mount -t tmpfs none /proc")
     needs(hidden)
@@ -115,8 +121,8 @@ def test_a_run_needs_no_proc(cli: Cli) -> None:
 @pytest.mark.rule("N1", "N2", "K4")
 @pytest.mark.fault(
     "environment",
-    "there is no /proc and no namespace, and the agent leaves a child in its group",
-    "the child is killed, without a hang",
+    "`/proc` and namespaces do not exist, and the agent leaves a child in its process group",
+    "The adapter kills the child without a hang",
 )
 def test_without_proc_and_namespaces_a_child_in_the_agents_group_is_killed(cli: Cli) -> None:
     hidden = in_namespace("echo 0 >/proc/sys/user/max_pid_namespaces && mount -t tmpfs none /proc")
@@ -134,9 +140,13 @@ def test_without_proc_and_namespaces_a_child_in_the_agents_group_is_killed(cli: 
     [
         pytest.param(
             "0777",
-            marks=pytest.mark.fault("environment", "umask 0777", "the agent can read the schema, nobody else can"),
+            marks=pytest.mark.fault(
+                "environment", "The umask is 0777", "The agent can read the schema and other users cannot"
+            ),
         ),
-        pytest.param("0000", marks=pytest.mark.fault("environment", "umask 0000", "nobody else can read the schema")),
+        pytest.param(
+            "0000", marks=pytest.mark.fault("environment", "The umask is 0000", "Other users cannot read the schema")
+        ),
     ],
 )
 def test_the_schema_file_is_private_and_readable_whatever_the_umask(cli: Cli, umask: str) -> None:

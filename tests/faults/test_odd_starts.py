@@ -32,7 +32,7 @@ from .ordinary import script
 
 @pytest.mark.rule("N2", "S3")
 @pytest.mark.fault(
-    "spawning", "the adapter was started with every signal blocked", "the agent has none blocked, the run is right"
+    "spawning", "The adapter starts with every signal blocked", "The agent has no blocked signal and the run succeeds"
 )
 def test_signals_that_are_blocked_at_the_start_are_blocked_for_nobody_else(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), WriteFacts("facts"), *WHOLE_TURN, Exit(3))
@@ -45,8 +45,8 @@ def test_signals_that_are_blocked_at_the_start_are_blocked_for_nobody_else(cli: 
 @pytest.mark.rule("N2", "S3")
 @pytest.mark.fault(
     "spawning",
-    "the adapter was started with SIGPIPE, SIGCHLD and all others ignored",
-    "the agent ignores none, its status is told",
+    "The adapter starts with SIGPIPE, SIGCHLD and all other signals ignored",
+    "The agent ignores no signal, and the completion contains its status",
 )
 def test_signals_that_are_ignored_at_the_start_are_ignored_by_nobody_else(cli: Cli) -> None:
     agent = script(cli.directory / "codex", "#!/bin/sh\ngrep SigIgn /proc/self/status >ignored\nexit 3\n")
@@ -67,8 +67,8 @@ def test_signals_that_are_ignored_at_the_start_are_ignored_by_nobody_else(cli: C
             (0, 1, 2),
             marks=pytest.mark.fault(
                 "spawning",
-                "descriptors 0, 1 and 2 are closed, so that the pipes of the agent get their numbers",
-                "the agent has its three, the run is right",
+                "Descriptors 0, 1 and 2 are closed, so that the agent's pipes get these numbers",
+                "The agent has its three streams and the run succeeds",
             ),
         ),
         pytest.param((1,), id="1"),
@@ -111,7 +111,9 @@ trio.run(main)
 
 
 @pytest.mark.rule("C1")
-@pytest.mark.fault("spawning", "standard input is non-blocking, and late", "the prompt is read to its end")
+@pytest.mark.fault(
+    "spawning", "Standard input is non-blocking and its data arrives late", "The adapter reads the whole prompt"
+)
 def test_a_prompt_that_comes_late_on_a_non_blocking_input_is_read_to_its_end(cli: Cli) -> None:
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
@@ -136,8 +138,8 @@ def test_a_prompt_that_comes_late_on_a_non_blocking_input_is_read_to_its_end(cli
             "nowhere/python",
             marks=pytest.mark.fault(
                 "spawning",
-                "this Python's own program is gone, so that no guard can be started",
-                "the level process_group, or a refusal that does not say that the CLI is missing",
+                "The Python executable was removed, so that no guard can start",
+                "The run uses `process_group`, or an error that does not claim a missing CLI",
             ),
         ),
         pytest.param("", id="unknown"),
@@ -186,8 +188,8 @@ trio.run(main)
 @pytest.mark.rule("N1")
 @pytest.mark.fault(
     "spawning",
-    "eight runs find at the same moment that two levels cannot be had",
-    "each takes the next level, none gives one up twice",
+    "Eight runs find at the same time that two levels are unavailable",
+    "Each run uses the next level, and each level is dropped once",
 )
 def test_runs_that_find_a_level_missing_at_the_same_moment_all_take_the_next(cli: Cli) -> None:
     poorer = in_namespace("mount -t tmpfs none /sys/fs/cgroup && echo 0 >/proc/sys/user/max_pid_namespaces")

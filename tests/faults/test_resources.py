@@ -46,7 +46,9 @@ def shell(path: Path, text: str) -> str:
 
 @pytest.mark.rule("Q3", "S10", "W3")
 @pytest.mark.fault(
-    "resources", "the temporary file system fills up with the schema file", "BackendError io, with advice, status 125"
+    "resources",
+    "The schema file fills the temporary file system",
+    "The adapter raises BackendError `io` with advice; the status is 125",
 )
 def test_a_schema_that_fills_the_disk_is_an_io_error(cli: Cli) -> None:
     small = in_namespace(f"mount -t tmpfs -o size=64k none '{cli.directory}/temporary'")
@@ -60,7 +62,7 @@ def test_a_schema_that_fills_the_disk_is_an_io_error(cli: Cli) -> None:
 
 @pytest.mark.rule("Q3", "S10", "W3")
 @pytest.mark.fault(
-    "resources", "files may have no bytes (RLIMIT_FSIZE)", "the schema file is an io error, the agent is not started"
+    "resources", "RLIMIT_FSIZE allows no file content", "The schema file yields an `io` error and no agent starts"
 )
 def test_a_schema_that_may_not_be_written_is_an_io_error(cli: Cli) -> None:
     (cli.directory / "schema").write_text('{"type":"object"}')
@@ -72,8 +74,8 @@ def test_a_schema_that_may_not_be_written_is_an_io_error(cli: Cli) -> None:
 @pytest.mark.rule("W3", "E1")
 @pytest.mark.fault(
     "resources",
-    "standard output is full (ENOSPC) at an event, at a completion alone, at a refusal, at a replay, at the help",
-    "status 125 and one line that says so",
+    "Stdout is full (ENOSPC) at an event, completion, refusal, replay or help text",
+    "The status is 125 and one line names the problem",
 )
 @pytest.mark.parametrize("kind", ["event", "completion", "refusal", "replay", "help", "schema"])
 def test_a_full_standard_output_is_told_at_every_kind_of_record(cli: Cli, kind: str) -> None:
@@ -92,7 +94,7 @@ def test_a_full_standard_output_is_told_at_every_kind_of_record(cli: Cli, kind: 
 
 
 @pytest.mark.rule("E1", "E5")
-@pytest.mark.fault("resources", "standard error is full (ENOSPC)", "the status and the records are as ever")
+@pytest.mark.fault("resources", "Standard error is full (ENOSPC)", "The status and the records do not change")
 @pytest.mark.parametrize(
     ("words", "status"), [(("--timeout", "-1"), 2), (("--unheard-of",), 2), (("--codex", "/nowhere"), 127)]
 )
@@ -104,7 +106,7 @@ def test_a_full_standard_error_changes_nothing_else(cli: Cli, words: tuple[str, 
 
 
 @pytest.mark.rule("B2", "L2")
-@pytest.mark.fault("resources", "address space is short (RLIMIT_AS) for lines of 12 MiB", "the run is right in 160 MiB")
+@pytest.mark.fault("resources", "RLIMIT_AS leaves 160 MiB for lines of 12 MiB", "The run succeeds")
 def test_long_lines_need_little_address_space(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), long_line(12 * MIB), long_line(12 * MIB), Exit(3))
     done = cli.run("run", "--codex", agent, "Hi.", program=(*limited("RLIMIT_AS", 160 * MIB), *ADAPTER))
@@ -113,7 +115,9 @@ def test_long_lines_need_little_address_space(cli: Cli) -> None:
 
 
 @pytest.mark.rule("C1", "S3")
-@pytest.mark.fault("resources", "the stack is small (RLIMIT_STACK)", "the run is right, and deep JSON is one error")
+@pytest.mark.fault(
+    "resources", "The stack is small (RLIMIT_STACK)", "The run succeeds, and deeply nested JSON yields one error"
+)
 def test_a_small_stack_is_enough(cli: Cli) -> None:
     (cli.directory / "deep").write_bytes(
         b'{"type":' + b"[" * 100_000 + b"\n" + b'{"type":"x","y":' + b'{"a":' * 100_000 + b"\n"
@@ -126,10 +130,12 @@ def test_a_small_stack_is_enough(cli: Cli) -> None:
 
 @pytest.mark.rule("F3")
 @pytest.mark.fault(
-    "resources", "the agent may start no process (RLIMIT_NPROC) in mid-run", "its events and its status are told"
+    "resources",
+    "RLIMIT_NPROC stops the agent from starting processes during the run",
+    "The adapter reports its events and its status",
 )
-@pytest.mark.fault("resources", "the agent is killed as by the kernel without memory", "the run completes with SIGKILL")
-@pytest.mark.fault("resources", "the agent runs out of file size (RLIMIT_FSIZE)", "the run completes with SIGXFSZ")
+@pytest.mark.fault("resources", "SIGKILL ends the agent, as by the kernel's OOM killer", "The completion names SIGKILL")
+@pytest.mark.fault("resources", "The agent exceeds its file size limit (RLIMIT_FSIZE)", "The completion names SIGXFSZ")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -151,7 +157,7 @@ async def test_an_agent_that_runs_out_of_something_has_its_status_told(
 
 
 @pytest.mark.rule("F3")
-@pytest.mark.fault("resources", "the agent has used up its time (RLIMIT_CPU)", "the run completes with SIGXCPU")
+@pytest.mark.fault("resources", "The agent exceeds its CPU time limit (RLIMIT_CPU)", "The completion names SIGXCPU")
 async def test_an_agent_that_has_used_up_its_time_has_its_signal_told(tmp_path: Path, nothing_left: None) -> None:
     agent = shell(tmp_path / "codex", "ulimit -S -t 1\nwhile :; do :; done")
     completion = await collect(RunRequest(prompt="x"), config=CodexConfig(binary=agent))
@@ -161,8 +167,8 @@ async def test_an_agent_that_has_used_up_its_time_has_its_signal_told(tmp_path: 
 @pytest.mark.rule("K5", "N1", "N2")
 @pytest.mark.fault(
     "resources",
-    "eight threads each have a trio of their own and runs in it",
-    "each run is right, none outlives its thread",
+    "Eight threads run trio loops with runs",
+    "Each run succeeds and none outlives its thread",
 )
 def test_runs_in_many_threads_are_each_right(tmp_path: Path, nothing_left: None) -> None:
     told: dict[int, Completion] = {}
@@ -185,8 +191,8 @@ def test_runs_in_many_threads_are_each_right(tmp_path: Path, nothing_left: None)
 @pytest.mark.rule("K5", "N2")
 @pytest.mark.fault(
     "resources",
-    "hundreds of descriptors are open, so that all of a run have numbers beyond those that select takes",
-    "the run is right",
+    "So many descriptors are open that the run's descriptors exceed the range of `select`",
+    "The run succeeds",
 )
 async def test_a_run_among_two_thousand_descriptors_is_right(
     tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors
@@ -205,8 +211,8 @@ async def test_a_run_among_two_thousand_descriptors_is_right(
 @pytest.mark.rule("D4", "F1")
 @pytest.mark.fault(
     "resources",
-    "twenty runs wait at once for consumers that do not read",
-    "none holds another, all are right in the end",
+    "Twenty runs wait for consumers that do not read",
+    "No run blocks another, and all succeed in the end",
 )
 async def test_many_runs_that_wait_for_their_consumers_hold_no_other(tmp_path: Path, nothing_left: None) -> None:
     line = msgspec.json.encode(thread_started()).decode()

@@ -17,7 +17,7 @@ AS_MANY = max(300, settings().max_examples)
 @pytest.mark.fault(
     "timing",
     "Agent, consumer, owner and clock act in random order",
-    "One true completion, the last; no event lost, doubled or out of order",
+    "The last record is one correct completion; no event is lost, repeated or reordered",
 )
 @settings(max_examples=AS_MANY, suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS)

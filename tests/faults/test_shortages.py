@@ -48,8 +48,8 @@ def only(descriptors: int) -> Iterator[None]:
 @pytest.mark.rule("S6", "X2", "K4")
 @pytest.mark.fault(
     "spawning",
-    "descriptors run out (EMFILE) at each of those that a start opens",
-    "a BackendError each time, nothing left open, no process, no temporary file, no cgroup",
+    "Each descriptor that a start opens fails with EMFILE in turn",
+    "The adapter raises BackendError and leaves no descriptor, process, temporary file or cgroup",
 )
 async def test_descriptors_that_run_out_anywhere_in_a_start_leave_nothing(
     tmp_path: Path, level: Level, nothing_left: None
@@ -88,8 +88,8 @@ async def test_descriptors_that_run_out_anywhere_in_a_start_leave_nothing(
 @pytest.mark.rule("N1", "N3")
 @pytest.mark.fault(
     "spawning",
-    "descriptors run out, and later there are enough",
-    "no level is given up for it, the next run has the best",
+    "Descriptors run out and later become available",
+    "No containment level is dropped; the next run uses the best level",
 )
 async def test_a_shortage_that_passes_costs_no_level(tmp_path: Path, nothing_left: None) -> None:
     settings = config(tmp_path, *WHOLE_TURN)
@@ -110,8 +110,8 @@ async def test_a_shortage_that_passes_costs_no_level(tmp_path: Path, nothing_lef
 @pytest.mark.rule("S6", "E1", "W3")
 @pytest.mark.fault(
     "spawning",
-    "no more processes or threads for this user (EAGAIN), from none at all up to enough",
-    "a typed failure and its completion each time, or a right run at some level; never a hang, nothing left",
+    "The user's process limit (EAGAIN) allows from zero up to enough processes or threads",
+    "The run succeeds, or fails with a typed error and a completion, without a hang",
 )
 def test_processes_that_run_out_anywhere_in_a_start_are_a_typed_failure(public_cli: Cli) -> None:
     needs(other_user())
@@ -144,7 +144,7 @@ while True:
 
 
 @pytest.mark.rule("S6", "D4")
-@pytest.mark.fault("spawning", "this user may have no larger pipe (EPERM)", "the run goes on with smaller ones")
+@pytest.mark.fault("spawning", "The user may not enlarge pipes (EPERM)", "The run continues with smaller pipes")
 def test_a_pipe_that_cannot_be_made_larger_is_no_failure(public_cli: Cli) -> None:
     needs(other_user())
     if int(Path("/proc/sys/fs/pipe-user-pages-soft").read_text()) == 0:
@@ -158,8 +158,8 @@ def test_a_pipe_that_cannot_be_made_larger_is_no_failure(public_cli: Cli) -> Non
 @pytest.mark.rule("W3", "E1")
 @pytest.mark.fault(
     "resources",
-    "no address space is left for a thread",
-    "a run that needs none, or a typed failure with its completion",
+    "The address space has no room for a thread",
+    "The run needs no thread, or fails with a typed error and its completion",
 )
 def test_no_room_for_a_thread_is_a_typed_failure_at_most(cli: Cli) -> None:
     # A thread needs as much address space as its stack may have.
@@ -180,8 +180,8 @@ def test_no_room_for_a_thread_is_a_typed_failure_at_most(cli: Cli) -> None:
 @pytest.mark.rule("E1", "W3")
 @pytest.mark.fault(
     "resources",
-    "the command may open hardly any descriptor (RLIMIT_NOFILE)",
-    "a typed failure or one line that says so",
+    "RLIMIT_NOFILE leaves the command almost no descriptors",
+    "The command reports a typed error or one line that names the problem",
 )
 def test_a_command_without_descriptors_says_so(cli: Cli) -> None:
     words = ("run", "--codex", cli.agent(ReadPrompt(), Exit(3)), "Hi.")
@@ -200,7 +200,9 @@ def test_a_command_without_descriptors_says_so(cli: Cli) -> None:
 @pytest.mark.rule("C4", "X1")
 @pytest.mark.parametrize("command", [doctor, turn, demo])
 @pytest.mark.fault(
-    "resources", "a command may have neither a thread nor a process", "a sentence says so, and no internal error"
+    "resources",
+    "A command may start neither a thread nor a process",
+    "One message names the problem; the command reports no internal error",
 )
 def test_a_command_without_a_thread_says_what_is_missing(command: Trial) -> None:
     with scene_in("pids_limit_1") as scene:

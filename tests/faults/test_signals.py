@@ -34,19 +34,25 @@ from .waiting import state, until
     [
         pytest.param(
             signal.SIGQUIT,
-            marks=pytest.mark.fault("signals", "SIGQUIT to the command in a run", "it dies of it, nothing is left"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGQUIT during a run", "It dies of the signal and no process survives"
+            ),
         ),
         pytest.param(
             signal.SIGUSR1,
-            marks=pytest.mark.fault("signals", "SIGUSR1 to the command in a run", "it dies of it, nothing is left"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGUSR1 during a run", "It dies of the signal and no process survives"
+            ),
         ),
         pytest.param(
             signal.SIGSEGV,
-            marks=pytest.mark.fault("signals", "the command crashes in a run (SIGSEGV)", "nothing is left"),
+            marks=pytest.mark.fault("signals", "The command crashes during a run (SIGSEGV)", "No process survives"),
         ),
         pytest.param(
             signal.SIGKILL,
-            marks=pytest.mark.fault("signals", "SIGKILL to the command in a run", "nothing is left, no schema file"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGKILL during a run", "No process and no schema file remains"
+            ),
         ),
     ],
 )
@@ -68,25 +74,33 @@ def test_a_command_that_dies_of_a_signal_leaves_nothing(cli: Cli, number: signal
     [
         pytest.param(
             signal.SIGPIPE,
-            marks=pytest.mark.fault("signals", "SIGPIPE to the command in a run", "the run goes on and is right"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGPIPE during a run", "The run continues and succeeds"
+            ),
         ),
         pytest.param(
             signal.SIGCHLD,
-            marks=pytest.mark.fault("signals", "SIGCHLD to the command for no child", "the run goes on and is right"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGCHLD without a child that exits", "The run continues and succeeds"
+            ),
         ),
         pytest.param(
             signal.SIGCONT,
             marks=pytest.mark.fault(
-                "signals", "SIGCONT to a command that was not stopped", "the run goes on and is right"
+                "signals", "The command receives SIGCONT without a stop", "The run continues and succeeds"
             ),
         ),
         pytest.param(
             signal.SIGWINCH,
-            marks=pytest.mark.fault("signals", "SIGWINCH to the command in a run", "the run goes on and is right"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGWINCH during a run", "The run continues and succeeds"
+            ),
         ),
         pytest.param(
             signal.SIGURG,
-            marks=pytest.mark.fault("signals", "SIGURG to the command in a run", "the run goes on and is right"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGURG during a run", "The run continues and succeeds"
+            ),
         ),
     ],
 )
@@ -104,8 +118,8 @@ def test_a_signal_that_means_nothing_changes_nothing(cli: Cli, number: signal.Si
 @pytest.mark.rule("E4", "K4", "W3")
 @pytest.mark.fault(
     "signals",
-    "a hundred SIGTERM, SIGINT and SIGHUP in a row to the command",
-    "one cancelled run, one completion, nothing left",
+    "The command receives SIGTERM, SIGINT and SIGHUP 100 times in a row",
+    "The run is cancelled with one completion and no process survives",
 )
 def test_a_storm_of_signals_is_one_cancel(cli: Cli) -> None:
     ignored = IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP"))
@@ -121,8 +135,8 @@ def test_a_storm_of_signals_is_one_cancel(cli: Cli) -> None:
 @pytest.mark.rule("E4", "E1", "W3")
 @pytest.mark.fault(
     "signals",
-    "a storm of SIGINT, SIGTERM and SIGHUP that lasts until the command is gone",
-    "one completion in whole lines, a status that names a signal, no traceback",
+    "The command receives SIGINT, SIGTERM and SIGHUP repeatedly until it exits",
+    "It writes whole lines and one completion; the status names a signal, without a traceback",
 )
 @pytest.mark.parametrize("turn", range(3))
 def test_a_storm_until_the_command_is_gone_never_tears_a_line(cli: Cli, turn: int) -> None:
@@ -145,17 +159,23 @@ def test_a_storm_until_the_command_is_gone_never_tears_a_line(cli: Cli, turn: in
         pytest.param(
             signal.SIGINT,
             130,
-            marks=pytest.mark.fault("signals", "SIGINT while the run is being ended", "it is ended at once"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGINT while it ends the run", "The run ends at once"
+            ),
         ),
         pytest.param(
             signal.SIGTERM,
             143,
-            marks=pytest.mark.fault("signals", "SIGTERM while the run is being ended", "it is ended at once"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGTERM while it ends the run", "The run ends at once"
+            ),
         ),
         pytest.param(
             signal.SIGHUP,
             129,
-            marks=pytest.mark.fault("signals", "SIGHUP while the run is being ended", "it is ended at once"),
+            marks=pytest.mark.fault(
+                "signals", "The command receives SIGHUP while it ends the run", "The run ends at once"
+            ),
         ),
     ],
 )
@@ -190,7 +210,9 @@ def shell_that_tells_signals(path: Path) -> str:
 
 @pytest.mark.rule("E4", "F6", "W3")
 @pytest.mark.fault(
-    "signals", "SIGTERM after the end of the run, while its completion waits for a reader", "the agent's own status"
+    "signals",
+    "The command receives SIGTERM while the completion of an ended run waits for a reader",
+    "It exits with the agent's status",
 )
 def test_a_signal_after_the_end_of_the_run_changes_nothing(cli: Cli, survivors: Survivors) -> None:
     reader, writer = os.pipe()
@@ -224,8 +246,8 @@ def switches(pid: int) -> str:
 @pytest.mark.rule("E4")
 @pytest.mark.fault(
     "signals",
-    "the terminal sends SIGINT to the command, its guard and the agent at once",
-    "a cancelled run, no traceback",
+    "The terminal sends SIGINT to the command, its guard and the agent at once",
+    "The run is cancelled without a traceback",
 )
 def test_an_interrupt_to_the_whole_group_is_one_cancel(cli: Cli, survivors: Survivors) -> None:
     agent = cli.agent(ExitOnSignal("SIGINT", 9), ReadPrompt(), WriteFile("begun"), Hang())

@@ -38,8 +38,8 @@ REAL_TIME = range(signal.SIGRTMIN, signal.SIGRTMAX + 1)
 @pytest.mark.rule("F3", "W2", "N2")
 @pytest.mark.fault(
     "signals",
-    "the agent dies of each signal that kills, the real-time ones too",
-    "the completion names that very signal",
+    "Each fatal signal kills the agent, including real-time signals",
+    "The completion names the same signal",
 )
 async def test_the_signal_that_killed_the_agent_is_told_whichever_it_is(
     tmp_path: Path, level: Level, nothing_left: None
@@ -69,7 +69,9 @@ async def test_the_signal_that_killed_the_agent_is_told_whichever_it_is(
 
 
 @pytest.mark.rule("F3", "N2")
-@pytest.mark.fault("signals", "the agent dumps core (SIGSEGV, SIGABRT)", "the completion names the signal and no more")
+@pytest.mark.fault(
+    "signals", "The agent dumps core (SIGSEGV, SIGABRT)", "The completion contains only the name of the signal"
+)
 @pytest.mark.parametrize("name", ["SEGV", "ABRT"])
 async def test_an_agent_that_dumps_core_is_told_by_its_signal(
     tmp_path: Path, level: Level, nothing_left: None, name: str
@@ -86,8 +88,8 @@ async def test_an_agent_that_dumps_core_is_told_by_its_signal(
 @pytest.mark.rule("K3", "K4", "N2")
 @pytest.mark.fault(
     "signals",
-    "the agent stops itself (SIGSTOP, SIGTSTP, SIGTTIN), and the run is cancelled",
-    "the run ends, nothing is left",
+    "The agent stops itself (SIGSTOP, SIGTSTP, SIGTTIN) and a caller cancels the run",
+    "The run ends and no process survives",
 )
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN])
 async def test_an_agent_that_has_stopped_itself_is_ended(
@@ -108,7 +110,7 @@ async def test_an_agent_that_has_stopped_itself_is_ended(
 
 @pytest.mark.rule("F3", "N2")
 @pytest.mark.fault(
-    "signals", "the agent is stopped and continued by somebody else", "its whole story and its own status"
+    "signals", "Another process stops and continues the agent", "The adapter reports all its events and its own status"
 )
 async def test_an_agent_that_is_stopped_and_continued_tells_its_whole_story(
     tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors
@@ -128,7 +130,9 @@ async def test_an_agent_that_is_stopped_and_continued_tells_its_whole_story(
 
 @pytest.mark.rule("F3", "N2")
 @pytest.mark.fault(
-    "signals", "the guard gets SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE", "it goes on, the run is right"
+    "signals",
+    "The guard receives SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE",
+    "The guard continues and the run succeeds",
 )
 async def test_a_guard_takes_no_signal_that_can_be_ignored(
     tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors

@@ -74,51 +74,69 @@ def made_a_directory_by_its_own_version(path: Path) -> None:
         pytest.param(
             empty,
             False,
-            marks=pytest.mark.fault("spawning", "the binary is an empty file", "SpawnError, not executable"),
+            marks=pytest.mark.fault(
+                "spawning", "The binary is an empty file", "The adapter raises SpawnError (not executable)"
+            ),
         ),
         pytest.param(
             dangling,
             True,
-            marks=pytest.mark.fault("spawning", "the binary is a symlink to nothing", "SpawnError, not found"),
+            marks=pytest.mark.fault(
+                "spawning", "The binary is a dangling symlink", "The adapter raises SpawnError (not found)"
+            ),
         ),
         pytest.param(
             own_interpreter,
             False,
             marks=pytest.mark.fault(
-                "spawning", "the binary is a script that names itself as interpreter", "SpawnError, not executable"
+                "spawning",
+                "The binary is a script that names itself as interpreter",
+                "The adapter raises SpawnError (not executable)",
             ),
         ),
         pytest.param(
             interpreter_is_a_directory,
             False,
             marks=pytest.mark.fault(
-                "spawning", "the interpreter of the binary is a directory", "SpawnError, not executable"
+                "spawning",
+                "The interpreter of the binary is a directory",
+                "The adapter raises SpawnError (not executable)",
             ),
         ),
         pytest.param(
             endless_interpreters,
             False,
             marks=pytest.mark.fault(
-                "spawning", "more interpreters of interpreters than the kernel follows", "SpawnError, not executable"
+                "spawning",
+                "The chain of interpreters exceeds the limit of the kernel",
+                "The adapter raises SpawnError (not executable)",
             ),
         ),
         pytest.param(
             removed_by_its_own_version,
             True,
-            marks=pytest.mark.fault("spawning", "the binary is removed after it was found", "SpawnError, not found"),
+            marks=pytest.mark.fault(
+                "spawning",
+                "The binary is removed after the adapter found it",
+                "The adapter raises SpawnError (not found)",
+            ),
         ),
         pytest.param(
             replaced_by_its_own_version,
             False,
             marks=pytest.mark.fault(
-                "spawning", "the binary is replaced by no program after it was found", "SpawnError, not executable"
+                "spawning",
+                "A file that is not a program replaces the binary after the adapter found it",
+                "The adapter raises SpawnError (not executable)",
             ),
         ),
         pytest.param(
             made_a_directory_by_its_own_version,
             False,
             marks=pytest.mark.fault(
-                "spawning", "the binary becomes a directory after it was found", "SpawnError, not executable"
+                "spawning",
+                "A directory replaces the binary after the adapter found it",
+                "The adapter raises SpawnError (not executable)",
             ),
         ),
     ],
@@ -137,7 +155,9 @@ async def test_a_binary_that_cannot_be_executed_is_a_spawn_error_and_leaves_noth
 
 @pytest.mark.rule("S6", "N2")
 @pytest.mark.usefixtures("nothing_left")
-@pytest.mark.fault("spawning", "the binary is being written to (ETXTBSY)", "SpawnError, not executable")
+@pytest.mark.fault(
+    "spawning", "Another process writes to the binary (ETXTBSY)", "The adapter raises SpawnError (not executable)"
+)
 async def test_a_binary_that_is_being_written_to_is_a_spawn_error(tmp_path: Path, level: Level) -> None:
     binary = tmp_path / "codex"
     binary.write_bytes(Path("/bin/true").read_bytes())
@@ -151,7 +171,9 @@ async def test_a_binary_that_is_being_written_to_is_a_spawn_error(tmp_path: Path
 @pytest.mark.rule("S4", "X2")
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.fault(
-    "spawning", "the working directory vanishes after it was checked", "BackendError io, with advice on the directory"
+    "spawning",
+    "The working directory is removed after the check",
+    "The adapter raises BackendError `io` with advice on the directory",
 )
 async def test_a_working_directory_that_vanishes_is_an_io_error(tmp_path: Path, level: Level) -> None:
     work = tmp_path / "work"
@@ -167,7 +189,9 @@ async def test_a_working_directory_that_vanishes_is_an_io_error(tmp_path: Path, 
 
 @pytest.mark.rule("S4", "E1")
 @pytest.mark.fault(
-    "spawning", "the working directory may not be entered", "BackendError io, with advice on the directory, status 125"
+    "spawning",
+    "The working directory denies access",
+    "The adapter raises BackendError `io` with advice on the directory; the status is 125",
 )
 def test_a_working_directory_that_may_not_be_entered_is_an_io_error(cli: Cli) -> None:
     needs(without_abilities())
@@ -179,7 +203,11 @@ def test_a_working_directory_that_may_not_be_entered_is_an_io_error(cli: Cli) ->
 
 
 @pytest.mark.rule("S6", "E1")
-@pytest.mark.fault("spawning", "the binary may be executed by others only", "SpawnError, not executable, status 126")
+@pytest.mark.fault(
+    "spawning",
+    "Only other users may execute the binary",
+    "The adapter raises SpawnError (not executable); the status is 126",
+)
 def test_a_binary_that_we_may_not_execute_is_a_spawn_error(cli: Cli) -> None:
     needs(without_abilities())
     binary = script(cli.directory / "codex", "#!/bin/sh\n")
@@ -191,7 +219,9 @@ def test_a_binary_that_we_may_not_execute_is_a_spawn_error(cli: Cli) -> None:
 @pytest.mark.rule("S6")
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.fault(
-    "spawning", "a variable is longer than the kernel passes on (E2BIG)", "SpawnError, nothing of the value said"
+    "spawning",
+    "An environment variable exceeds the limit of the kernel (E2BIG)",
+    "The adapter raises SpawnError that contains nothing of the value",
 )
 async def test_a_variable_that_is_too_long_is_a_spawn_error(tmp_path: Path, level: Level) -> None:
     runs = backend(level, config(tmp_path, *WHOLE_TURN))
@@ -203,8 +233,14 @@ async def test_a_variable_that_is_too_long_is_a_spawn_error(tmp_path: Path, leve
 
 
 @pytest.mark.rule("Q5", "S6")
-@pytest.mark.fault("spawning", "NUL in the working directory or in a variable", "InvalidRequestError")
-@pytest.mark.fault("spawning", "NUL in the path of the binary", "InvalidRequestError or SpawnError")
+@pytest.mark.fault(
+    "spawning",
+    "The working directory or an environment variable contains NUL",
+    "The adapter raises InvalidRequestError",
+)
+@pytest.mark.fault(
+    "spawning", "The path of the binary contains NUL", "The adapter raises InvalidRequestError or SpawnError"
+)
 async def test_what_holds_nul_is_refused_before_anything_is_started(tmp_path: Path) -> None:
     settings = config(tmp_path, WriteFile("started"))
     for request in (

@@ -37,7 +37,7 @@ def forks(cli: Cli, how: str, step: int) -> list[Fork]:
     return [msgspec.json.decode(line, type=Fork) for line in stdout.splitlines()]
 
 
-@pytest.mark.fault("consumer", "The reader of stdout leaves at any byte of it", "The run goes on to its own status")
+@pytest.mark.fault("consumer", "The reader of stdout closes it at any byte", "The run completes with its own status")
 @pytest.mark.rule("E2", "D3", "C7")
 @every_byte
 def test_a_reader_may_leave_at_any_byte(cli: Cli, step: int) -> None:
@@ -46,7 +46,9 @@ def test_a_reader_may_leave_at_any_byte(cli: Cli, step: int) -> None:
     assert [fork for fork in left if tuple(fork[1:3]) != (7, "") or fork[3] != whole[: fork[0]]] == []
 
 
-@pytest.mark.fault("consumer", "The disk below stdout fills up at any byte", "Whole lines stay, and the loss is told")
+@pytest.mark.fault(
+    "consumer", "The disk behind stdout fills up at any byte", "Whole lines remain, and the command reports the loss"
+)
 @pytest.mark.rule("W3", "E1")
 @every_byte
 def test_a_disk_may_fill_up_at_any_byte(cli: Cli, step: int) -> None:
@@ -58,9 +60,7 @@ def test_a_disk_may_fill_up_at_any_byte(cli: Cli, step: int) -> None:
     assert filled[-1][1:] == (7, "", whole)
 
 
-@pytest.mark.fault(
-    "consumer", "Stdout is a full pipe that nobody reads, and is closed then", "The run goes on to its end"
-)
+@pytest.mark.fault("consumer", "The reader of a full stdout pipe never reads and closes it", "The run completes")
 @pytest.mark.rule("E2", "E3", "D4")
 def test_a_full_pipe_that_is_closed_unread(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), MANY, WriteFile("done"), Exit(7))
@@ -78,7 +78,7 @@ def test_a_full_pipe_that_is_closed_unread(cli: Cli) -> None:
 
 
 @pytest.mark.fault(
-    "consumer", "The supervisor is killed while the run goes on", "The run goes on to its end, in silence"
+    "consumer", "A signal kills the supervisor during the run", "The run completes without an error message"
 )
 @pytest.mark.rule("E2", "D3")
 def test_a_killed_supervisor_is_a_reader_that_has_left(cli: Cli) -> None:
@@ -112,39 +112,51 @@ adapter.stdout.readline()
             ("run", "--codex", "AGENT", "-"),
             "<&-",
             2,
-            marks=pytest.mark.fault("consumer", "Stdin is closed and should be the prompt", "Refused with status 2"),
+            marks=pytest.mark.fault(
+                "consumer", "Stdin should contain the prompt and is closed", "The command refuses it with status 2"
+            ),
         ),
         pytest.param(
             ("run", "--codex", "AGENT", "-"),
             "<garbage",
             2,
-            marks=pytest.mark.fault("consumer", "Stdin is no UTF-8 and should be the prompt", "Refused with status 2"),
+            marks=pytest.mark.fault(
+                "consumer", "Stdin should contain the prompt and is not UTF-8", "The command refuses it with status 2"
+            ),
         ),
         pytest.param(
             ("run", "--codex", "AGENT", "--request", "-"),
             "<garbage",
             2,
-            marks=pytest.mark.fault("consumer", "Stdin is garbage and should be the request", "Refused with status 2"),
+            marks=pytest.mark.fault(
+                "consumer",
+                "Stdin should contain the request and contains garbage",
+                "The command refuses it with status 2",
+            ),
         ),
         pytest.param(
             ("replay", "-"),
             "<&-",
             None,
             marks=pytest.mark.fault(
-                "consumer", "Stdin is closed and should be a recording", "An empty run, or refused"
+                "consumer",
+                "Stdin should contain a recording and is closed",
+                "The replay has no events, or the command refuses it",
             ),
         ),
         pytest.param(
             ("replay", "-"),
             "<garbage",
             0,
-            marks=pytest.mark.fault("consumer", "Stdin is garbage and should be a recording", "An error for each line"),
+            marks=pytest.mark.fault(
+                "consumer", "Stdin should contain a recording and contains garbage", "Each line yields one error"
+            ),
         ),
         pytest.param(
             ("run", "--codex", "AGENT", "Hi."),
             "<&-",
             0,
-            marks=pytest.mark.fault("consumer", "Stdin is closed and not needed", "The run is as ever"),
+            marks=pytest.mark.fault("consumer", "Stdin is closed and the command does not need it", "The run succeeds"),
         ),
     ],
 )
@@ -164,8 +176,8 @@ def test_standard_input_that_is_none(cli: Cli, words: tuple[str, ...], redirecti
 
 @pytest.mark.fault(
     "consumer",
-    "Nobody reads standard error, and its pipe or terminal is full",
-    "A command that fails ends all the same",
+    "Standard error is a full pipe or terminal without a reader",
+    "A command that fails still exits",
 )
 @pytest.mark.rule("E4", "E5")
 @pytest.mark.parametrize("kind", ["pipe", "terminal"])

@@ -24,7 +24,9 @@ LINE = '{"type":"item.completed","item":{"id":"item_0","type":"reasoning","text"
 
 @pytest.mark.rule("E4", "D2", "W3")
 @pytest.mark.fault(
-    "signals", "the command is stopped and continued in a flood of events", "no event is lost, none comes twice"
+    "signals",
+    "A flood of events arrives while a process stops and continues the command",
+    "No event is lost or repeated",
 )
 def test_a_command_that_is_stopped_and_continued_loses_no_event(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), Repeat(LINE % "x", 20_000), *WHOLE_TURN)
@@ -45,7 +47,9 @@ def test_a_command_that_is_stopped_and_continued_loses_no_event(cli: Cli) -> Non
 
 @pytest.mark.rule("E4", "K1")
 @pytest.mark.fault(
-    "signals", "the command is stopped until after its timeout", "the timeout at once when it goes on, nothing left"
+    "signals",
+    "The command is stopped until its timeout has expired",
+    "The run times out as soon as the command continues, and no process survives",
 )
 def test_a_command_that_is_stopped_beyond_its_timeout_ends_the_run_when_it_goes_on(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), WriteFile("begun"), Hang())
@@ -60,7 +64,7 @@ def test_a_command_that_is_stopped_beyond_its_timeout_ends_the_run_when_it_goes_
 
 
 @pytest.mark.rule("E4", "W3")
-@pytest.mark.fault("signals", "SIGTERM to a command that is stopped", "a cancelled run when it goes on")
+@pytest.mark.fault("signals", "A stopped command receives SIGTERM", "The run is cancelled when the command continues")
 def test_a_signal_to_a_stopped_command_is_taken_when_it_goes_on(cli: Cli) -> None:
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), WriteFile("begun"), Hang()), "Hi.") as process:
         until((cli.directory / "begun").exists)
@@ -74,8 +78,8 @@ def test_a_signal_to_a_stopped_command_is_taken_when_it_goes_on(cli: Cli) -> Non
 @pytest.mark.rule("E4", "W3")
 @pytest.mark.fault(
     "signals",
-    "SIGTERM, SIGINT and SIGHUP were blocked at the start",
-    "the first that comes cancels the run all the same",
+    "The command starts with SIGTERM, SIGINT and SIGHUP blocked",
+    "The first of these signals still cancels the run",
 )
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_signals_that_were_blocked_at_the_start_cancel_all_the_same(cli: Cli, number: int, status: int) -> None:
@@ -88,7 +92,7 @@ def test_signals_that_were_blocked_at_the_start_cancel_all_the_same(cli: Cli, nu
 
 
 @pytest.mark.rule("E4", "W3")
-@pytest.mark.fault("signals", "SIGTERM was ignored at the start", "it cancels the run all the same")
+@pytest.mark.fault("signals", "The command starts with SIGTERM ignored", "SIGTERM still cancels the run")
 def test_a_sigterm_that_was_ignored_at_the_start_cancels_all_the_same(cli: Cli) -> None:
     ignore = after("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     with cli.start("run", "--codex", cli.agent(), program=(*ignore, *ADAPTER), stdin=subprocess.PIPE) as process:

@@ -37,7 +37,9 @@ async def completion_of(*script: bytes, status: int = 0) -> Completion:
 
 
 @pytest.mark.fault(
-    "stream", "The stream is cut at every byte", "The events before the cut, at most one error, a turn cut off"
+    "stream",
+    "The stream ends at any byte",
+    "The adapter yields the events before the cut, at most one error, and a turn cut off",
 )
 @pytest.mark.rule("L3", "L5", "F2")
 def test_a_stream_cut_at_any_byte_gives_the_events_before_the_cut() -> None:
@@ -59,8 +61,8 @@ def test_a_stream_cut_at_any_byte_gives_the_events_before_the_cut() -> None:
 
 @pytest.mark.fault(
     "stream",
-    "Stdout is closed at every line and in the middle of each while the agent lives on",
-    "After a grace the run ends: as a failure in mid-turn, with its completion after the turn",
+    "The agent closes stdout at or inside any line and keeps running",
+    "After a grace period the run fails in a turn, or completes after it",
 )
 @pytest.mark.rule("F8", "K6", "L3")
 def test_stdout_closed_anywhere_by_a_living_agent_ends_the_run() -> None:
@@ -82,10 +84,20 @@ def test_stdout_closed_anywhere_by_a_living_agent_ends_the_run() -> None:
         trio.run(run, clock=MockClock(autojump_threshold=0))
 
 
-@pytest.mark.fault("stream", "A byte that is no UTF-8 at every position of a line", "One error; its neighbours stand")
-@pytest.mark.fault("stream", "NUL at every position of a line", "One error, and its neighbours stand")
-@pytest.mark.fault("stream", "A newline at every position of a line", "An error for each half that is no line")
-@pytest.mark.fault("stream", "A carriage return at every position of a line", "An error, or the line as it was")
+@pytest.mark.fault(
+    "stream",
+    "A byte that is not UTF-8 is at any position of a line",
+    "The line yields one error; the other lines stay valid",
+)
+@pytest.mark.fault(
+    "stream", "NUL is at any position of a line", "The line yields one error; the other lines stay valid"
+)
+@pytest.mark.fault(
+    "stream", "A newline is at any position of a line", "Each half that is not a valid line yields one error"
+)
+@pytest.mark.fault(
+    "stream", "A carriage return is at any position of a line", "The line yields one error or its original event"
+)
 @pytest.mark.rule("L1", "L4", "X1")
 @pytest.mark.parametrize("byte", [b"\xff", b"\xc3", b"\0", b"\n", b"\r"])
 def test_a_foreign_byte_anywhere_in_a_line_spoils_that_line_alone(byte: bytes) -> None:
@@ -98,7 +110,9 @@ def test_a_foreign_byte_anywhere_in_a_line_spoils_that_line_alone(byte: bytes) -
         assert all(event.kind == "tool_call" or is_bad(event.message) for event in found)
 
 
-@pytest.mark.fault("stream", "A million tiny lines in one read", "An event for each, in order, in little time")
+@pytest.mark.fault(
+    "stream", "One read returns one million short lines", "Each line yields one event, in order, without delay"
+)
 @pytest.mark.rule("D2", "L1", "B6")
 def test_a_flood_of_tiny_lines_in_one_read_is_an_event_each() -> None:
     pipeline = codex_pipeline()
@@ -113,7 +127,9 @@ def test_a_flood_of_tiny_lines_in_one_read_is_an_event_each() -> None:
     assert [event.text for event in pipeline.receive_data(AFTER)] == ["after"]
 
 
-@pytest.mark.fault("stream", "Every field of every line missing, or of every wrong type", "One event or one error each")
+@pytest.mark.fault(
+    "stream", "Any field of any line is missing or has any wrong type", "Each line yields one event or one error"
+)
 @pytest.mark.rule("L4", "T4", "X1", "X2")
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample['type']} {sample.get('item', {}).get('type')}")
 def test_a_line_with_any_field_misshapen_has_one_outcome(sample: dict[str, Any]) -> None:
@@ -126,8 +142,12 @@ def test_a_line_with_any_field_misshapen_has_one_outcome(sample: dict[str, Any])
             assert all(is_bad(event.message) for event in events if event.kind == "error" and event.data is None)
 
 
-@pytest.mark.fault("stream", "The whole output is UTF-16", "An error for each line, no turn, and a completion")
-@pytest.mark.fault("stream", "The whole output is UTF-16 with its byte order mark", "The same")
+@pytest.mark.fault("stream", "The whole output is UTF-16", "Each line yields one error; the completion has no turn")
+@pytest.mark.fault(
+    "stream",
+    "The whole output is UTF-16 with its byte order mark",
+    "Each line yields one error; the completion has no turn",
+)
 @pytest.mark.rule("L4", "F2")
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF16_LE])
 async def test_output_in_utf_16_is_errors_and_no_turn(mark: bytes) -> None:
@@ -141,10 +161,14 @@ async def test_output_in_utf_16_is_errors_and_no_turn(mark: bytes) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param([], marks=pytest.mark.fault("stream", "Nothing is printed at all", "No event, and a completion")),
+        pytest.param(
+            [], marks=pytest.mark.fault("stream", "The agent prints nothing", "The run has no event, only a completion")
+        ),
         pytest.param(
             [b"\n \t\r\n\r" * 1_000],
-            marks=pytest.mark.fault("stream", "Nothing but white space is printed", "No event, and a completion"),
+            marks=pytest.mark.fault(
+                "stream", "The agent prints only white space", "The run has no event, only a completion"
+            ),
         ),
     ],
 )
@@ -161,64 +185,76 @@ ORDERS = [
         ["status", "status", "tool_result", "tool_call", "tool_result", "status"],
         "completed",
         marks=pytest.mark.fault(
-            "stream", "A tool call completes before it starts", "Both are told as they come, and it is closed once more"
+            "stream",
+            "A tool call completes before it starts",
+            "Both events keep their order, and the adapter closes the call once more",
         ),
     ),
     pytest.param(
         [say("early"), tool("started"), THREAD, TURN, DONE],
         ["text_output", "tool_call", "status", "status", "tool_result", "status"],
         "completed",
-        marks=pytest.mark.fault("stream", "Items come before the thread", "They are told without its id"),
+        marks=pytest.mark.fault("stream", "Items arrive before the thread starts", "Their events have no thread id"),
     ),
     pytest.param(
         [THREAD, TURN, TURN, say("a"), DONE],
         ["status", "status", "status", "text_output", "status"],
         "completed",
-        marks=pytest.mark.fault("stream", "Two turns are open at once", "The later one counts"),
+        marks=pytest.mark.fault("stream", "Two turns are open at once", "The later turn determines the outcome"),
     ),
     pytest.param(
         [THREAD, TURN, DONE, as_line({"type": "turn.failed"})],
         ["status", "status", "status", "status"],
         "failed",
-        marks=pytest.mark.fault("stream", "A turn ends twice, well and badly", "The last end counts"),
+        marks=pytest.mark.fault(
+            "stream",
+            "A turn ends twice, first with success and then with failure",
+            "The last end determines the outcome",
+        ),
     ),
     pytest.param(
         [DONE],
         ["status"],
         "completed",
-        marks=pytest.mark.fault("stream", "A turn ends that never began", "It has ended all the same"),
+        marks=pytest.mark.fault("stream", "A turn ends that never started", "The turn is complete"),
     ),
     pytest.param(
         [THREAD, TURN, DONE, say("late"), tool("started"), tool("completed")],
         ["status", "status", "status", "text_output", "tool_call", "tool_result"],
         "completed",
-        marks=pytest.mark.fault("stream", "Items come after the turn's end", "They are told; a late message counts"),
+        marks=pytest.mark.fault(
+            "stream",
+            "Items arrive after the end of the turn",
+            "The adapter reports them; a late message becomes the final text",
+        ),
     ),
     pytest.param(
         [THREAD, TURN, tool("completed"), DONE],
         ["status", "status", "tool_result", "status"],
         "completed",
-        marks=pytest.mark.fault("stream", "A tool call completes that never started", "Its result is told"),
+        marks=pytest.mark.fault("stream", "A tool call completes that never started", "The adapter reports its result"),
     ),
     pytest.param(
         [THREAD, TURN, tool("started"), DONE],
         ["status", "status", "tool_call", "tool_result", "status"],
         "completed",
         marks=pytest.mark.fault(
-            "stream", "A tool call never completes", "It is closed as unknown before its turn's end"
+            "stream",
+            "A tool call never completes",
+            "The adapter closes it with an unknown result before the end of the turn",
         ),
     ),
     pytest.param(
         [THREAD, TURN, tool("started"), tool("started"), tool("completed"), tool("completed"), DONE],
         ["status", "status", "tool_call", "tool_call", "tool_result", "tool_result", "status"],
         "completed",
-        marks=pytest.mark.fault("stream", "Two tool calls share an id", "Each line is told"),
+        marks=pytest.mark.fault("stream", "Two tool calls share an id", "The adapter reports each line"),
     ),
     pytest.param(
         [THREAD, THREAD, TURN, THREAD, DONE],
         ["status", "status", "status", "status", "status"],
         "completed",
-        marks=pytest.mark.fault("stream", "The thread starts again and again", "Its session is told once"),
+        marks=pytest.mark.fault("stream", "The same thread starts repeatedly", "The session keeps its id"),
     ),
 ]
 
@@ -234,7 +270,7 @@ async def test_an_order_that_cannot_be_is_told_as_it_came(script: list[bytes], k
     assert completion.final_text == next((event.text for event in reversed(events) if event.text), None)
 
 
-@pytest.mark.fault("stream", "A second thread starts with another id", "The session stays the first one")
+@pytest.mark.fault("stream", "A second thread starts with another id", "The session keeps the id of the first thread")
 @pytest.mark.rule("M5", "T3")
 async def test_the_session_is_that_of_the_first_thread() -> None:
     completion = await completion_of(THREAD, TURN, OTHER_THREAD, say("a"), DONE)
@@ -252,9 +288,13 @@ BIG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.fault("stream", "A hundred thousand counts of usage, and counts beyond 64 bits", "Some of them are told")
-@pytest.mark.fault("stream", "A plan and a list of changes of fifty thousand entries", "An event within its bounds")
-@pytest.mark.fault("stream", "Ids, type names and messages of a megabyte", "Events within their bounds")
+@pytest.mark.fault(
+    "stream",
+    "A usage record has 100,000 counts, or counts beyond 64 bits",
+    "The event contains a bounded number of them",
+)
+@pytest.mark.fault("stream", "A plan or a list of changes has 50,000 entries", "The event stays within its size limits")
+@pytest.mark.fault("stream", "An id, type name or message has 1 MB", "The event stays within its size limits")
 @pytest.mark.rule("B3", "B4", "M6", "T4")
 @pytest.mark.parametrize("name", BIG)
 def test_a_line_with_something_huge_in_it_is_a_bounded_event(name: str) -> None:

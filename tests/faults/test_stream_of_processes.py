@@ -34,7 +34,7 @@ def printed(data: bytes) -> list[Step]:
     return [PrintBytes(data)]
 
 
-@pytest.mark.fault("stream", "The agent writes a byte at a time", "The events of whole lines")
+@pytest.mark.fault("stream", "The agent writes one byte at a time", "The adapter yields the events of whole lines")
 @pytest.mark.rule("L5", "D2")
 async def test_single_bytes_are_the_events_of_whole_lines(tmp_path: Path) -> None:
     (tmp_path / "recorded").write_bytes(RECORDED)
@@ -44,8 +44,10 @@ async def test_single_bytes_are_the_events_of_whole_lines(tmp_path: Path) -> Non
         assert (await run.wait_completed()).turn == "completed"
 
 
-@pytest.mark.fault("stream", "Binary noise on stderr, more than its pipe holds, before the first line", "None is seen")
-@pytest.mark.fault("stream", "Stderr is flooded after the turn", "It is drained, and the turn counts")
+@pytest.mark.fault(
+    "stream", "The agent fills the stderr pipe with binary noise before the first line", "None of the noise appears"
+)
+@pytest.mark.fault("stream", "The agent floods stderr after the turn", "The adapter drains it, and the turn is valid")
 @pytest.mark.rule("S7", "X1", "F2")
 async def test_noise_on_stderr_neither_blocks_the_run_nor_shows(tmp_path: Path) -> None:
     noise = WriteStderr("\0\x1b[31mcanary\ud800"[:-1], size=300_000)
@@ -61,14 +63,16 @@ async def test_noise_on_stderr_neither_blocks_the_run_nor_shows(tmp_path: Path) 
     "steps",
     [
         pytest.param(
-            [CloseStdout()], marks=pytest.mark.fault("stream", "Stdout is closed at once", "A run without a turn")
+            [CloseStdout()], marks=pytest.mark.fault("stream", "The agent closes stdout at once", "The run has no turn")
         ),
         pytest.param(
             [CloseStdout(), ReadPrompt(), WriteStderr("x", size=100_000)],
-            marks=pytest.mark.fault("stream", "Stdout is closed, stderr and the prompt go on", "A run without a turn"),
+            marks=pytest.mark.fault(
+                "stream", "The agent closes stdout but keeps stderr and the prompt open", "The run has no turn"
+            ),
         ),
         pytest.param(
-            [Exit(0)], marks=pytest.mark.fault("stream", "The agent exits at once with 0", "A run without a turn")
+            [Exit(0)], marks=pytest.mark.fault("stream", "The agent exits at once with status 0", "The run has no turn")
         ),
     ],
 )
@@ -76,7 +80,9 @@ async def test_an_agent_that_prints_nothing_is_a_run_without_a_turn(tmp_path: Pa
     assert await collect(REQUEST, config=config(tmp_path, *steps)) == NOTHING
 
 
-@pytest.mark.fault("stream", "The turn's last line has no newline and the agent lives on", "The turn counts at once")
+@pytest.mark.fault(
+    "stream", "The last line of the turn has no newline and the agent keeps running", "The turn is complete at once"
+)
 @pytest.mark.rule("L3", "F8", "K6", "D1")
 async def test_a_last_line_without_its_newline_ends_the_turn_of_an_agent_that_lives_on(tmp_path: Path) -> None:
     stdout = (THREAD + TURN + say("done") + DONE).rstrip(b"\n")
@@ -91,7 +97,11 @@ async def test_a_last_line_without_its_newline_ends_the_turn_of_an_agent_that_li
     assert (completion.turn, completion.final_text) == ("completed", "done")
 
 
-@pytest.mark.fault("stream", "Another process prints into the middle of a line", "An error; its neighbours stand")
+@pytest.mark.fault(
+    "stream",
+    "Another process prints into the middle of a line",
+    "The line yields one error; the other lines stay valid",
+)
 @pytest.mark.rule("L4", "D2")
 async def test_two_writers_spoil_the_line_that_they_share_alone(tmp_path: Path) -> None:
     line = say("lost")
@@ -103,7 +113,7 @@ async def test_two_writers_spoil_the_line_that_they_share_alone(tmp_path: Path) 
     assert all((event.message or "").startswith("codex stream parse error") for event in bad)
 
 
-@pytest.mark.fault("stream", "Stdout is full and the agent is killed for its timeout", "The run ends with the timeout")
+@pytest.mark.fault("stream", "Stdout is full when the timeout kills the agent", "The run ends with the timeout")
 @pytest.mark.rule("K1", "K4", "D4")
 async def test_a_full_stdout_does_not_keep_a_run_from_its_end(tmp_path: Path) -> None:
     flood = Repeat(say("x" * 1_000).decode().rstrip("\n"))
@@ -113,7 +123,7 @@ async def test_a_full_stdout_does_not_keep_a_run_from_its_end(tmp_path: Path) ->
             await run.wait_completed()
 
 
-@pytest.mark.fault("stream", "The agent goes on for a while after its turn, then exits", "All of it is told")
+@pytest.mark.fault("stream", "The agent prints after its turn and then exits", "The adapter reports all its output")
 @pytest.mark.rule("D1", "F2")
 async def test_what_is_printed_after_the_turn_is_told_too(tmp_path: Path) -> None:
     late = printed(say("late", 1) + as_line({"type": "error", "message": "late too"}))
@@ -126,7 +136,9 @@ async def test_what_is_printed_after_the_turn_is_told_too(tmp_path: Path) -> Non
         assert (await run.wait_completed()).final_text == "late"
 
 
-@pytest.mark.fault("stream", "The prompt is never read and the output is larger than any pipe", "Nothing blocks")
+@pytest.mark.fault(
+    "stream", "The agent never reads the prompt, and its output exceeds any pipe", "The run does not block"
+)
 @pytest.mark.rule("S3", "D4")
 async def test_an_unread_prompt_and_a_long_output_do_not_wait_for_each_other(tmp_path: Path) -> None:
     flood = Repeat(say("x" * 1_000).decode().rstrip("\n"), count=2_000)
@@ -135,7 +147,11 @@ async def test_an_unread_prompt_and_a_long_output_do_not_wait_for_each_other(tmp
     assert completion.final_text == "done"
 
 
-@pytest.mark.fault("stream", "A recording is cut while it is replayed from a pipe", "A turn cut off, and a completion")
+@pytest.mark.fault(
+    "stream",
+    "The writer of a recording dies while the adapter replays it from a pipe",
+    "The turn is cut off and the replay has a completion",
+)
 @pytest.mark.rule("Y1", "L3", "F2")
 async def test_a_recording_whose_writer_dies_is_a_turn_cut_off() -> None:
     from codex_adapter import open_replay

@@ -55,7 +55,7 @@ def in_turn(*deeds: AgentStep, pause: float = 1.0) -> list[AgentStep]:
     return steps
 
 
-@pytest.mark.fault("timing", "The turn's end, the end of output and the exit, in each of their orders", "One outcome")
+@pytest.mark.fault("timing", "Turn end, end of output and exit occur in each possible order", "The run has one outcome")
 @pytest.mark.rule("F1", "F2", "F7", "F8")
 @pytest.mark.parametrize("order", list(permutations(DEEDS)), ids=", ".join)
 def test_a_run_ends_in_any_order(order: tuple[str, ...]) -> None:
@@ -66,10 +66,14 @@ def test_a_run_ends_in_any_order(order: tuple[str, ...]) -> None:
 
 
 @pytest.mark.fault(
-    "timing", "A cancel before, between and after them, in each of the 24 orders", "It wins until the end"
+    "timing",
+    "A cancel occurs before, between or after them, in each of the 24 orders",
+    "The run is cancelled unless output and process have ended",
 )
 @pytest.mark.fault(
-    "timing", "A timeout before, between and after them, in each of the 24 orders", "It wins until the exit"
+    "timing",
+    "A timeout occurs before, between or after them, in each of the 24 orders",
+    "The run times out unless the process has exited",
 )
 @pytest.mark.rule("F1", "F6", "K1", "K3")
 @pytest.mark.parametrize("stop", ["cancel", "kill", "timeout"])
@@ -90,49 +94,75 @@ TIES = [
     pytest.param(
         [*in_turn(DONE), Deed.CLOSE, Deed.EXIT],
         {"timeout": 1.0},
-        marks=pytest.mark.fault("timing", "The timeout passes at the instant of the exit", "One of the two, for all"),
+        marks=pytest.mark.fault(
+            "timing",
+            "The timeout expires at the instant of the exit",
+            "All observers see the same one of the two outcomes",
+        ),
     ),
     pytest.param(
         [*in_turn(DONE), Deed.CLOSE, Deed.EXIT],
         {"owner": [(1.0, "cancel")]},
-        marks=pytest.mark.fault("timing", "The cancel comes at the instant of the exit", "One of the two, for all"),
+        marks=pytest.mark.fault(
+            "timing", "A cancel occurs at the instant of the exit", "All observers see the same one of the two outcomes"
+        ),
     ),
     pytest.param(
         [*in_turn(say("b"), DONE)],
         {"config": CodexConfig(idle_timeout=1)},
         marks=pytest.mark.fault(
-            "timing", "An event comes at the instant of the idle timeout", "One of the two, for all"
+            "timing",
+            "An event arrives at the instant of the idle timeout",
+            "All observers see the same one of the two outcomes",
         ),
     ),
     pytest.param(
         [*in_turn(tool("started")), 2.0, tool("completed"), DONE],
         {"config": CodexConfig(tool_timeout=2)},
-        marks=pytest.mark.fault("timing", "A tool completes at the instant of its timeout", "One of the two, for all"),
+        marks=pytest.mark.fault(
+            "timing",
+            "A tool completes at the instant of its timeout",
+            "All observers see the same one of the two outcomes",
+        ),
     ),
     pytest.param(
         [*in_turn(DONE), Deed.EXIT, 1.0, say("late"), Deed.CLOSE],
         {"config": CodexConfig(descendant_grace=1)},
-        marks=pytest.mark.fault("timing", "A descendant prints at the instant of its grace's end", "A true completion"),
+        marks=pytest.mark.fault(
+            "timing", "A descendant prints at the end of its grace period", "The completion is correct"
+        ),
     ),
     pytest.param(
         [*in_turn(DONE), 1.0, TURN, 0.5, DONE, Deed.EXIT],
         {"config": CodexConfig(exit_grace=1)},
-        marks=pytest.mark.fault("timing", "A new turn begins at the instant of the exit grace's end", "A true outcome"),
+        marks=pytest.mark.fault(
+            "timing", "A new turn starts at the end of the exit grace period", "The outcome is correct"
+        ),
     ),
     pytest.param(
         [*in_turn(Deed.CLOSE), 1.0, Deed.EXIT],
         {"config": CodexConfig(exit_grace=1)},
-        marks=pytest.mark.fault("timing", "The agent exits at the instant of the exit grace's end", "One, for all"),
+        marks=pytest.mark.fault(
+            "timing", "The agent exits at the end of the exit grace period", "All observers see the same outcome"
+        ),
     ),
     pytest.param(
         [math.inf],
         {"timeout": 1.0, "config": CodexConfig(idle_timeout=1), "owner": [(1.0, "scope")]},
-        marks=pytest.mark.fault("timing", "Timeout, idle timeout and a cancelled scope at one instant", "One, for all"),
+        marks=pytest.mark.fault(
+            "timing",
+            "Timeout, idle timeout and a scope cancel occur at the same instant",
+            "All observers see the same outcome",
+        ),
     ),
     pytest.param(
         [*in_turn(DONE, pause=0.0), Deed.CLOSE, Deed.EXIT],
         {"timeout": 0.0, "owner": [(0.0, "cancel")], "config": CodexConfig(exit_grace=0, descendant_grace=0)},
-        marks=pytest.mark.fault("timing", "Everything at once, with graces and a timeout of zero", "One, for all"),
+        marks=pytest.mark.fault(
+            "timing",
+            "Turn end, exit, cancel and timeout occur at once, with zero grace periods",
+            "All observers see the same outcome",
+        ),
     ),
 ]
 
@@ -149,16 +179,43 @@ def test_ties_have_one_outcome(agent: list[AgentStep], others: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("at", "seen", "cancelled"),
     [
-        pytest.param(0.0, 0, True, marks=pytest.mark.fault("timing", "Cancel before the first byte", "Cancelled")),
-        pytest.param(1.5, 0, True, marks=pytest.mark.fault("timing", "Cancel in the middle of a line", "Cancelled")),
-        pytest.param(2.5, 3, True, marks=pytest.mark.fault("timing", "Cancel in mid-turn", "Cancelled; no event more")),
         pytest.param(
-            3.5, 4, True, marks=pytest.mark.fault("timing", "Cancel between turn and end of output", "Cancelled")
+            0.0,
+            0,
+            True,
+            marks=pytest.mark.fault("timing", "A cancel occurs before the first byte", "The run is cancelled"),
         ),
         pytest.param(
-            4.5, 4, True, marks=pytest.mark.fault("timing", "Cancel between end of output and exit", "Cancelled")
+            1.5,
+            0,
+            True,
+            marks=pytest.mark.fault("timing", "A cancel occurs in the middle of a line", "The run is cancelled"),
         ),
-        pytest.param(5.5, 4, False, marks=pytest.mark.fault("timing", "Cancel after completion", "Nothing changes")),
+        pytest.param(
+            2.5,
+            3,
+            True,
+            marks=pytest.mark.fault(
+                "timing", "A cancel occurs during a turn", "The run is cancelled without a further event"
+            ),
+        ),
+        pytest.param(
+            3.5,
+            4,
+            True,
+            marks=pytest.mark.fault(
+                "timing", "A cancel occurs between turn end and end of output", "The run is cancelled"
+            ),
+        ),
+        pytest.param(
+            4.5,
+            4,
+            True,
+            marks=pytest.mark.fault("timing", "A cancel occurs between end of output and exit", "The run is cancelled"),
+        ),
+        pytest.param(
+            5.5, 4, False, marks=pytest.mark.fault("timing", "A cancel occurs after the completion", "Nothing changes")
+        ),
     ],
 )
 def test_cancel_in_every_phase(at: float, seen: int, cancelled: bool) -> None:
@@ -169,7 +226,11 @@ def test_cancel_in_every_phase(at: float, seen: int, cancelled: bool) -> None:
         assert (len(trace.all("got")), isinstance(outcome, RunCancelled)) == (seen, cancelled)
 
 
-@pytest.mark.fault("timing", "Cancel after the exit, before the events are read", "Cancelled; the events end")
+@pytest.mark.fault(
+    "timing",
+    "A cancel occurs after the exit and before the consumer reads the events",
+    "The run is cancelled and the events end",
+)
 @pytest.mark.rule("F6", "K3")
 def test_cancel_after_the_exit_ends_events_that_were_not_read() -> None:
     trace, outcome = judged(in_turn(DONE), consumer=[("take", 1.0), ("stall", 9.0)], owner=[(5.0, "cancel")])
@@ -178,9 +239,11 @@ def test_cancel_after_the_exit_ends_events_that_were_not_read() -> None:
 
 
 @pytest.mark.fault(
-    "timing", "Cancel, kill and cancel again while the agent is stubborn", "The first step is taken once"
+    "timing",
+    "A caller sends cancel, kill and cancel while the agent ignores signals",
+    "The adapter performs the first step only once",
 )
-@pytest.mark.fault("timing", "The timeout has passed, and the run is cancelled while it ends", "Cancelled")
+@pytest.mark.fault("timing", "A cancel occurs while the run ends after a timeout", "The run is cancelled")
 @pytest.mark.rule("K3", "K4", "F6")
 @pytest.mark.parametrize("timeout", [None, 1.0])
 def test_a_run_that_is_being_ended_is_ended_again(timeout: float | None) -> None:
@@ -191,7 +254,7 @@ def test_a_run_that_is_being_ended_is_ended_again(timeout: float | None) -> None
     assert trace.all("exit")[0].at == 4.0
 
 
-@pytest.mark.fault("timing", "The consumer is asleep for longer than every limit together", "No limit passes")
+@pytest.mark.fault("timing", "The consumer sleeps longer than the sum of all limits", "No limit expires")
 @pytest.mark.rule("D4", "K1", "K2")
 def test_no_limit_passes_while_the_consumer_sleeps() -> None:
     agent = in_turn(tool("started"), tool("completed"), say("b"), DONE)
@@ -202,7 +265,11 @@ def test_no_limit_passes_while_the_consumer_sleeps() -> None:
     assert len(trace.all("got")) == 7
 
 
-@pytest.mark.fault("timing", "The consumer is asleep when the agent exits, and the grace is zero", "All of it is read")
+@pytest.mark.fault(
+    "timing",
+    "The consumer sleeps when the agent exits, and the grace period is zero",
+    "The adapter reads the whole output",
+)
 @pytest.mark.rule("D4", "F7")
 @pytest.mark.parametrize("grace", [0.0, 1e-9, 2.0])
 async def test_what_was_printed_before_the_exit_is_read_however_short_the_grace(tmp_path: Path, grace: float) -> None:
@@ -215,7 +282,7 @@ async def test_what_was_printed_before_the_exit_is_read_however_short_the_grace(
         assert (await run.wait_completed()).turn == "completed"
 
 
-@pytest.mark.fault("timing", "The consumer reads one event a day", "No limit passes; all is read")
+@pytest.mark.fault("timing", "The consumer reads one event a day", "No limit expires and the consumer reads all events")
 @pytest.mark.rule("D4", "F7")
 def test_a_consumer_that_reads_one_event_a_day_sees_the_end() -> None:
     lines = [say(str(number), number) for number in range(60)]
@@ -224,8 +291,8 @@ def test_a_consumer_that_reads_one_event_a_day_sees_the_end() -> None:
     assert isinstance(outcome, Completion)
 
 
-@pytest.mark.fault("timing", "A timeout of a nanosecond", "The run is ended at once, and nothing is left")
-@pytest.mark.fault("timing", "A timeout beyond every clock", "It never passes")
+@pytest.mark.fault("timing", "The timeout is one nanosecond", "The run ends at once and no process survives")
+@pytest.mark.fault("timing", "The timeout exceeds the range of every clock", "The timeout never expires")
 @pytest.mark.rule("K1", "Q5")
 @pytest.mark.parametrize(("timeout", "passes"), [(1e-9, True), (5e-324, True), (0.0, False), (1e300, False)])
 async def test_a_timeout_of_any_size(tmp_path: Path, timeout: float, passes: bool) -> None:
@@ -237,7 +304,7 @@ async def test_a_timeout_of_any_size(tmp_path: Path, timeout: float, passes: boo
 
 
 @pytest.mark.fault(
-    "timing", "All graces are zero", "A run that goes well is whole; one that must end is killed at once"
+    "timing", "All grace periods are zero", "A successful run is complete; other runs are killed at once"
 )
 @pytest.mark.rule("K4", "K6", "F7")
 async def test_graces_of_zero(tmp_path: Path) -> None:
@@ -251,7 +318,7 @@ async def test_graces_of_zero(tmp_path: Path) -> None:
         assert (await run.wait_completed()).turn == "cut_off"
 
 
-@pytest.mark.fault("timing", "The clock has been running for decades", "Limits pass at their times")
+@pytest.mark.fault("timing", "The clock has run for decades", "Limits expire on time")
 @pytest.mark.rule("K1", "K2")
 def test_limits_on_an_old_clock() -> None:
     async def run() -> None:
@@ -265,8 +332,8 @@ def test_limits_on_an_old_clock() -> None:
     trio.run(run, clock=clock)
 
 
-@pytest.mark.fault("timing", "The block is entered in a scope that is cancelled already", "Its agent is ended")
-@pytest.mark.fault("timing", "The scope is cancelled while the agent is started", "Nothing is left of it")
+@pytest.mark.fault("timing", "A caller enters the block in a cancelled scope", "The adapter ends the agent")
+@pytest.mark.fault("timing", "A caller cancels the scope while the agent starts", "No process survives")
 @pytest.mark.rule("K5")
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.02, 0.1])
 async def test_a_scope_cancelled_during_the_start_leaves_nothing(tmp_path: Path, delay: float) -> None:
@@ -279,7 +346,7 @@ async def test_a_scope_cancelled_during_the_start_leaves_nothing(tmp_path: Path,
     assert scope.cancelled_caught
 
 
-@pytest.mark.fault("timing", "The run is cancelled before it was started", "Cancelled, no event")
+@pytest.mark.fault("timing", "A caller cancels the run before it starts", "The run is cancelled without events")
 @pytest.mark.rule("K3", "F4")
 async def test_a_cancel_before_anything_has_run(autojump_clock: MockClock) -> None:
     async with running([*TURN_OF_ONE_MESSAGE, EXIT, math.inf], held=True) as (run, _):

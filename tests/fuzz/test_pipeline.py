@@ -34,7 +34,7 @@ def test_every_recording_keeps_the_rules() -> None:
 
 
 @pytest.mark.rule("L4", "L5", "B6", "W1", "M0", "M1", "F2", "X1", "X2", "X3", "X5")
-@pytest.mark.fault("stream", "lines with values, keys or bytes changed, lost or doubled", "one typed outcome a line")
+@pytest.mark.fault("stream", "Lines lose, change or repeat values, keys or bytes", "Each line yields one typed outcome")
 @pytest.mark.parametrize("mutations", [1, 3, 10])
 @given(HEADERS, st.integers(0, 2**64 - 1))
 def test_a_damaged_recording_keeps_the_rules(mutations: int, header: bytes, seed: int) -> None:

@@ -187,7 +187,9 @@ def repository(stage: Stage) -> None:
 
 
 @pytest.mark.rule("H15", "O18")
-@pytest.mark.fault("workspace", "an agent's operations make settings of git", "no git that they steer is run")
+@pytest.mark.fault(
+    "workspace", "An agent's operations write git settings", "No git process outside the sandbox uses them"
+)
 @pytest.mark.smoke
 def test_nothing_of_git_that_operations_make_runs_outside_of_their_sandbox(stage: Stage) -> None:
     if find_sandbox(agents=known_places()) is None:

@@ -113,7 +113,9 @@ PLACES = [plain, below_a_repository, worktree, link, home]
 @pytest.mark.smoke
 @pytest.mark.parametrize("place", thinned(PLACES, 2), ids=lambda place: place.__name__)
 @pytest.mark.fault(
-    "environment", "the project in the working directory is hostile", "its servers, hooks and settings are not used"
+    "environment",
+    "The project in the working directory is hostile",
+    "The run uses none of its servers, hooks and settings",
 )
 @pytest.mark.usefixtures("agent_sandbox")
 async def test_a_project_that_nobody_trusts_runs_nothing_and_sets_nothing(
@@ -214,8 +216,8 @@ def worktree_with_a_filter(project: Project) -> Path:
 )
 @pytest.mark.fault(
     "environment",
-    "the project in the working directory has a git filter",
-    "no git command of the CLI finds the project",
+    "The project in the working directory has a git filter",
+    "No git command of the CLI finds the project",
 )
 @pytest.mark.usefixtures("agent_sandbox")
 async def test_a_filter_of_git_runs_only_where_a_command_asks_for_it(

@@ -17,7 +17,9 @@ pytestmark = [
 
 @pytest.mark.smoke
 @pytest.mark.fault(
-    "turns", "whoever runs a turn is killed, its agent, or both", "nothing of it lives; the conversation goes on"
+    "turns",
+    "SIGKILL ends the process that runs a turn, its agent, or both",
+    "No process survives and the conversation can continue",
 )
 def test_a_conversation_goes_on_whenever_its_turns_are_killed() -> None:
     results = list(play_all(map(Round.of, range(41, 42)), play, jobs=1))

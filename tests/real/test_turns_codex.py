@@ -264,7 +264,9 @@ async def test_a_conversation_goes_on_after_the_agent_was_killed(stage: Stage, c
 
 
 @pytest.mark.rule("U8")
-@pytest.mark.fault("turns", "a conversation is copied with its aspHome", "each goes on by itself")
+@pytest.mark.fault(
+    "turns", "A user copies a conversation together with its aspHome", "Both conversations continue independently"
+)
 async def test_a_copy_of_a_conversation_leaves_the_first_one_alone(stage: Stage, conversation: Conversation) -> None:
     with stage.model(script("first", "second", "third")) as model:
         well(await conversation.turn(prompt="One."))
@@ -378,7 +380,9 @@ async def test_every_skill_is_told_of_however_it_is_written(stage: Stage, conver
 
 @pytest.mark.parametrize("permissions", ["read-only", "workspace-write", "full"])
 @pytest.mark.parametrize("inside", ["", "below"])
-@pytest.mark.fault("turns", "the CLI trusts the project in `cwd` by itself", "its servers and hooks do not run")
+@pytest.mark.fault(
+    "turns", "The CLI trusts the project in `cwd` by default", "The project's servers and hooks do not run"
+)
 async def test_settings_and_hooks_of_the_project_do_not_count(
     stage: Stage, conversation: Conversation, permissions: Any, inside: str
 ) -> None:
@@ -431,7 +435,9 @@ async def test_permissions_are_those_of_the_environment(
 
 @pytest.mark.rule("U6")
 @pytest.mark.fault(
-    "turns", "an MCP server of a space does not start", "the turn fails and says so, rather than be without it"
+    "turns",
+    "An MCP server of a space does not start",
+    "The turn fails and names the reason, instead of running without the server",
 )
 async def test_a_server_that_does_not_start_is_told(stage: Stage, conversation: Conversation) -> None:
     has_everything(stage.release)

@@ -67,8 +67,8 @@ async def test_no_level_stronger_than_the_strongest_to_try_is_taken(tmp_path: Pa
 )
 @pytest.mark.fault(
     "spawning",
-    "the kernel refuses the binary at exec: no interpreter, one without rights, no format",
-    "SpawnError with the true reason, nothing left",
+    "The kernel refuses the binary at exec because of its interpreter, permission or format",
+    "The adapter raises SpawnError with the real reason and leaves no process",
 )
 async def test_an_agent_that_cannot_be_executed_is_a_spawn_error(
     tmp_path: Path, level: Level, content: bytes, not_found: bool, survivors: Survivors
@@ -87,7 +87,7 @@ async def test_an_agent_that_cannot_be_executed_is_a_spawn_error(
 
 
 @pytest.mark.rule("S3", "N2")
-@pytest.mark.fault("spawning", "our own process has an inheritable descriptor open", "the agent does not get it")
+@pytest.mark.fault("spawning", "The adapter has an inheritable descriptor open", "The agent does not inherit it")
 async def test_the_agent_has_three_descriptors_and_takes_every_signal(tmp_path: Path, level: Level) -> None:
     leak = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(leak, True)
@@ -109,7 +109,7 @@ async def test_the_agent_has_three_descriptors_and_takes_every_signal(tmp_path: 
 
 
 @pytest.mark.rule("N2")
-@pytest.mark.fault("signals", "the process that uses the library ignores SIGINT", "the agent takes it all the same")
+@pytest.mark.fault("signals", "The process that uses the library ignores SIGINT", "The agent still receives SIGINT")
 async def test_the_agent_takes_signals_that_the_adapter_ignores(tmp_path: Path, guard_level: Level) -> None:
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -130,7 +130,11 @@ async def test_the_agent_takes_signals_that_the_adapter_ignores(tmp_path: Path, 
 
 @pytest.mark.rule("N2")
 @pytest.mark.parametrize("depth", [0, 1])
-@pytest.mark.fault("signals", "the guard is killed in mid-run", "BackendError wait, nothing marked is left")
+@pytest.mark.fault(
+    "signals",
+    "A signal kills the guard during a run",
+    "The adapter raises BackendError `wait`, and no marked process survives",
+)
 async def test_a_guard_that_is_killed_fails_the_run_and_leaves_nothing_marked(
     tmp_path: Path, guard_level: Level, depth: int, survivors: Survivors
 ) -> None:
@@ -150,7 +154,9 @@ async def test_a_guard_that_is_killed_fails_the_run_and_leaves_nothing_marked(
 @pytest.mark.rule("N2", "K4")
 @pytest.mark.parametrize("depth", [0, 1])
 @pytest.mark.fault(
-    "signals", "the guard is stopped, and the run cancelled", "the run ends in bounded time, nothing is left"
+    "signals",
+    "A process stops the guard and a caller cancels the run",
+    "The run ends within a time limit and no process survives",
 )
 async def test_a_guard_that_is_stopped_holds_up_a_cancel_for_a_bounded_time(
     tmp_path: Path, guard_level: Level, depth: int, survivors: Survivors

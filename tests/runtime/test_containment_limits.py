@@ -139,8 +139,8 @@ def test_a_cgroup_without_a_namespace_holds_all_but_what_the_table_says(
 @pytest.mark.parametrize("alone", [False, True], ids=["", "cgroup without namespaces"])
 @pytest.mark.fault(
     "signals",
-    "the adapter is stopped, its agent exits, the adapter is killed",
-    "the guard ends the run, nothing is left",
+    "The adapter is stopped, its agent exits, and a signal kills the adapter",
+    "The guard ends the run and no process survives",
 )
 def test_an_adapter_that_is_killed_before_it_reads_of_the_exit_leaves_nothing(
     tmp_path: Path, guard_level: Level, alone: bool, survivors: Survivors, request: pytest.FixtureRequest
@@ -177,8 +177,8 @@ def check(tmp_path: Path, survivors: Survivors, expected: set[str]) -> None:
 @pytest.mark.rule("N2")
 @pytest.mark.fault(
     "signals",
-    "the process that uses the library is stopped until its agent has exited",
-    "its status and events are told when it goes on",
+    "The process that uses the library is stopped until its agent exits",
+    "The adapter reports status and events when it continues",
 )
 def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
     tmp_path: Path, level: Level, survivors: Survivors
@@ -202,7 +202,7 @@ def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
     ("without", "expected"),
     [("true", "cgroup"), (NO_CGROUPS, "pid_namespace"), (f"{NO_CGROUPS} && {NO_NAMESPACES}", "guard")],
 )
-@pytest.mark.fault("spawning", "no cgroup, or no namespace can be had", "the next best level is taken")
+@pytest.mark.fault("spawning", "Cgroups or namespaces are unavailable", "The run uses the next best level")
 def test_the_best_level_that_can_be_had_is_chosen(
     tmp_path: Path, levels: list[Level], without: str, expected: Level, survivors: Survivors
 ) -> None:
@@ -221,7 +221,9 @@ def test_the_best_level_that_can_be_had_is_chosen(
     [("cgroup", None), ("pid_namespace", None), ("guard", "guard"), ("process_group", "guard"), ("", "guard")],
 )
 @pytest.mark.fault(
-    "spawning", "the level of containment that is demanded cannot be had", "SpawnError with advice, no agent is started"
+    "spawning",
+    "The required containment level is unavailable",
+    "The adapter raises SpawnError with advice and starts no agent",
 )
 def test_a_level_that_is_demanded_and_cannot_be_had_is_refused_with_advice(
     tmp_path: Path, demanded: str, level: str | None, survivors: Survivors

@@ -137,7 +137,7 @@ async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
     assert time.monotonic() - start < 3
 
 
-@pytest.mark.fault("timing", "The agent ignores every signal that asks", "It is killed within the bound")
+@pytest.mark.fault("timing", "The agent ignores every termination signal", "The adapter kills it within the time limit")
 @pytest.mark.rule("K4")
 async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path) -> None:
     steps = [IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), *WHOLE_TURN[:2], Hang()]
@@ -154,8 +154,8 @@ async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path
 
 @pytest.mark.fault(
     "timing",
-    "The agent is stopped with SIGSTOP, its pipe full, when it is cancelled",
-    "It is ended, and nothing is left",
+    "A caller cancels a run whose agent is stopped (SIGSTOP) with a full pipe",
+    "The adapter ends the agent and no process survives",
 )
 @pytest.mark.rule("K4")
 async def test_an_agent_that_is_stopped_or_blocked_on_a_full_pipe_is_ended_too(

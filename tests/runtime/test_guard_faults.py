@@ -30,7 +30,7 @@ def played() -> Iterator[Guards]:
 @pytest.mark.parametrize("hold", ["guard", "pid_namespace", "user_namespace"])
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.fault(
-    "signals", "the adapter is killed before it has read the agent's status", "the guard ends the run all the same"
+    "signals", "A signal kills the adapter before it reads the agent's status", "The guard still ends the run"
 )
 def test_a_guard_leaves_nothing_however_its_run_ends(played: Guards, hold: str, end: str) -> None:
     if not has(played, hold):
@@ -41,7 +41,7 @@ def test_a_guard_leaves_nothing_however_its_run_ends(played: Guards, hold: str, 
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.fault("resources", "a system call of a guard fails, once or from then on", "the guard leaves nothing")
+@pytest.mark.fault("resources", "A system call of a guard fails, once or permanently", "The guard leaves no process")
 def test_a_guard_of_which_a_system_call_fails_leaves_nothing(played: Guards, call: str) -> None:
     for number, lasting in ((1, True), (2, False), (3, True)):
         played.check("guard", *ENDS["adapter gone with a message unread"], (call, number, errno.EPERM, lasting))

@@ -45,7 +45,7 @@ async def test_one_who_is_not_root_has_a_namespace_too(tmp_path: Path, survivors
     assert survivors.now() == []
 
 
-@pytest.mark.fault("signals", "a guard that starts with SIGCHLD ignored", "it waits for its children all the same")
+@pytest.mark.fault("signals", "A guard starts with SIGCHLD ignored", "It still waits for its children")
 @pytest.mark.parametrize("hold", ["guard", "pid_namespace"])
 async def test_a_guard_that_starts_with_sigchld_ignored_tells_that_nothing_is_left(
     tmp_path: Path, hold: str, levels: list[Level], survivors: Survivors

@@ -155,7 +155,9 @@ async def test_the_last_words_of_a_process_become_one_word_of_ours(
     assert {tail._end for tail in tails} <= {b""}
 
 
-@pytest.mark.fault("spawning", "an agent that says why it gives up as it exits", "its last words are read all the same")
+@pytest.mark.fault(
+    "spawning", "An agent reports why it stops just before it exits", "The adapter reads its last message"
+)
 async def test_last_words_at_the_very_end_are_read_every_time(tmp_path: Path) -> None:
     for _ in range(10):
         completion, _ = await _completed(tmp_path, WriteStderr("noise\n", 60_000), WriteStderr(BROKEN), Exit(1))

@@ -31,7 +31,7 @@ PAUSES: list[float] = []
 
 @pytest.mark.parametrize("seconds", [0.4, 60.0])
 @pytest.mark.fault(
-    "timing", "to look for a run's processes takes long, or does not end", "the run's end and the other runs go on"
+    "timing", "The search for a run's processes is slow or never ends", "The end of the run and the other runs continue"
 )
 async def test_killing_ends_in_time_and_in_the_background(seconds: float) -> None:
     done = threading.Event()
@@ -59,7 +59,9 @@ async def test_killing_ends_when_nothing_is_found_any_more() -> None:
 
 
 @pytest.mark.fault(
-    "resources", "no thread can be had when a run is to be ended", "its processes are looked for without one"
+    "resources",
+    "No thread is available when the adapter ends a run",
+    "It searches for the run's processes without a thread",
 )
 async def test_killing_does_without_a_thread_where_none_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> Awaitable[None]:

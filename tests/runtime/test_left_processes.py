@@ -105,7 +105,7 @@ def user(process: Living) -> int:
 
 
 @pytest.mark.fault(
-    "signals", "a process of the run belongs to root, as with sudo", "all others are killed; it is logged"
+    "signals", "A process of the run belongs to root, as with sudo", "The adapter kills all others and logs this one"
 )
 def test_one_process_of_root_saves_no_other_at_the_end_of_a_run(
     place: Path, as_root: str, survivors: Survivors
@@ -130,7 +130,7 @@ def test_one_process_of_root_saves_no_other_when_the_adapter_is_killed(
         until(lambda: {process.argv for process in survivors.now()} == {"sleep 1000 "})
 
 
-@pytest.mark.fault("signals", "an agent of the same user traces its guard", "the kernel refuses it")
+@pytest.mark.fault("signals", "An agent with the guard's user id tries to trace the guard", "The kernel refuses it")
 def test_an_agent_cannot_trace_its_guard(place: Path, as_root: str, survivors: Survivors) -> None:
     del as_root
     trace = "import ctypes, os; print(ctypes.CDLL(None).ptrace(0x4206, os.getppid(), 0, 0))"
@@ -163,7 +163,9 @@ def dead_file_system(path: Path) -> Iterator[int]:
 
 
 @pytest.mark.fault(
-    "signals", "a process of the run sleeps in the kernel, where SIGKILL does not end it", "the run ends, it is logged"
+    "signals",
+    "A process of the run sleeps in the kernel, where SIGKILL does not end it",
+    "The run ends and the adapter logs the process",
 )
 async def test_a_process_that_sigkill_does_not_end_is_logged(
     place: Path, level: Level, survivors: Survivors, caplog: pytest.LogCaptureFixture

@@ -32,7 +32,11 @@ async def told(run: RunHandle) -> list[str | None]:
 
 
 @pytest.mark.rule("K1", "F4")
-@pytest.mark.fault("timing", "The timeout passes while a tool runs", "The call is closed, then the error says why")
+@pytest.mark.fault(
+    "timing",
+    "The timeout expires while a tool runs",
+    "The adapter closes the call and then emits the error with the reason",
+)
 async def test_a_timeout_closes_the_open_calls_before_it_says_why(autojump_clock: MockClock) -> None:
     script: list[Step] = [THREAD, TURN, tool("started", 2), tool("started", 1), math.inf]
     async with running(script, timeout=30.0) as (run, _):

@@ -103,7 +103,9 @@ def sleeping(mark: str | None) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-@pytest.mark.fault("signals", "SIGKILL to an adapter without a guard", "doctor --orphans --kill ends what it left")
+@pytest.mark.fault(
+    "signals", "SIGKILL ends an adapter without a guard", "`doctor --orphans --kill` ends the processes that remain"
+)
 async def test_what_a_killed_adapter_left_is_listed_and_then_ended(tmp_path: Path, survivors: Survivors) -> None:
     steps = [*start_all_kinds(), *WHOLE_TURN[:2], Hang()]
     with adapter(steps, survivors, tmp_path, allowed=["process_group"]) as held:
@@ -167,7 +169,9 @@ def of_another_machine(mark: str) -> str:
 
 @pytest.mark.rule("N4", "S10")
 @pytest.mark.fault(
-    "environment", "machines share a temporary directory", "none touches what another has there, whatever its ids are"
+    "environment",
+    "Several machines share a temporary directory",
+    "A run leaves the files of other machines unchanged, whatever their ids",
 )
 async def test_a_run_leaves_the_directories_of_other_machines_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

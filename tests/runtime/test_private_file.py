@@ -64,7 +64,11 @@ async def test_the_schema_file_goes_when_the_run_fails(temporary: Path) -> None:
 
 
 @pytest.mark.rule("X2")
-@pytest.mark.fault("environment", "no temporary directory for the schema", "BackendError io, nothing started")
+@pytest.mark.fault(
+    "environment",
+    "No temporary directory exists for the schema",
+    "The adapter raises BackendError `io` and starts no process",
+)
 async def test_a_schema_that_cannot_be_written_is_an_io_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +81,9 @@ async def test_a_schema_that_cannot_be_written_is_an_io_failure(
 
 
 @pytest.mark.fault(
-    "environment", "somebody else has made the directory of the schema", "BackendError io, what is in it stays"
+    "environment",
+    "Another user created the directory of the schema",
+    "The adapter raises BackendError `io` and leaves the content unchanged",
 )
 async def test_a_directory_that_is_there_already_is_not_used(temporary: Path) -> None:
     mark = new_mark()
@@ -88,7 +94,7 @@ async def test_a_directory_that_is_there_already_is_not_used(temporary: Path) ->
             pytest.fail("who made it could read what is in it")
 
 
-@pytest.mark.fault("signals", "SIGKILL to the adapter while there is a schema", "the guard removes the file")
+@pytest.mark.fault("signals", "SIGKILL ends the adapter while a schema file exists", "The guard removes the file")
 def test_a_guard_removes_the_file_of_an_adapter_that_was_killed(
     tmp_path: Path, temporary: Path, guard_level: Level, survivors: Survivors
 ) -> None:

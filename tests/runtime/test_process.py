@@ -107,7 +107,7 @@ async def test_a_flood_on_stderr_is_drained_and_shown_nowhere(
 
 @pytest.mark.rule("S3", "S7")
 @pytest.mark.fault(
-    "spawning", "an agent that fills its stderr before it reads a long prompt", "both go on, nothing waits"
+    "spawning", "An agent fills its stderr before it reads a long prompt", "Both streams continue without a deadlock"
 )
 async def test_the_prompt_and_the_errors_flow_at_the_same_time(tmp_path: Path) -> None:
     steps = [WriteStderr("error\n", 1024 * 1024), ReadPrompt(), *WHOLE_TURN]

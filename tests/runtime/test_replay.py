@@ -52,7 +52,7 @@ async def test_a_pipe_is_replayed_as_it_is_written_and_stays_the_callers() -> No
     os.close(read_end)
 
 
-@pytest.mark.fault("timing", "A recording's pipe stays silent for ever", "The run can be cancelled")
+@pytest.mark.fault("timing", "A recording's pipe stays silent forever", "A caller can cancel the run")
 @pytest.mark.rule("Y1", "K3")
 async def test_a_pipe_that_stays_silent_can_be_cancelled() -> None:
     read_end, write_end = os.pipe()

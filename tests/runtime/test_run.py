@@ -103,7 +103,9 @@ async def test_the_completion_is_the_same_every_time_and_for_every_task() -> Non
     assert got[0] is got[1] is got[2]
 
 
-@pytest.mark.fault("timing", "Cancel after the end of the events, before the completion is given", "Cancelled")
+@pytest.mark.fault(
+    "timing", "A cancel occurs after the last event and before the completion is delivered", "The run is cancelled"
+)
 @pytest.mark.rule("F6")
 async def test_a_cancel_before_the_completion_was_given_out_wins() -> None:
     async with running([*TURN_OF_ONE_MESSAGE]) as (run, _):
@@ -158,7 +160,7 @@ async def test_the_callers_own_exception_leaves_unwrapped_and_ends_the_run(autoj
 
 
 @pytest.mark.fault(
-    "timing", "A deadline of the caller passes inside the block", "The agent is ended before control comes back"
+    "timing", "A deadline of the caller expires inside the block", "The agent ends before the block returns control"
 )
 @pytest.mark.rule("K5")
 async def test_a_cancelled_scope_ends_the_run_before_control_comes_back(autojump_clock: MockClock) -> None:
@@ -179,7 +181,11 @@ async def test_leaving_the_block_normally_drains_the_run(autojump_clock: MockClo
     assert source.calls == ["aclose"]
 
 
-@pytest.mark.fault("timing", "The run is killed while its consumer has stopped reading", "It reads on and ends")
+@pytest.mark.fault(
+    "timing",
+    "A caller kills the run after its consumer stopped reading",
+    "The adapter continues to read and the run ends",
+)
 @pytest.mark.rule("K4")
 async def test_a_run_being_ended_reads_on_though_its_consumer_does_not(autojump_clock: MockClock) -> None:
     flood = [say("x" * 1000, n) for n in range(500)]
@@ -191,7 +197,7 @@ async def test_a_run_being_ended_reads_on_though_its_consumer_does_not(autojump_
     assert "kill" in source.calls
 
 
-@pytest.mark.fault("stream", "Reading stdout fails", "The failure is the last event and the outcome")
+@pytest.mark.fault("stream", "Reading stdout fails", "The last event and the outcome are this failure")
 @pytest.mark.rule("F4", "X2")
 async def test_a_broken_source_is_the_outcome_and_the_last_event() -> None:
     text = "codex backend error: io (details redacted when unsafe)"

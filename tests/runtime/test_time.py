@@ -20,7 +20,7 @@ from codex_adapter.testing.source import EXIT, Step
 from .scripted import DONE, RECONNECT, THREAD, TURN, TURN_OF_ONE_MESSAGE, running, say, texts, tool
 
 
-@pytest.mark.fault("timing", "The timeout passes", "The last event and the outcome say so")
+@pytest.mark.fault("timing", "The timeout expires", "The last event and the outcome report it")
 @pytest.mark.rule("K1")
 async def test_a_timeout_is_the_last_event_and_the_completion(autojump_clock: MockClock) -> None:
     text = "codex backend error: timeout (details redacted when unsafe)"
@@ -43,7 +43,7 @@ async def test_no_progress_is_an_idle_timeout(autojump_clock: MockClock) -> None
 
 
 @pytest.mark.fault(
-    "timing", "Nothing but reconnect notices and garbage for longer than the idle timeout", "The idle timeout passes"
+    "timing", "Only reconnect notices and garbage arrive for longer than the idle timeout", "The idle timeout expires"
 )
 @pytest.mark.rule("K2")
 async def test_reconnect_notices_and_garbage_are_no_progress(autojump_clock: MockClock) -> None:
@@ -55,7 +55,7 @@ async def test_reconnect_notices_and_garbage_are_no_progress(autojump_clock: Moc
     assert trio.current_time() == 5.0
 
 
-@pytest.mark.fault("timing", "A tool runs for far longer than the idle timeout", "The idle clock stands still")
+@pytest.mark.fault("timing", "A tool runs far longer than the idle timeout", "The idle timer pauses")
 @pytest.mark.rule("K2")
 async def test_the_idle_clock_stands_still_while_a_tool_is_open(autojump_clock: MockClock) -> None:
     script: list[Step] = [THREAD, TURN, tool("started"), 600.0, tool("completed"), math.inf]
@@ -66,7 +66,7 @@ async def test_the_idle_clock_stands_still_while_a_tool_is_open(autojump_clock: 
     assert trio.current_time() == 605.0
 
 
-@pytest.mark.fault("timing", "A tool call never ends", "The limit of its own passes, counted from its start")
+@pytest.mark.fault("timing", "A tool call never ends", "Its own time limit expires, counted from its start")
 @pytest.mark.rule("K2")
 async def test_an_open_tool_call_has_a_limit_of_its_own(autojump_clock: MockClock) -> None:
     script: list[Step] = [THREAD, TURN, 7.0, tool("started"), 3.0, tool("started", 2), math.inf]
@@ -77,7 +77,7 @@ async def test_an_open_tool_call_has_a_limit_of_its_own(autojump_clock: MockCloc
     assert trio.current_time() == 27.0
 
 
-@pytest.mark.fault("timing", "The consumer takes longer for each event than any limit", "No limit passes")
+@pytest.mark.fault("timing", "The consumer needs longer for each event than any limit", "No limit expires")
 @pytest.mark.rule("D4")
 async def test_time_spent_waiting_for_the_consumer_counts_nowhere(autojump_clock: MockClock) -> None:
     script: list[Step] = [THREAD, TURN, say("a"), 2.0, say("b", 1), DONE]
@@ -90,7 +90,9 @@ async def test_time_spent_waiting_for_the_consumer_counts_nowhere(autojump_clock
         assert (await run.wait_completed()).final_text == "b"
 
 
-@pytest.mark.fault("consumer", "It reads far slower than the agent prints", "Nothing is lost, and nothing piles up")
+@pytest.mark.fault(
+    "consumer", "The consumer reads far slower than the agent prints", "No event is lost and no backlog grows"
+)
 @pytest.mark.rule("D4")
 async def test_a_slow_consumer_loses_nothing_and_holds_no_more_than_its_share() -> None:
     lines = [say(str(n), n) for n in range(1000)]
@@ -109,7 +111,9 @@ async def test_a_slow_consumer_loses_nothing_and_holds_no_more_than_its_share() 
 
 
 @pytest.mark.fault(
-    "timing", "Something holds stdout open after the exit", "It is read for the grace, then the run ends"
+    "timing",
+    "A process keeps stdout open after the agent's exit",
+    "The adapter reads for the grace period and then ends the run",
 )
 @pytest.mark.rule("F7")
 async def test_output_held_open_after_the_exit_is_read_for_a_grace_only(autojump_clock: MockClock) -> None:
@@ -121,7 +125,9 @@ async def test_output_held_open_after_the_exit_is_read_for_a_grace_only(autojump
     assert "close_output" in source.calls
 
 
-@pytest.mark.fault("timing", "Stdout is closed in mid-turn and the agent lives on", "After the grace the run fails")
+@pytest.mark.fault(
+    "timing", "The agent closes stdout during a turn and keeps running", "After the grace period the run fails"
+)
 @pytest.mark.rule("F8")
 async def test_output_closed_in_mid_turn_by_a_living_agent_fails_the_run(autojump_clock: MockClock) -> None:
     async with running([THREAD, TURN, say("a")], held=False) as (run, source):
@@ -132,7 +138,11 @@ async def test_output_closed_in_mid_turn_by_a_living_agent_fails_the_run(autojum
     assert trio.current_time() == 10.0
 
 
-@pytest.mark.fault("timing", "The agent lives on after its turn", "It is ended after the grace and keeps its answer")
+@pytest.mark.fault(
+    "timing",
+    "The agent keeps running after its turn",
+    "The adapter ends it after the grace period and keeps its answer",
+)
 @pytest.mark.rule("K6")
 async def test_an_agent_that_stays_after_its_turn_is_ended_and_keeps_its_answer(autojump_clock: MockClock) -> None:
     script: list[Step] = [*TURN_OF_ONE_MESSAGE, math.inf]
@@ -145,7 +155,7 @@ async def test_an_agent_that_stays_after_its_turn_is_ended_and_keeps_its_answer(
     assert completion.turn == "completed"
 
 
-@pytest.mark.fault("timing", "A new turn begins within the grace", "The grace is called off")
+@pytest.mark.fault("timing", "A new turn starts within the grace period", "The adapter cancels the grace period")
 @pytest.mark.rule("K6")
 async def test_a_new_turn_calls_the_lingering_clock_off(autojump_clock: MockClock) -> None:
     script: list[Step] = [*TURN_OF_ONE_MESSAGE, 9.0, TURN, 9.0, say("again"), 9.0, DONE]

@@ -74,7 +74,9 @@ TEXTS = {
     ("change", "kind"), [(change, kind) for change, (_, kinds) in CHANGES.items() for kind in kinds]
 )
 @pytest.mark.fault(
-    "turns", "an agent changes a space or a target that its turns use", "the next turn is refused until it is accepted"
+    "turns",
+    "An agent changes a space or a target that its turns use",
+    "The next turn is refused until a user accepts the change",
 )
 def test_what_changed_where_an_agent_may_write_is_refused_until_it_is_accepted(
     home: Home, change: str, kind: str
@@ -180,7 +182,7 @@ HOMES = ["the same", "above", "in the state", "by a link in it", "a link to it"]
 
 @pytest.mark.parametrize("place", HOMES)
 @pytest.mark.fault(
-    "turns", "an agent may write in the state of `aspHome`", "the turn is refused and nothing is written"
+    "turns", "An agent may write in the state directory of `aspHome`", "The turn is refused and nothing is written"
 )
 def test_state_that_the_agent_may_change_is_refused(home: Home, place: str) -> None:
     own = make_space(home.path.parent / "own", "own")
@@ -279,8 +281,8 @@ def test_a_mount_within_a_directory_is_known(home: Home, where: str) -> None:
 @pytest.mark.parametrize("kind", ["space", "target"])
 @pytest.mark.fault(
     "turns",
-    "a file of a space is a hard link to where an agent may write",
-    "its changes are refused as if it lay there",
+    "A file of a space is a hard link to a place where an agent may write",
+    "Its changes are refused like those of that place",
 )
 def test_a_hard_link_to_where_an_agent_may_write_counts(home: Home, kind: str) -> None:
     own = make_space(home.path.parent / "own", "own", files={"AGENTS.md": "a"})
@@ -316,7 +318,9 @@ def test_a_hard_link_that_an_agent_of_an_earlier_turn_could_have_changed_is_not_
 
 @pytest.mark.parametrize("kind", ["link", "hard link"])
 @pytest.mark.fault(
-    "turns", "tags.toml of the registry leads to where an agent may write", "its changes are refused until accepted"
+    "turns",
+    "The registry's `tags.toml` is a link to a place where an agent may write",
+    "Its changes are refused until a user accepts them",
 )
 def test_tags_that_an_agent_can_turn_elsewhere_count(home: Home, kind: str) -> None:
     home.publish("house", "1.0.0")

@@ -133,7 +133,7 @@ def test_there_are_so_many_names_and_so_many_levels_and_no_more(tmp_path: Path) 
         read_content(deep)
 
 
-@pytest.mark.fault("turns", "a file of a space changes while it is read", "refused")
+@pytest.mark.fault("turns", "A file of a space changes while the adapter reads it", "The adapter refuses the space")
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     write_files(tmp_path, {"a": "1"})
 

@@ -164,7 +164,9 @@ def test_a_home_that_may_not_be_written_to_is_named() -> None:
 @pytest.mark.parametrize("path", ["AGENTS.md", "skills"])
 @pytest.mark.parametrize("kind", ["link", "fifo"])
 @pytest.mark.fault(
-    "turns", "a file of a space is swapped for a link or a FIFO as it is opened", "neither followed nor waited for"
+    "turns",
+    "A link or a FIFO replaces a file of a space at its opening",
+    "The adapter neither follows the link nor waits for the FIFO",
 )
 def test_what_is_swapped_just_before_it_is_opened_is_neither_followed_nor_waited_for(
     home: Home, path: str, kind: str
@@ -188,7 +190,11 @@ def test_what_is_swapped_just_before_it_is_opened_is_neither_followed_nor_waited
 
 
 @pytest.mark.rule("Z7")
-@pytest.mark.fault("turns", "a space changes all the time while it is read", "one of its states, or an error")
+@pytest.mark.fault(
+    "turns",
+    "A space changes continuously while the adapter reads it",
+    "The adapter returns one consistent state, or an error",
+)
 def test_a_directory_that_changes_all_the_time_gives_one_of_its_states_or_an_error(home: Home) -> None:
     place = make_space(home.project / "a", "a", files={"AGENTS.md": "one"})
     stop = threading.Event()

@@ -77,7 +77,9 @@ def test_processes_that_come_first_at_once_all_get_the_same(home: Home) -> None:
 
 @pytest.mark.rule("Z7")
 @pytest.mark.fault(
-    "turns", "a process is killed at any call of a first preparation", "nothing is half; the next one gets the same"
+    "turns",
+    "SIGKILL ends a process at any call of a first preparation",
+    "No partial copy remains; the next process gets the same result",
 )
 def test_a_process_that_is_killed_anywhere_leaves_nothing_half(home: Home) -> None:
     home.publish("a", "1.0.0", ["space:b@^1"], files={"bin/run": "x"})
@@ -101,7 +103,7 @@ def test_a_process_that_is_killed_anywhere_leaves_nothing_half(home: Home) -> No
 
 
 @pytest.mark.fault(
-    "turns", "many processes under one aspHome are killed at random", "the others get what they asked for"
+    "turns", "SIGKILL ends random processes that share one aspHome", "The other processes get the correct result"
 )
 def test_processes_that_are_killed_while_they_write_do_not_hurt_others(home: Home, tmp_path: Path) -> None:
     home.publish("shared", "1.0.0", files=FILES)
@@ -130,7 +132,7 @@ def test_processes_that_are_killed_while_they_write_do_not_hurt_others(home: Hom
     assert not list((home.path / "state").glob("**/*.tmp"))
 
 
-@pytest.mark.fault("turns", "the lock file is removed while others wait for it", "there is one writer all the same")
+@pytest.mark.fault("turns", "A process removes the lock file while others wait for it", "Only one process writes")
 def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(home: Home) -> None:
     home.publish("a", "1.0.0")
     state = State(home.path)

@@ -139,7 +139,9 @@ def test_what_stands_in_the_place_of_a_copy_goes_as_one_and_no_link_is_followed(
     assert (home.project / "precious" / "x").exists()
 
 
-@pytest.mark.fault("turns", "a turn begins with a copy that is just chosen to go", "it has it made anew")
+@pytest.mark.fault(
+    "turns", "A turn uses a copy that another process has just selected for removal", "The turn creates the copy again"
+)
 def test_who_may_have_been_chosen_to_go_is_looked_at_again_after_the_choice(home: Home) -> None:
     """A turn that begins with a copy just before it is removed waits for who removes it, and makes it anew."""
     copy = begin(home, "1")
@@ -154,7 +156,7 @@ def test_who_may_have_been_chosen_to_go_is_looked_at_again_after_the_choice(home
     assert read_content(copy).digest == copy.name
 
 
-@pytest.mark.fault("turns", "an old copy cannot be removed", "no turn fails")
+@pytest.mark.fault("turns", "An old copy cannot be removed", "No turn fails")
 def test_what_cannot_be_removed_fails_no_turn_and_is_in_nobodys_way(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +180,7 @@ def test_what_cannot_be_removed_fails_no_turn_and_is_in_nobodys_way(
 
 
 @pytest.mark.fault(
-    "turns", "a process is killed while it removes an old copy", "in the place of a copy there is a whole one or none"
+    "turns", "SIGKILL ends a process while it removes an old copy", "The copy is either complete or absent"
 )
 def test_a_process_that_is_killed_while_it_removes_leaves_no_part_of_a_copy(home: Home) -> None:
     old = {begin(home, str(number)) for number in range(3)}

@@ -61,7 +61,7 @@ def test_a_copy_is_made_once(home: Home, place: Path) -> None:
 @pytest.mark.parametrize(
     "damage", ["a file more", "a file less", "another content", "another kind", "a link", "no x", "much too deep"]
 )
-@pytest.mark.fault("turns", "somebody changes a copy in the store", "it is made anew from where the space is")
+@pytest.mark.fault("turns", "A user changes a copy in the store", "The adapter creates it again from the space")
 def test_a_copy_that_somebody_changed_is_made_anew(home: Home, place: Path, damage: str) -> None:
     before = prepare(home.path, ["space:a"])
     copy = Path(before.spaces[0].directory)
@@ -159,7 +159,7 @@ def test_a_home_that_cannot_be_written_to_is_refused_and_nothing_hangs(
     assert list(home.project.iterdir()) == []
 
 
-@pytest.mark.fault("turns", "there is no room for a copy", "refused; nothing of it is left")
+@pytest.mark.fault("turns", "The disk has no room for a copy", "The turn is refused and no partial copy remains")
 def test_a_copy_for_which_there_is_no_room_is_refused_and_nothing_is_left(home: Home, place: Path) -> None:
     write_files(place, {"large": b"x" * 100_000})
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -79,7 +79,7 @@ def test_the_environment_of_a_spec_stays_as_it_was_at_first(selector: str, other
             assert [it.digest for it in resolve(home.path, spec).spaces] == [it.digest for it in first.spaces]
 
 
-@pytest.mark.fault("turns", "the registry is gone", "locked specs come from the store")
+@pytest.mark.fault("turns", "The registry was removed", "The adapter loads locked specs from the store")
 def test_the_whole_registry_may_go(home: Home) -> None:
     home.publish("a", "1.0.0", ["space:path:inside"], files={"AGENTS.md": "Old."})
     make_space(home.registry / "a" / "1.0.0" / "inside", "inside")
@@ -132,7 +132,11 @@ def test_what_came_to_dev_is_not_locked(home: Home) -> None:
     assert versions(home, ["space:a"]) == ["1.0.0"]
 
 
-@pytest.mark.fault("turns", "a version in the registry has other content than it had", "refused: a version is for good")
+@pytest.mark.fault(
+    "turns",
+    "The content of a version in the registry has changed",
+    "The adapter refuses it, because a version never changes",
+)
 def test_a_version_with_other_content_than_it_had_is_refused(home: Home) -> None:
     place = home.publish("a", "1.0.0")
     before = prepare(home.path, ["space:a"])
@@ -168,7 +172,7 @@ def test_who_locks_later_sees_what_was_locked_meanwhile(home: Home) -> None:
         b"[" * 100_000,
     ],
 )
-@pytest.mark.fault("turns", "the lock of a spec is damaged", "refused, and left to be looked at")
+@pytest.mark.fault("turns", "The lock of a spec is damaged", "The adapter refuses it and keeps the file for inspection")
 def test_a_lock_that_is_none_is_refused_and_stays_for_people_to_look_at(home: Home, damage: bytes) -> None:
     home.publish("a", "1.0.0")
     prepare(home.path, ["space:a"])

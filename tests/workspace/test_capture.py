@@ -74,7 +74,7 @@ def test_what_is_not_too_long_is_there_to_the_byte(data: bytes, text: str) -> No
     assert result.text() == text
 
 
-@pytest.mark.fault("workspace", "a command prints without end", "the memory taken stays the same, the rest is counted")
+@pytest.mark.fault("workspace", "A command prints without end", "Memory stays constant, and the rest is counted")
 def test_memory_does_not_grow_with_the_output() -> None:
     capture = Capture(1000)
     sizes = set()

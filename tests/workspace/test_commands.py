@@ -104,8 +104,8 @@ async def test_the_middle_of_a_long_output_is_left_out_and_counted(shell: Shell)
 )
 @pytest.mark.fault(
     "workspace",
-    "a command leaves processes that hold its output: background jobs, daemons, what ignores signals or was stopped",
-    "the call returns with the shell, and none of them is left",
+    "Background jobs, daemons and stopped or signal-ignoring processes hold a command's output",
+    "The call returns with the shell, and none of them survives",
 )
 async def test_nothing_outlives_the_shell_and_the_call_does_not_wait_for_it(held: Shell, left: str) -> None:
     result = await held(f"{left}\necho done")
@@ -114,9 +114,7 @@ async def test_nothing_outlives_the_shell_and_the_call_does_not_wait_for_it(held
 
 
 @pytest.mark.rule("H8")
-@pytest.mark.fault(
-    "workspace", "a command exits in the middle of what its children print", "all printed so far is told"
-)
+@pytest.mark.fault("workspace", "A command exits while its children print", "The call returns all output so far")
 async def test_what_was_printed_before_the_end_is_told(shell: Shell) -> None:
     # A pipe's worth: it is written without anybody reading it.
     result = await shell(
@@ -145,8 +143,8 @@ async def test_a_command_may_close_its_outputs_and_go_on(shell: Shell, root: Pat
 )
 @pytest.mark.fault(
     "workspace",
-    "a command does not end: it sleeps, prints for ever, ignores signals, stops itself, starts ever more",
-    "exit code 124 at its time limit, and nothing of it is left",
+    "A command sleeps, prints forever, ignores signals, stops itself or forks without end",
+    "The exit code at the time limit is 124, and no process survives",
 )
 async def test_a_command_is_killed_at_its_time_limit(held: Shell, endless: str) -> None:
     result = await held(f"echo first; {endless}", timeout=0.2, keep=1000)
@@ -163,7 +161,7 @@ async def test_a_limit_that_passes_while_a_command_is_being_started_is_a_time_ou
 
 
 @pytest.mark.rule("H8")
-@pytest.mark.fault("workspace", "the call is cancelled while a command runs", "nothing of the command is left")
+@pytest.mark.fault("workspace", "A caller cancels the call while a command runs", "No process of the command survives")
 async def test_cancelling_the_call_kills_everything(held: Shell, survivors: Survivors, root: Path) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(held, "setsid sleep 61 & touch running; yes")
@@ -184,7 +182,9 @@ async def test_a_call_can_be_cancelled_at_any_moment(held: Shell, delay: float) 
 
 @pytest.mark.rule("H8")
 @pytest.mark.fault(
-    "workspace", "a command kills its parent", "it lives on in a namespace, else the call says that its end is lost"
+    "workspace",
+    "A command kills its parent",
+    "It continues in a namespace; otherwise the call reports that its exit status is lost",
 )
 async def test_a_command_that_kills_its_parent_harms_nobody_else(held: Shell) -> None:
     if held.containment._ways[0][0] == "process_group":
@@ -213,7 +213,7 @@ async def test_commands_that_run_at_once_do_not_disturb_each_other(shell: Shell)
 
 
 @pytest.mark.rule("H8")
-@pytest.mark.fault("workspace", "a process elsewhere got hold of a command's output", "the call returns all the same")
+@pytest.mark.fault("workspace", "An unrelated process holds a command's output open", "The call still returns")
 async def test_an_output_that_somebody_else_holds_does_not_hold_up_the_call(bare: Shell, root: Path) -> None:
     before = descriptors()
     results = []
@@ -237,7 +237,11 @@ async def test_an_output_that_somebody_else_holds_does_not_hold_up_the_call(bare
 
 
 @pytest.mark.rule("H6", "H8")
-@pytest.mark.fault("workspace", "no containment of the level demanded", "a system error that names the next step")
+@pytest.mark.fault(
+    "workspace",
+    "The required containment level is unavailable for a command",
+    "The call raises a system error that names the next step",
+)
 async def test_a_level_that_cannot_be_had_is_a_system_error(workspace: Workspace) -> None:
     containment = Containment("cgroup", allowed=("process_group",))
     with pytest.raises(WorkspaceError, match="doctor") as caught:

@@ -78,8 +78,8 @@ async def test_a_name_may_be_of_any_bytes(shell: Shell, root: Path) -> None:
 )
 @pytest.mark.fault(
     "workspace",
-    "the working directory is missing, outside, or none",
-    "the command is not started, and the text says why",
+    "The working directory is missing, outside the workspace, or not a directory",
+    "The command does not start, and the error names the reason",
 )
 async def test_a_directory_that_is_none_of_the_workspace_is_refused(
     shell: Shell, root: Path, cwd: str, code: str
@@ -98,7 +98,9 @@ async def test_a_directory_that_is_none_of_the_workspace_is_refused(
 
 @pytest.mark.rule("H10")
 @pytest.mark.fault(
-    "workspace", "a directory becomes a link to outside while a command is started in it", "the command is in neither"
+    "workspace",
+    "A link to outside replaces a directory while a command starts in it",
+    "The command runs in neither directory",
 )
 async def test_a_directory_that_is_swapped_for_a_link_meanwhile_is_not_followed(bare: Shell, root: Path) -> None:
     (root / "here").mkdir()
@@ -135,7 +137,7 @@ async def test_a_workspace_that_is_gone_is_a_system_error(sandboxed: Shell, root
 
 
 @pytest.mark.rule("H12")
-@pytest.mark.fault("workspace", "the adapter's environment holds keys", "no command gets to see them")
+@pytest.mark.fault("workspace", "The adapter's environment contains keys", "No command can read them")
 async def test_a_command_has_nothing_of_the_adapters_environment(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("LD_LIBRARY_PATH", "/nowhere")
@@ -170,8 +172,8 @@ async def test_variables_come_as_they_were_asked_for(shell: Shell) -> None:
 @pytest.mark.rule("H12")
 @pytest.mark.fault(
     "workspace",
-    "a variable makes the dynamic linker load a library",
-    "it is set for the command, and for no process of ours",
+    "An environment variable makes the dynamic linker load a library",
+    "The command has it; no process of the adapter does",
 )
 async def test_a_variable_reaches_no_process_but_the_command(held: Shell, root: Path) -> None:
     await held("true")
@@ -227,8 +229,8 @@ async def test_the_longest_command_and_the_longest_variable_are_passed_on(shell:
 @pytest.mark.rule("H12", "N1")
 @pytest.mark.fault(
     "workspace",
-    "the variables are longer in all than the system passes on",
-    "a clear error; the next command is held as before",
+    "The variables together exceed the limit of the system",
+    "The call raises a clear error; the next command is contained as before",
 )
 async def test_variables_that_are_too_long_in_all_are_refused(shell: Shell) -> None:
     await shell("true")
@@ -261,7 +263,9 @@ def test_a_command_of_a_run_keeps_the_mark_of_that_run() -> None:
 
 
 @pytest.mark.rule("H6", "H8")
-@pytest.mark.fault("workspace", "there are no descriptors left", "a system error, and nothing is left open or running")
+@pytest.mark.fault(
+    "workspace", "No descriptors are left", "The call raises a system error and leaves no open file or process"
+)
 async def test_a_shortage_of_descriptors_is_a_system_error(shell: Shell) -> None:
     await shell("true")
     level = shell.containment.level
@@ -302,7 +306,9 @@ def _descriptors(spare: int) -> Iterator[None]:
 
 @pytest.mark.rule("H6", "H13")
 @pytest.mark.parametrize("program", ["/no/such/program", "/bin/false", "/bin/true"])
-@pytest.mark.fault("workspace", "the sandbox cannot be set up", "a system error, not a result of the command")
+@pytest.mark.fault(
+    "workspace", "The sandbox setup fails", "The call raises a system error instead of returning a command result"
+)
 async def test_a_sandbox_that_fails_is_a_system_error(workspace: Workspace, program: str) -> None:
     with pytest.raises(WorkspaceError) as caught:
         await run_command(

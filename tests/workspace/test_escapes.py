@@ -98,7 +98,9 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             "x",
             OUT,
             marks=pytest.mark.fault(
-                "workspace", "a relative link to a file outside", "refused as outside, the link itself can be deleted"
+                "workspace",
+                "A relative link points to a file outside",
+                "Access is refused as outside; the link itself can be deleted",
             ),
         ),
         pytest.param(
@@ -106,27 +108,31 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             "x",
             OUT,
             marks=pytest.mark.fault(
-                "workspace", "an absolute link to a file outside", "refused as outside, the link itself can be deleted"
+                "workspace",
+                "An absolute link points to a file outside",
+                "Access is refused as outside; the link itself can be deleted",
             ),
         ),
         pytest.param(
             link("x", "ROOT/file"),
             "x",
             OUT,
-            marks=pytest.mark.fault("workspace", "an absolute link that leads back inside", "refused as outside"),
+            marks=pytest.mark.fault("workspace", "An absolute link points back inside", "Access is refused as outside"),
         ),
         pytest.param(
             link("x", "../outside"),
             "x/secret.txt",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "a linked directory outside on the way", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A directory on the path is a link to outside", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             link("x", "../outside"),
             "x",
             OUT | {"directory": "outside"},
             marks=pytest.mark.fault(
-                "workspace", "a link to a directory outside as working directory", "refused as outside"
+                "workspace", "The working directory is a link to a directory outside", "Access is refused as outside"
             ),
         ),
         pytest.param(
@@ -135,8 +141,8 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             WHOLLY_OUT,
             marks=pytest.mark.fault(
                 "workspace",
-                "a new file and directories below a linked directory outside",
-                "refused as outside, nothing made",
+                "An operation creates a file and directories below a link to a directory outside",
+                "It is refused as outside and creates nothing",
             ),
         ),
         pytest.param(
@@ -144,144 +150,180 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             "x",
             OUT,
             marks=pytest.mark.fault(
-                "workspace", "a dangling link to a new name outside", "refused as outside, nothing made"
+                "workspace",
+                "A dangling link points to a new name outside",
+                "A write is refused as outside and creates nothing",
             ),
         ),
         pytest.param(
             both(link("a", "b"), link("b", "c"), link("c", "../outside/secret.txt")),
             "a",
             OUT,
-            marks=pytest.mark.fault("workspace", "a chain of links that ends outside", "refused as outside"),
+            marks=pytest.mark.fault("workspace", "A chain of links ends outside", "Access is refused as outside"),
         ),
         pytest.param(
             both(directory("d/e"), link("d/e/x", "../../../outside/secret.txt")),
             "d/e/x",
             OUT,
-            marks=pytest.mark.fault("workspace", "a link from deep below out by ..", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A link in a deep directory leaves the root through `..`", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             both(directory("d"), link("d/up", ".."), link("x", "d/up/../outside/secret.txt")),
             "x",
             OUT,
             marks=pytest.mark.fault(
-                "workspace", "a link over a link to the parent, then out by ..", "refused as outside"
+                "workspace",
+                "A link leads through a link to the parent and then out through `..`",
+                "Access is refused as outside",
             ),
         ),
         pytest.param(
             both(directory("d"), link("up", "d/../..")),
             "up/outside/secret.txt",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "a link to above the root as a directory", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A directory on the path is a link to above the root", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             link("x", ".."),
             "x/root/file",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "a link out that comes back into the root", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A link leads out of the root and back into it", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             both(directory("a/b"), file("real"), link("a/b/x", "../../real")),
             "a/b/x",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "a link with .. that stays inside", "followed"),
+            marks=pytest.mark.fault("workspace", "A link with `..` stays inside", "The link is followed"),
         ),
         pytest.param(
             both(directory("a"), link("d", "a"), link("x", "d/../real"), file("real")),
             "x",
             INSIDE,
             marks=pytest.mark.fault(
-                "workspace", "a link with .. behind a linked directory inside", "followed as the system would"
+                "workspace",
+                "A link has `..` after a linked directory inside",
+                "The link is followed as the system does it",
             ),
         ),
         pytest.param(
             both(directory("a"), file("a/real"), link("d", "a/")),
             "d/real",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "a link with a slash at its end to a directory inside", "followed"),
+            marks=pytest.mark.fault(
+                "workspace", "A link with a trailing slash points to a directory inside", "The link is followed"
+            ),
         ),
         pytest.param(
             both(file("real"), link("x", "real/")),
             "x",
             dict.fromkeys(OUT, "not_a_directory"),
-            marks=pytest.mark.fault("workspace", "a link with a slash at its end to a file", "refused as no directory"),
+            marks=pytest.mark.fault(
+                "workspace", "A link with a trailing slash points to a file", "Access is refused as not a directory"
+            ),
         ),
         pytest.param(
             link("x", "."),
             "x",
             dict.fromkeys(OUT, "is_directory"),
-            marks=pytest.mark.fault("workspace", "a link to its own directory as a file", "refused as a directory"),
+            marks=pytest.mark.fault(
+                "workspace", "A file operation names a link to its own directory", "Access is refused as a directory"
+            ),
         ),
         pytest.param(
             link("x", "gone/absent"),
             "x",
             {"read": "not_found", "overwrite": WRITTEN, "create": WRITTEN, "delete": None},
-            marks=pytest.mark.fault("workspace", "a dangling link inside", "a write makes its target"),
+            marks=pytest.mark.fault("workspace", "A dangling link points inside", "A write creates its target"),
         ),
         pytest.param(
             link("x", "x"),
             "x",
             LOOP,
-            marks=pytest.mark.fault("workspace", "a link to itself", "refused, can be deleted"),
+            marks=pytest.mark.fault(
+                "workspace", "A link points to itself", "Access is refused; the link can be deleted"
+            ),
         ),
         pytest.param(
             both(link("a", "b"), link("b", "a")),
             "a/file",
             LOOP | {"delete": "too_many_links"},
-            marks=pytest.mark.fault("workspace", "two links to each other as a directory", "refused"),
+            marks=pytest.mark.fault(
+                "workspace", "A directory on the path is one of two links to each other", "Access is refused"
+            ),
         ),
         pytest.param(
             link("x", "x/x"),
             "x/y",
             LOOP | {"delete": "too_many_links"},
-            marks=pytest.mark.fault("workspace", "a link that grows with every step", "refused after 40 links"),
+            marks=pytest.mark.fault("workspace", "A link grows with every step", "Access is refused after 40 links"),
         ),
         pytest.param(
-            chain(40), "l0", INSIDE, marks=pytest.mark.fault("workspace", "a chain of 40 links inside", "followed")
+            chain(40),
+            "l0",
+            INSIDE,
+            marks=pytest.mark.fault("workspace", "A chain has 40 links inside", "The links are followed"),
         ),
         pytest.param(
-            chain(41), "l0", LOOP, marks=pytest.mark.fault("workspace", "a chain of 41 links inside", "refused")
+            chain(41),
+            "l0",
+            LOOP,
+            marks=pytest.mark.fault("workspace", "A chain has 41 links inside", "Access is refused"),
         ),
         pytest.param(
             link("x", "/proc/self/root"),
             "x/etc/passwd",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "a link to /proc/self/root", "refused as outside"),
+            marks=pytest.mark.fault("workspace", "A link points to `/proc/self/root`", "Access is refused as outside"),
         ),
         pytest.param(
             link("x", "/proc/self/cwd"),
             "x/file",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "a link to /proc/self/cwd", "refused as outside"),
+            marks=pytest.mark.fault("workspace", "A link points to `/proc/self/cwd`", "Access is refused as outside"),
         ),
         pytest.param(
             link("x", "/proc/self/fd"),
             "x/0",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "a link to the descriptors of our own process", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A link points to the descriptors of the adapter", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             link("x", "/dev/fd/0"),
             "x",
             OUT,
-            marks=pytest.mark.fault("workspace", "a link to our standard input", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A link points to the standard input of the adapter", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             link("x", "/proc/self/environ"),
             "x",
             OUT,
-            marks=pytest.mark.fault("workspace", "a link to our environment", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A link points to the environment of the adapter", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             link("x", "/dev/zero"),
             "x",
             OUT,
-            marks=pytest.mark.fault("workspace", "a link to a device without end", "refused as outside"),
+            marks=pytest.mark.fault("workspace", "A link points to an endless device", "Access is refused as outside"),
         ),
         pytest.param(
             link("x", "//proc/self/root"),
             "x/etc/passwd",
             WHOLLY_OUT,
-            marks=pytest.mark.fault("workspace", "an absolute link with two slashes", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "An absolute link starts with two slashes", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             hard_link("x"),
@@ -289,196 +331,240 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             dict.fromkeys(("read", "digest", "replace"), "hard_linked")
             | {"overwrite": WRITTEN, "create": "exists", "delete": None, "directory": "not_a_directory"},
             marks=pytest.mark.fault(
-                "workspace", "a hard link to a file outside", "not read; writing and deleting change this name alone"
+                "workspace",
+                "A file is a hard link to a file outside",
+                "Reading is refused; writing and deleting change only this name",
             ),
         ),
         pytest.param(
             both(hard_link("y"), link("x", "y")),
             "x",
             dict.fromkeys(("read", "digest", "replace"), "hard_linked"),
-            marks=pytest.mark.fault("workspace", "a link to a hard link to a file outside", "not read"),
+            marks=pytest.mark.fault(
+                "workspace", "A link points to a hard link to a file outside", "Reading is refused"
+            ),
         ),
         pytest.param(
             fifo("x"),
             "x",
             SPECIAL,
-            marks=pytest.mark.fault("workspace", "a FIFO that nobody writes to", "refused at once, can be deleted"),
+            marks=pytest.mark.fault(
+                "workspace", "A FIFO has no writer", "Access is refused at once; the FIFO can be deleted"
+            ),
         ),
         pytest.param(
             both(fifo("y"), link("x", "y")),
             "x",
             SPECIAL,
-            marks=pytest.mark.fault("workspace", "a link to a FIFO inside", "refused at once"),
+            marks=pytest.mark.fault("workspace", "A link points to a FIFO inside", "Access is refused at once"),
         ),
         pytest.param(
-            unix_socket("x"), "x", SPECIAL, marks=pytest.mark.fault("workspace", "a socket", "refused, can be deleted")
+            unix_socket("x"),
+            "x",
+            SPECIAL,
+            marks=pytest.mark.fault(
+                "workspace", "The path names a socket", "Access is refused; the socket can be deleted"
+            ),
         ),
         pytest.param(
             device("x"),
             "x",
             SPECIAL,
-            marks=pytest.mark.fault("workspace", "a device", "refused and never opened, can be deleted"),
+            marks=pytest.mark.fault(
+                "workspace", "The path names a device", "The device is refused and never opened; it can be deleted"
+            ),
         ),
         pytest.param(
             directory("x/y"),
             "x",
             IS_DIRECTORY,
-            marks=pytest.mark.fault("workspace", "a directory where a file is named", "refused as a directory"),
+            marks=pytest.mark.fault(
+                "workspace", "A file operation names a directory", "Access is refused as a directory"
+            ),
         ),
         pytest.param(
             file("x"),
             "x/y",
             NOT_A_DIRECTORY,
-            marks=pytest.mark.fault("workspace", "a file where a directory is named", "refused as no directory"),
+            marks=pytest.mark.fault(
+                "workspace", "A directory on the path is a file", "Access is refused as not a directory"
+            ),
         ),
         pytest.param(
             fifo("x"),
             "x/y",
             NOT_A_DIRECTORY,
-            marks=pytest.mark.fault("workspace", "a FIFO where a directory is named", "refused as no directory"),
+            marks=pytest.mark.fault(
+                "workspace", "A directory on the path is a FIFO", "Access is refused as not a directory"
+            ),
         ),
         pytest.param(
-            nothing, "/etc/passwd", BAD, marks=pytest.mark.fault("workspace", "an absolute path", "refused as a name")
+            nothing,
+            "/etc/passwd",
+            BAD,
+            marks=pytest.mark.fault("workspace", "A path is absolute", "The path is refused as a bad name"),
         ),
         pytest.param(
             nothing,
             "../outside/secret.txt",
             BAD,
-            marks=pytest.mark.fault("workspace", "a path with .. at its beginning", "refused as a name"),
+            marks=pytest.mark.fault("workspace", "A path starts with `..`", "The path is refused as a bad name"),
         ),
         pytest.param(
             directory("a"),
             "a/../b",
             BAD,
-            marks=pytest.mark.fault("workspace", "a path with .. in its middle", "refused as a name"),
+            marks=pytest.mark.fault(
+                "workspace", "A path contains `..` in the middle", "The path is refused as a bad name"
+            ),
         ),
         pytest.param(
             directory("a"),
             "a/..",
             BAD,
-            marks=pytest.mark.fault("workspace", "a path with .. at its end", "refused as a name"),
+            marks=pytest.mark.fault("workspace", "A path ends with `..`", "The path is refused as a bad name"),
         ),
-        pytest.param(nothing, "a\0b", BAD, marks=pytest.mark.fault("workspace", "NUL in a path", "refused as a name")),
+        pytest.param(
+            nothing,
+            "a\0b",
+            BAD,
+            marks=pytest.mark.fault("workspace", "A path contains NUL", "The path is refused as a bad name"),
+        ),
         pytest.param(
             nothing,
             "a\udcffb",
             BAD,
-            marks=pytest.mark.fault("workspace", "a lone surrogate in a path", "refused as a name"),
+            marks=pytest.mark.fault(
+                "workspace", "A path contains a lone surrogate", "The path is refused as a bad name"
+            ),
         ),
         pytest.param(
-            nothing, "x" * 256, BAD, marks=pytest.mark.fault("workspace", "a name of 256 bytes", "refused as a name")
+            nothing,
+            "x" * 256,
+            BAD,
+            marks=pytest.mark.fault("workspace", "A name has 256 bytes", "The path is refused as a bad name"),
         ),
         pytest.param(
             nothing,
             "ü" * 128,
             BAD,
-            marks=pytest.mark.fault("workspace", "a name of 128 characters and 256 bytes", "refused as a name"),
+            marks=pytest.mark.fault(
+                "workspace", "A name has 128 characters and 256 bytes", "The path is refused as a bad name"
+            ),
         ),
         pytest.param(
             nothing,
             "x" * 255,
             ABSENT,
-            marks=pytest.mark.fault("workspace", "a name of 255 bytes", "written as any other"),
+            marks=pytest.mark.fault("workspace", "A name has 255 bytes", "The file is written like any other"),
         ),
         pytest.param(
             nothing,
             "x/" * 2048 + "y",
             BAD,
-            marks=pytest.mark.fault("workspace", "a path of 4097 bytes", "refused as a name"),
+            marks=pytest.mark.fault("workspace", "A path has 4097 bytes", "The path is refused as a bad name"),
         ),
         pytest.param(
             nothing,
             "x/" * 129 + "y",
             {"read": "not_found", "overwrite": "bad_name", "create": "bad_name"},
             marks=pytest.mark.fault(
-                "workspace", "a path of 129 directories", "refused as a name, no directory left behind"
+                "workspace", "A path has 129 directories", "The path is refused as a bad name and no directory remains"
             ),
         ),
         pytest.param(
             nothing,
             "",
             BAD_FILE | {"directory": []},
-            marks=pytest.mark.fault("workspace", "the empty path", "refused for a file; the root for a directory"),
+            marks=pytest.mark.fault(
+                "workspace", "The path is empty", "It is refused for a file and means the root for a directory"
+            ),
         ),
         pytest.param(
             nothing,
             ".",
             BAD_FILE | {"directory": []},
             marks=pytest.mark.fault(
-                "workspace", "a path that is . alone", "refused for a file; the root for a directory"
+                "workspace", "The path is `.`", "It is refused for a file and means the root for a directory"
             ),
         ),
         pytest.param(
             directory("a"),
             "a/",
             BAD_FILE | {"directory": []},
-            marks=pytest.mark.fault("workspace", "a path with a slash at its end", "refused for a file"),
+            marks=pytest.mark.fault("workspace", "A path ends with a slash", "It is refused for a file"),
         ),
         pytest.param(
             directory("a"),
             "a/.",
             BAD_FILE | {"directory": []},
-            marks=pytest.mark.fault("workspace", "a path with . at its end", "refused for a file"),
+            marks=pytest.mark.fault("workspace", "A path ends with `/.`", "It is refused for a file"),
         ),
         pytest.param(
             both(directory("a"), file("a/x")),
             "./a//./x",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "a path with ./ and // in it", "taken as the path without them"),
+            marks=pytest.mark.fault("workspace", "A path contains `./` and `//`", "It equals the path without them"),
         ),
         pytest.param(
             nothing,
             ".codex-adapter-0123456789abcdef-0123456789abcdef",
             BAD,
-            marks=pytest.mark.fault("workspace", "the name of a temporary file of ours", "refused as a name"),
+            marks=pytest.mark.fault(
+                "workspace", "The path names a temporary file of the adapter", "The path is refused as a bad name"
+            ),
         ),
         pytest.param(
             file("e\u0301"),
             "\u00e9",
             ABSENT,
-            marks=pytest.mark.fault("workspace", "another Unicode normalisation of a name", "another file"),
+            marks=pytest.mark.fault(
+                "workspace", "A name differs from a file's only in its Unicode normalization", "It names another file"
+            ),
         ),
         pytest.param(
             file("README"),
             "readme",
             ABSENT,
-            marks=pytest.mark.fault("workspace", "another case of a name", "another file"),
+            marks=pytest.mark.fault(
+                "workspace", "A name differs from a file's only in its case", "It names another file"
+            ),
         ),
         pytest.param(
             file("a\nb"),
             "a\nb",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "a line feed in a name", "a name as any other"),
+            marks=pytest.mark.fault("workspace", "A name contains a line feed", "It is an ordinary name"),
         ),
         pytest.param(
             file("..."),
             "...",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "a name of three dots", "a name as any other"),
+            marks=pytest.mark.fault("workspace", "A name is three dots", "It is an ordinary name"),
         ),
         pytest.param(
             file("a\\..\\b"),
             "a\\..\\b",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "backslashes in a name", "a name as any other"),
+            marks=pytest.mark.fault("workspace", "A name contains backslashes", "It is an ordinary name"),
         ),
         pytest.param(
             nothing,
             "%2e%2e/outside/secret.txt",
             ABSENT,
-            marks=pytest.mark.fault("workspace", "percent signs for dots", "a name as any other"),
+            marks=pytest.mark.fault("workspace", "A name contains percent-encoded dots", "It is an ordinary name"),
         ),
         pytest.param(
             nothing,
             "~/x",
             ABSENT,
-            marks=pytest.mark.fault("workspace", "a tilde as a directory", "a name as any other"),
+            marks=pytest.mark.fault("workspace", "A directory is named `~`", "It is an ordinary name"),
         ),
         pytest.param(
             file("x", 0o6755),
             "x",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "a file with set-id bits", "its replacement has none"),
+            marks=pytest.mark.fault("workspace", "A file has set-id bits", "Its replacement has none"),
         ),
     ],
 )

@@ -42,22 +42,28 @@ def run(case: str, top: Path) -> list[object]:
         pytest.param(
             "bound_directory",
             SECRET.decode(),
-            marks=pytest.mark.fault("workspace", "a directory outside is mounted in the root", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A directory outside is mounted in the root", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             "bound_below",
             SECRET.decode(),
-            marks=pytest.mark.fault("workspace", "a link inside leads below a mounted directory", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "A link inside points below a mounted directory", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             "other_file_system",
             "elsewhere",
-            marks=pytest.mark.fault("workspace", "another file system is mounted in the root", "refused as outside"),
+            marks=pytest.mark.fault(
+                "workspace", "Another file system is mounted in the root", "Access is refused as outside"
+            ),
         ),
         pytest.param(
             "bound_root",
             "inside",
-            marks=pytest.mark.fault("workspace", "the root is mounted in itself", "refused as outside"),
+            marks=pytest.mark.fault("workspace", "The root is mounted in itself", "Access is refused as outside"),
         ),
     ],
 )
@@ -71,7 +77,9 @@ def test_what_is_mounted_in_the_root_is_outside_unless_it_is_allowed(case: str, 
 
 
 @pytest.mark.rule("H1", "H3")
-@pytest.mark.fault("workspace", "a file outside is mounted over one in the root", "not read, written or deleted")
+@pytest.mark.fault(
+    "workspace", "A file outside is mounted over a file in the root", "Reading, writing and deleting are refused"
+)
 def test_a_mounted_file_is_neither_read_nor_replaced_nor_deleted(tmp_path: Path) -> None:
     refused, read = run("bound_file", tmp_path)
     assert refused == {
@@ -87,21 +95,23 @@ def test_a_mounted_file_is_neither_read_nor_replaced_nor_deleted(tmp_path: Path)
 
 @pytest.mark.rule("H4", "H6")
 @pytest.mark.fault(
-    "workspace", "no space is left in the middle of a write", "a failure of the system, nothing left behind"
+    "workspace", "The disk fills up during a write", "The call raises a system error and leaves no partial file"
 )
 def test_a_write_without_space_leaves_what_was_there(tmp_path: Path) -> None:
     assert run("full", tmp_path) == [3, ["no_space", True], ["no_space", True], ["old"]]
 
 
 @pytest.mark.rule("H6")
-@pytest.mark.fault("workspace", "the file system is read-only", "a failure of the system")
+@pytest.mark.fault("workspace", "The file system is read-only", "The call raises a system error")
 def test_a_read_only_file_system_is_a_failure_of_the_system(tmp_path: Path) -> None:
     assert run("read_only", tmp_path) == ["read_only"] * 4
 
 
 @pytest.mark.rule("H3")
 @pytest.mark.fault(
-    "workspace", "there is no /proc to tell mounts apart by", "file systems are told apart by their devices"
+    "workspace",
+    "`/proc` does not exist, so that mounts cannot be listed",
+    "The adapter distinguishes file systems by their device numbers",
 )
 def test_without_proc_mounts_are_told_apart_by_their_devices(tmp_path: Path) -> None:
     assert run("without_proc", tmp_path) == ["near", "outside"]

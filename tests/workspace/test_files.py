@@ -140,7 +140,9 @@ def test_limits_hold_for_reading_writing_editing_and_digests(workspace: Workspac
 
 
 @pytest.mark.rule("H7")
-@pytest.mark.fault("workspace", "a file of a terabyte", "refused by what it says of itself, unread")
+@pytest.mark.fault(
+    "workspace", "A file reports a size of 1 TB", "Access is refused because of the reported size; the file is not read"
+)
 def test_a_file_that_says_that_it_is_too_large_is_not_read(workspace: Workspace, root: Path) -> None:
     (root / "a").touch()
     os.truncate(root / "a", 1 << 40)
@@ -209,7 +211,7 @@ def test_files_with_several_hard_links_are_read_where_that_is_allowed(root: Path
 
 @pytest.mark.rule("H1")
 @pytest.mark.fault(
-    "workspace", "the root is replaced by a link to outside", "the directory that was opened is worked in"
+    "workspace", "A link to outside replaces the root", "The operation uses the directory that is already open"
 )
 def test_what_takes_the_place_of_the_root_is_never_looked_at(workspace: Workspace, root: Path, tmp_path: Path) -> None:
     outside = outside_tree(tmp_path / "outside")
@@ -224,7 +226,9 @@ def test_what_takes_the_place_of_the_root_is_never_looked_at(workspace: Workspac
 
 @pytest.mark.rule("H1", "H4")
 @pytest.mark.fault(
-    "workspace", "a directory is moved and a link to outside put there in mid-write", "the file goes where it was begun"
+    "workspace",
+    "A process moves the directory during a write and puts a link to outside in its place",
+    "The file stays in the original directory",
 )
 def test_a_directory_that_is_moved_away_in_mid_write_takes_its_file_with_it(
     workspace: Workspace, root: Path, tmp_path: Path
@@ -243,7 +247,11 @@ def test_a_directory_that_is_moved_away_in_mid_write_takes_its_file_with_it(
 
 
 @pytest.mark.rule("H4", "H6")
-@pytest.mark.fault("workspace", "the directory of a file is removed in mid-write", "an error that is not the system's")
+@pytest.mark.fault(
+    "workspace",
+    "A process removes a file's directory during a write",
+    "The call raises `not_found`, not a system error",
+)
 def test_a_directory_that_is_removed_in_mid_write_is_not_found(workspace: Workspace, root: Path) -> None:
     def pieces() -> Iterator[bytes]:
         for each in (root / "d").iterdir():
@@ -256,7 +264,7 @@ def test_a_directory_that_is_removed_in_mid_write_is_not_found(workspace: Worksp
 
 
 @pytest.mark.rule("H6")
-@pytest.mark.fault("workspace", "the root is removed", "a failure of the system")
+@pytest.mark.fault("workspace", "The root is removed", "The call raises a system error")
 @pytest.mark.parametrize("path", ["a", "d/a"])
 def test_a_root_that_is_gone_is_a_failure_of_the_system(workspace: Workspace, root: Path, path: str) -> None:
     root.rmdir()
@@ -310,7 +318,9 @@ def test_common_errors_are_said_in_words_for_an_agent(workspace: Workspace, root
 
 
 @pytest.mark.rule("H6")
-@pytest.mark.fault("workspace", "no more files can be opened", "a failure of the system, no descriptor lost")
+@pytest.mark.fault(
+    "workspace", "The process has no file descriptors left", "The call raises a system error and leaks no descriptor"
+)
 def test_too_many_open_files_are_a_failure_of_the_system(workspace: Workspace) -> None:
     workspace.write("a/b", [b"x"], overwrite=False, limit=LIMIT)
     open_before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
@@ -350,7 +360,7 @@ def try_it(call: Callable[[], object]) -> None:
 
 
 @pytest.mark.rule("H3")
-@pytest.mark.fault("workspace", "another process holds a lease on a file", "refused at once instead of waited for")
+@pytest.mark.fault("workspace", "Another process holds a lease on a file", "Access is refused at once, without waiting")
 def test_a_lease_on_a_file_makes_nobody_wait(workspace: Workspace, root: Path) -> None:
     (root / "a").write_bytes(b"x")
     descriptor = os.open(root / "a", os.O_RDWR)

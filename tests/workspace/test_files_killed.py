@@ -50,7 +50,9 @@ def files(root: Path) -> list[Path]:
 
 @pytest.mark.rule("H4")
 @pytest.mark.fault(
-    "workspace", "kill -9 of a writer in mid-write", "the whole old or the whole new content, the rest is swept up"
+    "workspace",
+    "SIGKILL ends a writer during a write",
+    "The file has its complete old or new content; the temporary file is removed later",
 )
 @pytest.mark.parametrize("how", ["write", "replace"])
 @pytest.mark.parametrize(
@@ -68,7 +70,9 @@ def test_a_killed_writer_leaves_the_old_or_the_new_content(how: str, lines: int,
 
 
 @pytest.mark.rule("H4")
-@pytest.mark.fault("workspace", "kill -9 of a writer of a new file", "no file, the rest is swept up")
+@pytest.mark.fault(
+    "workspace", "SIGKILL ends the writer of a new file", "The file does not exist; the temporary file is removed later"
+)
 def test_a_killed_writer_of_a_new_file_leaves_none(tmp_path: Path) -> None:
     killed_after(2, tmp_path, "write")
     left = files(tmp_path)

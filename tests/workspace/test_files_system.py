@@ -34,7 +34,7 @@ def _without_renameat2(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 @pytest.mark.rule("H4")
 @pytest.mark.usefixtures("_without_renameat2")
 @pytest.mark.fault(
-    "workspace", "the system cannot rename without replacing", "new files are put in place by a hard link"
+    "workspace", "The system cannot rename without replacing", "The adapter creates new files with a hard link"
 )
 def test_new_files_are_made_without_replacing_where_rename_cannot(tmp_path: Path) -> None:
     def pieces() -> Iterator[bytes]:
@@ -52,7 +52,9 @@ def test_new_files_are_made_without_replacing_where_rename_cannot(tmp_path: Path
 
 @pytest.mark.rule("H1", "H4")
 @pytest.mark.fault(
-    "workspace", "a link to outside has the name of the temporary file", "an error, the link not followed"
+    "workspace",
+    "A link to outside has the name of the temporary file",
+    "The call raises an error and does not follow the link",
 )
 def test_a_guessed_temporary_name_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "token_hex", lambda length: "0" * 2 * length)
@@ -69,7 +71,9 @@ def test_a_guessed_temporary_name_leads_nowhere(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.rule("H4", "H6")
 @pytest.mark.fault(
-    "workspace", "a file grows over the process's limit of a file's size", "too large, nothing left behind"
+    "workspace",
+    "A file exceeds the file size limit of the process",
+    "The call raises `too_large` and leaves no partial file",
 )
 def test_a_file_over_the_limit_of_the_process_is_too_large(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -84,7 +88,9 @@ def test_a_file_over_the_limit_of_the_process_is_too_large(tmp_path: Path) -> No
 
 
 @pytest.mark.rule("H7")
-@pytest.mark.fault("workspace", "a file holds more than it says", "read to its end, but not over the limit")
+@pytest.mark.fault(
+    "workspace", "A file contains more than its reported size", "The adapter reads to its end, but not beyond the limit"
+)
 def test_a_file_that_is_larger_than_it_says_is_read_to_its_end_or_limit() -> None:
     status = Path("/proc/self/limits")
     if not status.is_file() or status.stat().st_size:

@@ -59,8 +59,8 @@ def test_the_limit_counts_all_names_and_the_listing_says_that_it_is_cut(
 @pytest.mark.rule("H2", "H7")
 @pytest.mark.fault(
     "workspace",
-    "a tree that is hundreds of directories deep",
-    "listed and written 128 directories deep, no descriptor lost",
+    "A tree is hundreds of directories deep",
+    "Listing and writing work to a depth of 128 and leak no descriptor",
 )
 def test_a_tree_without_bottom_is_listed_as_far_as_paths_go(tmp_path: Path) -> None:
     here = os.open(tmp_path, os.O_RDONLY)

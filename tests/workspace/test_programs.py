@@ -73,8 +73,8 @@ async def test_arguments_arrive_as_they_are(env: dict[str, str]) -> None:
 )
 @pytest.mark.fault(
     "workspace",
-    "a program that is talked to leaves processes, ignores signals, or is deaf",
-    "nothing of it is left when the talk is over",
+    "A child program of the adapter leaves processes, ignores signals or never reads",
+    "No process survives the end of the block",
 )
 async def test_nothing_outlives_the_body(
     env: dict[str, str], survivors: Survivors, root: Path, level: Level, script: str

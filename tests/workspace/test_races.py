@@ -38,8 +38,8 @@ SYSTEM_CODES = {"no_space", "read_only", "exhausted", "gone", "io"}
             100,
             marks=pytest.mark.fault(
                 "workspace",
-                "a directory changes places with a link to outside, again and again",
-                "never outside, never waits",
+                "A directory and a link to outside change places repeatedly",
+                "The operation never leaves the root and never waits",
             ),
         ),
         pytest.param(
@@ -47,8 +47,8 @@ SYSTEM_CODES = {"no_space", "read_only", "exhausted", "gone", "io"}
             100,
             marks=pytest.mark.fault(
                 "workspace",
-                "a link to inside changes places with a link to outside, again and again",
-                "never outside, never waits",
+                "A link to inside and a link to outside change places repeatedly",
+                "The operation never leaves the root and never waits",
             ),
         ),
         pytest.param(
@@ -56,22 +56,24 @@ SYSTEM_CODES = {"no_space", "read_only", "exhausted", "gone", "io"}
             100,
             marks=pytest.mark.fault(
                 "workspace",
-                "a file changes places with a link to outside, again and again",
-                "never outside, never waits",
+                "A file and a link to outside change places repeatedly",
+                "The operation never leaves the root and never waits",
             ),
         ),
         pytest.param(
             "fifo",
             100,
-            marks=pytest.mark.fault("workspace", "a file changes places with a FIFO, again and again", "never waits"),
+            marks=pytest.mark.fault(
+                "workspace", "A file and a FIFO change places repeatedly", "The operation never waits"
+            ),
         ),
         pytest.param(
             "hard-link",
             100,
             marks=pytest.mark.fault(
                 "workspace",
-                "a file changes places with a hard link to outside, again and again",
-                "the file outside is neither read nor changed",
+                "A file and a hard link to outside change places repeatedly",
+                "The file outside is neither read nor changed",
             ),
         ),
         pytest.param(
@@ -79,15 +81,17 @@ SYSTEM_CODES = {"no_space", "read_only", "exhausted", "gone", "io"}
             100,
             marks=pytest.mark.fault(
                 "workspace",
-                "a directory moves between two depths while links with .. in it are walked",
-                "never outside, never waits",
+                "A directory moves between two depths while the adapter follows links with `..` in it",
+                "The operation never leaves the root and never waits",
             ),
         ),
         pytest.param(
             "temporary",
             0,
             marks=pytest.mark.fault(
-                "workspace", "temporary files are replaced by links to outside", "the link is put in place unfollowed"
+                "workspace",
+                "Links to outside replace temporary files",
+                "The link is renamed into place and never followed",
             ),
         ),
     ],
@@ -149,7 +153,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @pytest.mark.rule("H4")
 @pytest.mark.fault(
-    "workspace", "several writers make the same new file", "one makes it, the others are told that it exists"
+    "workspace", "Several writers create the same new file", "One succeeds; the others report that it exists"
 )
 def test_of_several_makers_of_a_file_one_succeeds(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
@@ -175,7 +179,7 @@ def make_all(root: Path, number: int) -> list[str]:
 
 
 @pytest.mark.rule("H4")
-@pytest.mark.fault("workspace", "a file is read while others write it", "each reader has one whole content")
+@pytest.mark.fault("workspace", "A process reads a file while others write it", "Each reader gets one complete content")
 def test_readers_see_whole_contents_while_others_write(tmp_path: Path) -> None:
     def write_all(letter: bytes) -> None:
         with Workspace(tmp_path, agents=known_places()) as workspace:

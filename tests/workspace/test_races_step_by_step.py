@@ -36,8 +36,8 @@ ALLOWED: dict[str, set[str]] = {
 @pytest.mark.rule("H1", "H3")
 @pytest.mark.fault(
     "workspace",
-    "a thing changes places with one that leads out before any one call to the system",
-    "never outside, never waits",
+    "A file and a link to outside change places before any single system call",
+    "The operation never leaves the root and never waits",
 )
 @pytest.mark.parametrize("back", [False, True], ids=["once", "to-and-fro"])
 @pytest.mark.parametrize("operation", OPERATIONS)

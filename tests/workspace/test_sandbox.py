@@ -89,7 +89,7 @@ async def test_the_workspace_is_written_to_as_ever(sandboxed: Shell, root: Path)
     ],
 )
 @pytest.mark.fault(
-    "workspace", "a sandboxed command writes outside of the workspace", "it cannot, in whatever way it tries"
+    "workspace", "A sandboxed command writes outside the workspace by various means", "Every attempt fails"
 )
 async def test_nothing_outside_is_changed(sandboxed: Shell, visible: Path, root: Path, attempt: str) -> None:
     (visible / "file").write_text("as it was")
@@ -131,7 +131,7 @@ async def test_the_machine_can_be_read(sandboxed: Shell, visible: Path) -> None:
         "ls /proc/1/root/proc/{adapter}",
     ],
 )
-@pytest.mark.fault("workspace", "a sandboxed command takes rights that it has not", "it gets none")
+@pytest.mark.fault("workspace", "A sandboxed command tries to gain privileges", "It gains none")
 async def test_there_are_no_rights_to_be_had(sandboxed: Shell, root: Path, attempt: str) -> None:
     assert sandboxed.sandbox is not None
     if not sandboxed.sandbox.strict and attempt.startswith("unshare -U"):
@@ -192,7 +192,11 @@ CONNECT = "import socket; socket.create_connection(('127.0.0.1', {port}), 10).cl
 CONNECT_UNIX = "import socket; socket.socket(socket.AF_UNIX).connect({address!r})"
 
 
-@pytest.mark.fault("workspace", "a sandboxed command connects to a server", "refused, unless it was given the network")
+@pytest.mark.fault(
+    "workspace",
+    "A sandboxed command connects to a server",
+    "The connection fails unless the command has network access",
+)
 async def test_the_network_is_there_only_when_it_was_given(
     sandboxed: Shell, python: str, listener: socket.socket
 ) -> None:
@@ -261,7 +265,7 @@ def test_where_names_are_asked_for_is_shown_where_it_would_be_covered(
     ],
 )
 @pytest.mark.fault(
-    "workspace", "a command leaves a link to outside, or a FIFO, in the workspace", "no operation on files follows it"
+    "workspace", "A command leaves a link to outside or a FIFO in the workspace", "No file operation follows it"
 )
 async def test_what_a_command_leaves_leads_nobody_out(
     sandboxed: Shell, workspace: Workspace, command: str, path: str, code: str
@@ -282,7 +286,7 @@ async def test_a_set_id_program_gives_nothing_in_the_sandbox(sandboxed: Shell) -
 
 
 @pytest.mark.rule("H14")
-@pytest.mark.fault("workspace", "a sandboxed command reads the person's keys", "it finds empty directories and files")
+@pytest.mark.fault("workspace", "A sandboxed command reads the user's keys", "It finds empty directories and files")
 async def test_the_places_of_secrets_are_empty(sandboxed: Shell, sandbox: Sandbox, visible: Path) -> None:
     environ = {"HOME": str(visible), "CODEX_HOME": str(visible / "codex home")}
     kinds = {".ssh": "id", ".config/gh": "hosts.yml", ".codex": "auth.json", "codex home": "auth.json", ".aws": "x"}
@@ -349,7 +353,7 @@ BASES |= {"ASP_HOME": 1, "CODEX_HOME": 1}
 
 
 @pytest.mark.rule("H14")
-@pytest.mark.fault("workspace", "a command reads the keys of well-known programs", "it finds none of them")
+@pytest.mark.fault("workspace", "A sandboxed command reads the keys of well-known programs", "It finds none of them")
 async def test_the_well_known_places_are_hidden(sandboxed: Shell, sandbox: Sandbox, visible: Path) -> None:
     shown = (
         ".cargo/bin/cargo",

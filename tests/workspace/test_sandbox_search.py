@@ -65,7 +65,7 @@ def test_one_that_cannot_bar_namespaces_is_told_from_one_that_can(sandbox: Sandb
 
 @pytest.mark.parametrize("script", ["exit 1", "exit 0", "kill -KILL $$", "exec sleep 0"])
 @pytest.mark.fault(
-    "workspace", "there is a bubblewrap, and the system does not let it work", "there is no sandbox, and nobody says so"
+    "workspace", "Bubblewrap is installed but the system does not allow it to work", "The search finds no sandbox"
 )
 def test_one_that_does_not_work_is_none(tmp_path: Path, script: str) -> None:
     program(tmp_path / "path", script)
@@ -86,7 +86,9 @@ def test_the_one_of_the_installed_wheel_is_found() -> None:
 
 
 @pytest.mark.fault(
-    "workspace", "no descriptor is left to try out a sandbox with", "an error: nothing is said of what works"
+    "workspace",
+    "No descriptor is left to test a sandbox",
+    "The adapter raises an error and draws no conclusion about the sandbox",
 )
 def test_a_shortage_does_not_mean_that_there_is_none(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -112,7 +114,9 @@ def test_a_shortage_does_not_mean_that_there_is_none(
 @pytest.mark.parametrize("why", ["Resource temporarily unavailable", "Cannot allocate memory"])
 @pytest.mark.rule("I10")
 @pytest.mark.fault(
-    "workspace", "no process is left to try out a sandbox with", "an error: nothing is said of what works"
+    "workspace",
+    "No process is left to test a sandbox",
+    "The adapter raises an error and draws no conclusion about the sandbox",
 )
 def test_a_shortage_of_processes_in_it_does_not_mean_that_there_is_none(tmp_path: Path, why: str) -> None:
     script = f"echo 'bwrap: Creating new namespace failed: {why}' >&2; exit 1"

@@ -69,7 +69,11 @@ def seen(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place.parent)): path.read_bytes() for path in files}
 
 
-@pytest.mark.fault("workspace", "a command sets a filter, hook, or other program of git", "it cannot: they stay as is")
+@pytest.mark.fault(
+    "workspace",
+    "A command sets a filter, hook or other program of git",
+    "The command fails and the settings do not change",
+)
 @pytest.mark.parametrize(
     "command",
     thinned(
@@ -170,7 +174,9 @@ async def test_a_repository_of_commands_own_is_free(sandboxed: Shell, root: Path
     assert (root / ".git").is_dir()
 
 
-@pytest.mark.fault("workspace", "an operation on a file changes what steers other programs", "it is `denied`")
+@pytest.mark.fault(
+    "workspace", "A file operation changes files that control other programs", "The operation is `denied`"
+)
 @pytest.mark.parametrize("name", sorted(STEERING))
 def test_no_operation_on_files_changes_what_steers_other_programs(workspace: Workspace, root: Path, name: str) -> None:
     (root / "sub" / name).mkdir(parents=True)
@@ -199,7 +205,7 @@ def installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-@pytest.mark.fault("workspace", "the adapter is installed in the workspace", "no command and operation changes it")
+@pytest.mark.fault("workspace", "The adapter is installed in the workspace", "No command or operation can change it")
 async def test_the_program_itself_is_not_changed(sandboxed: Shell, root: Path, installed: Path) -> None:
     assert own_programs(str(root)) == [str(installed)]
     await sandboxed("echo x > .venv/lib/module.py; rm -rf .venv; mv .venv x; echo x > .venv/lib/other.py; true")

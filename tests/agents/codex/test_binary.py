@@ -105,7 +105,9 @@ def test_the_wheel_beats_the_path_and_is_not_imported(tmp_path: Path, wheel: Pat
 
 
 @pytest.mark.rule("S6")
-@pytest.mark.fault("spawning", "the wheel of the CLI has lost its binary", "the one on PATH is taken")
+@pytest.mark.fault(
+    "spawning", "The binary is missing from the installed wheel of the CLI", "The adapter uses the binary on PATH"
+)
 def test_a_wheel_without_its_binary_is_passed_over(tmp_path: Path, wheel: Path) -> None:
     wheel.unlink()
     other = program(tmp_path / "bin" / "codex")
@@ -114,7 +116,9 @@ def test_a_wheel_without_its_binary_is_passed_over(tmp_path: Path, wheel: Path) 
 
 @pytest.mark.rule("S6")
 @pytest.mark.usefixtures("no_wheel")
-@pytest.mark.fault("spawning", "no Codex CLI is installed", "SpawnError, not found, with advice on how to get one")
+@pytest.mark.fault(
+    "spawning", "No Codex CLI is installed", "The adapter raises SpawnError (not found) and explains how to install one"
+)
 def test_without_any_cli_the_advice_says_how_to_get_one() -> None:
     error = not_spawned({"PATH": "/nowhere"})
     assert error.not_found
@@ -126,8 +130,8 @@ def test_without_any_cli_the_advice_says_how_to_get_one() -> None:
 @pytest.mark.parametrize("name", ["missing", "file/below", "hunter2"])
 @pytest.mark.fault(
     "spawning",
-    "the binary does not exist, or its directory is a file",
-    "SpawnError, not found, nothing of the path said",
+    "The binary does not exist, or its directory is a file",
+    "The adapter raises SpawnError (not found) that contains nothing of the path",
 )
 def test_a_path_to_nothing_is_not_found(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
@@ -136,9 +140,11 @@ def test_a_path_to_nothing_is_not_found(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.rule("S6")
-@pytest.mark.fault("spawning", "the binary is a file without the right to execute it", "SpawnError, not executable")
-@pytest.mark.fault("spawning", "the binary is a directory", "SpawnError, not executable")
-@pytest.mark.fault("spawning", "the binary is a symlink to itself", "SpawnError, not executable")
+@pytest.mark.fault(
+    "spawning", "The binary is a file without execute permission", "The adapter raises SpawnError (not executable)"
+)
+@pytest.mark.fault("spawning", "The binary is a directory", "The adapter raises SpawnError (not executable)")
+@pytest.mark.fault("spawning", "The binary is a symlink to itself", "The adapter raises SpawnError (not executable)")
 def test_what_is_there_but_cannot_be_executed_is_told_apart(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch(mode=0o644)
@@ -207,8 +213,8 @@ async def test_the_release_is_what_the_binary_says(tmp_path: Path) -> None:
 )
 @pytest.mark.fault(
     "spawning",
-    "the binary fails, dies, floods or waits for input when asked for its release",
-    "the run goes on without one",
+    "The binary fails, dies, floods its output or waits for input when the adapter queries its release",
+    "The run continues without a known release",
 )
 async def test_a_binary_that_does_not_say_has_no_release(tmp_path: Path, script: str) -> None:
     path = program(tmp_path / "codex", script)
@@ -233,7 +239,9 @@ async def test_nothing_that_the_binary_prints_comes_through(tmp_path: Path, capf
 
 
 @pytest.mark.rule("S8")
-@pytest.mark.fault("spawning", "the run is cancelled while the binary is asked for its release", "no process is left")
+@pytest.mark.fault(
+    "spawning", "A caller cancels the run while the adapter queries the binary for its release", "No process survives"
+)
 async def test_asking_can_be_cancelled_and_leaves_no_process(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -249,14 +257,20 @@ async def test_asking_can_be_cancelled_and_leaves_no_process(tmp_path: Path) -> 
 
 
 @pytest.mark.rule("S8")
-@pytest.mark.fault("spawning", "the binary hangs when asked for its release", "it is given up and killed")
+@pytest.mark.fault(
+    "spawning",
+    "The binary hangs when the adapter queries its release",
+    "The adapter stops waiting and kills the binary",
+)
 async def test_a_binary_that_hangs_is_given_up(tmp_path: Path) -> None:
     path = program(tmp_path / "codex", "exec sleep 1000")
     assert await ask_version(Binary(str(path), "configured"), ENVIRON, seconds=0.05) is None
 
 
 @pytest.mark.rule("S8")
-@pytest.mark.fault("spawning", "another release is installed between two runs", "it is asked for its release again")
+@pytest.mark.fault(
+    "spawning", "The user installs another release between two runs", "The adapter queries the release again"
+)
 async def test_a_binary_is_asked_once_until_it_changes(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     path = program(tmp_path / "codex", f"echo x >> {asked}; echo codex-cli 0.98.0")

@@ -189,7 +189,9 @@ async def test_a_relative_working_directory_and_home_count_from_the_process(
 
 @pytest.mark.rule("X2")
 @pytest.mark.fault(
-    "environment", "CODEX_HOME does not exist", "BackendError io with advice, before anything is started"
+    "environment",
+    "CODEX_HOME does not exist",
+    "The adapter raises BackendError `io` with advice before it starts a process",
 )
 async def test_a_home_that_is_not_there_is_refused_before_the_run(cli: Cli, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=r"\Acodex backend error: io ") as caught:
@@ -201,7 +203,9 @@ async def test_a_home_that_is_not_there_is_refused_before_the_run(cli: Cli, tmp_
 @pytest.mark.rule("S5", "X2")
 @pytest.mark.parametrize("name", ["$(id)", "`id`", 'a"b', "a'b", "a\nb"])
 @pytest.mark.fault(
-    "environment", "CODEX_HOME has a character of shells in its path", "BackendError io with advice, nothing is started"
+    "environment",
+    "The path of CODEX_HOME contains a character that shells interpret",
+    "The adapter raises BackendError `io` with advice and starts no process",
 )
 async def test_a_home_that_a_shell_would_read_otherwise_is_refused(cli: Cli, tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
@@ -213,8 +217,8 @@ async def test_a_home_that_a_shell_would_read_otherwise_is_refused(cli: Cli, tmp
 @pytest.mark.rule("S4", "X2")
 @pytest.mark.fault(
     "environment",
-    "the directory of a process that uses the library is deleted",
-    "BackendError io with advice; a named directory works",
+    "The working directory of a process that uses the library is deleted",
+    "The adapter raises BackendError `io` with advice; an explicit absolute directory works",
 )
 async def test_a_process_whose_own_directory_is_gone_needs_an_absolute_one(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -86,8 +86,8 @@ async def test_only_runs_whose_sandbox_makes_them_remove_them(
 
 @pytest.mark.fault(
     "workspace",
-    "another run's sandbox has mounted over a directory that an ended run left",
-    "the directory stays, and with it the other sandbox's protection",
+    "Another run's sandbox has a mount over a directory that an ended run left behind",
+    "The directory and the protection of the other sandbox remain",
 )
 async def test_what_another_sandbox_has_mounted_over_stays(workspace: Path, env: Mapping[str, str]) -> None:
     target = workspace / ".git"
@@ -107,8 +107,8 @@ async def test_what_another_sandbox_has_mounted_over_stays(workspace: Path, env:
 
 @pytest.mark.fault(
     "workspace",
-    "the agent puts a link to another directory in the place of its working directory",
-    "nothing is removed there",
+    "The agent replaces its working directory with a link to another directory",
+    "The adapter removes nothing in that directory",
 )
 @pytest.mark.parametrize("kind", ["link of the directory", "link above it", "another directory"])
 async def test_what_has_taken_the_place_of_the_directory_is_left_alone(

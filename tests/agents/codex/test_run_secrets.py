@@ -134,7 +134,9 @@ def unreadable(path: Path) -> None:
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.fault("environment", "auth.json is no file that can be read", "the run goes on as without it")
+@pytest.mark.fault(
+    "environment", "`auth.json` is not a readable file", "The run continues as if the file did not exist"
+)
 @pytest.mark.parametrize(
     "make", [a_pipe, a_link_to_a_device, a_large_file, not_json, deep_json, unreadable, Path.mkdir]
 )

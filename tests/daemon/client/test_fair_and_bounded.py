@@ -41,7 +41,7 @@ async def count(run: RunHandle) -> int:
 
 
 @pytest.mark.rule("J15", "J9", "D4")
-@pytest.mark.fault("consumer", "a consumer of one of the client's runs never reads", "the other runs complete")
+@pytest.mark.fault("consumer", "A consumer of one of the client's runs never reads", "The other runs complete")
 async def test_a_run_that_nobody_reads_holds_up_no_other_one(tmp_path: Path) -> None:
     """One task for all: it reads one run after the other, and every one of them is under way meanwhile."""
     with trio.fail_after(2 * SOON):

@@ -48,7 +48,11 @@ def quick_clock() -> MockClock:
         3,
     ),
 )
-@pytest.mark.fault("consumer", "a program that is no daemon answers the client", "`open_daemon` raises, and ends it")
+@pytest.mark.fault(
+    "consumer",
+    "A program that is not a daemon answers the client",
+    "`open_daemon` raises an error and ends the program",
+)
 async def test_what_does_not_answer_as_a_daemon_is_none(behaviour: str) -> None:
     with trio.fail_after(SOON):
         with pytest.raises(BackendError) as raised:
@@ -77,7 +81,9 @@ async def test_a_daemon_whose_options_are_wrong_is_none(capfd: pytest.CaptureFix
 
 @pytest.mark.rule("J15")
 @pytest.mark.parametrize("program", [("sleep", "1000"), ("yes", '{"method":"x"}')])
-@pytest.mark.fault("consumer", "a program never answers the client", "`open_daemon` raises after 30 s, and ends it")
+@pytest.mark.fault(
+    "consumer", "A program never answers the client", "`open_daemon` raises an error after 30 s and ends the program"
+)
 async def test_a_program_that_never_answers_is_given_up(program: tuple[str, ...], quick_clock: MockClock) -> None:
     with trio.fail_after(2 * 30):
         with pytest.raises(BackendError) as raised:
@@ -110,8 +116,8 @@ async def test_a_daemon_that_never_answers_can_be_left(behaviour: str) -> None:
 @pytest.mark.parametrize("name", thinned([*WRONG, *WRONG_OF_RUNS], 3))
 @pytest.mark.fault(
     "consumer",
-    "the daemon says what none says, closes its output, exits or dies",
-    "all runs of the client end with the same error, and so does whatever is asked afterwards",
+    "The daemon violates the protocol, closes its output, exits or dies",
+    "All runs of the client and all later calls end with the same error",
 )
 async def test_a_daemon_that_goes_wrong_ends_its_runs(name: str) -> None:
     with trio.fail_after(SOON):
@@ -193,7 +199,9 @@ async def test_a_run_that_is_left_before_it_is_accepted_is_ended_once_it_is(beha
 
 @pytest.mark.rule("J15", "K4", "K5")
 @pytest.mark.parametrize("behaviour", ["never starts", "never ends"])
-@pytest.mark.fault("consumer", "a daemon hangs while a run is to be ended", "it is killed, and the block is left")
+@pytest.mark.fault(
+    "consumer", "A daemon hangs while the client ends a run", "The client kills the daemon, and the block exits"
+)
 async def test_a_daemon_that_does_not_end_a_run_is_killed(behaviour: str, quick_clock: MockClock) -> None:
     others = children()
     with trio.fail_after(50 * SOON):
@@ -218,7 +226,9 @@ async def test_a_cancelled_run_ends_also_when_the_daemon_says_nothing_of_it(quic
 
 
 @pytest.mark.rule("J15")
-@pytest.mark.fault("consumer", "a daemon does not end with its input", "it is killed when the block is left")
+@pytest.mark.fault(
+    "consumer", "A daemon does not exit when its stdin closes", "The client kills it at the end of the block"
+)
 async def test_a_daemon_that_does_not_end_is_killed(quick_clock: MockClock) -> None:
     with trio.fail_after(50 * SOON):
         async with fake("deaf") as backend:

@@ -27,7 +27,11 @@ def settings(bench: Bench) -> Path:
     return path
 
 
-@pytest.mark.fault("mailbox", "it is moved into its workspace", "refused: an agent could answer itself")
+@pytest.mark.fault(
+    "mailbox",
+    "A user moves the mailbox into its workspace",
+    "The session is refused, because an agent could answer itself",
+)
 async def test_a_mailbox_that_was_moved_into_its_workspace_is_refused(bench: Bench) -> None:
     async with bench.begin():
         pass
@@ -56,7 +60,9 @@ async def test_a_workspace_around_which_a_directory_of_the_mailbox_lies_is_refus
             pass
 
 
-@pytest.mark.fault("mailbox", "a link stands where the workspace was", "the session does not go on in what it leads to")
+@pytest.mark.fault(
+    "mailbox", "A link replaces the workspace of a session", "The session does not continue in the target of the link"
+)
 async def test_a_session_does_not_follow_a_link_in_place_of_its_workspace(bench: Bench) -> None:
     async with bench.begin():
         pass
@@ -92,7 +98,7 @@ async def test_a_record_that_is_missing_is_named(bench: Bench) -> None:
 @pytest.mark.rule("I13")
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no other file system to write to")
 @pytest.mark.fault(
-    "mailbox", "its inbox is on another file system", "the error says what to do; nothing is carried out"
+    "mailbox", "The inbox is on another file system", "The error explains the next step, and no command runs"
 )
 async def test_an_inbox_on_another_file_system_is_told(bench: Bench) -> None:
     elsewhere = Path(f"/dev/shm/codex-adapter-{os.getpid()}")

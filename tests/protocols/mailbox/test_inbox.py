@@ -62,7 +62,7 @@ def test_one_that_has_just_changed_is_waited_for_a_second(tmp_path: Path) -> Non
     assert names(scan(tmp_path)) == ["old.txt"]
 
 
-@pytest.mark.fault("mailbox", "half of an answer in the inbox", "the rest of it is waited for")
+@pytest.mark.fault("mailbox", "The inbox contains half of an answer", "The mailbox waits for the rest")
 @pytest.mark.parametrize("text", ["", '[CREATE_FILE path="a"]\nhalf of', "[RUN_COMMAND]\nrm -r build"])
 def test_one_with_an_unclosed_block_is_waited_for_ten_seconds(tmp_path: Path, text: str) -> None:
     put(tmp_path, "half.txt", text, age=5)
@@ -81,7 +81,9 @@ def test_half_of_a_character_is_waited_for(tmp_path: Path) -> None:
     assert scan(tmp_path).partial == "half.txt"
 
 
-@pytest.mark.fault("mailbox", "an answer that somebody has open for writing", "is waited for, however long it rests")
+@pytest.mark.fault(
+    "mailbox", "Another process has an answer open for writing", "The mailbox waits, even if the file does not change"
+)
 def test_one_that_somebody_has_open_for_writing_is_waited_for(tmp_path: Path) -> None:
     path = put(tmp_path, "open.txt")
     with path.open("a"):
@@ -123,7 +125,9 @@ def test_one_that_cannot_be_read_is_named_and_holds_up_no_other(tmp_path: Path) 
     assert (names(seen), seen.unreadable) == (["other.txt"], ("secret.txt",))
 
 
-@pytest.mark.fault("mailbox", "an answer is saved as `answer.md`", "it is left where it is, and remarked")
+@pytest.mark.fault(
+    "mailbox", "A user saves an answer as `answer.md`", "The mailbox leaves the file in place and logs a remark"
+)
 def test_what_is_no_answer_is_named_once_it_rests(tmp_path: Path) -> None:
     put(tmp_path, "answer.md")
     put(tmp_path, "answer.txt.part", age=5)
@@ -146,7 +150,11 @@ def test_looking_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.fault("mailbox", "an answer is opened while we ask who has it open", "no signal of the system ends us")
+@pytest.mark.fault(
+    "mailbox",
+    "A process opens an answer while the mailbox checks which processes have it open",
+    "No signal of the kernel ends the mailbox",
+)
 def test_somebody_who_opens_it_while_we_look_does_not_end_us(tmp_path: Path) -> None:
     path = put(tmp_path, "a.txt")
     stop = threading.Event()

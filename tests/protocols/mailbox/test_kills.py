@@ -15,8 +15,8 @@ _SEED = 700
 
 @pytest.mark.fault(
     "workspace",
-    "the command `mailbox` is killed at random instants, again and again",
-    "each command has one result, none is carried out twice, files and outboxes are what the results say",
+    "SIGKILL ends the command `mailbox` repeatedly at random times",
+    "Each command has one result and runs once; files and outboxes match the results",
 )
 def test_whenever_it_is_killed_each_command_has_one_result_and_nothing_is_done_twice() -> None:
     _held(range(_SEED, _SEED + 2))

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.fault(
     "workspace",
-    "whoever works in a mailbox dies right before or behind any write, rename or removal",
-    "the next one goes on: results, numbers and outbox are the same, a command that was under way is told of",
+    "A mailbox process dies before or after any write, rename or removal",
+    "The next process produces the same results and outbox and reports the interrupted command",
 )
 def test_at_whichever_write_it_dies_another_one_goes_on() -> None:
     assert _deaths("--every", "24") > 7

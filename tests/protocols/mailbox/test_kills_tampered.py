@@ -25,8 +25,8 @@ def bench(tmp_path: Path) -> Mortal:
 @pytest.mark.parametrize("seen", [0, 1], ids=["before anything of it", "behind its first command"])
 @pytest.mark.fault(
     "workspace",
-    "an answer that was taken up is changed or removed before the next life goes on with it",
-    "nothing more of it is carried out, which is told; other answers are",
+    "A person changes or removes a collected answer before the next process resumes it",
+    "The mailbox stops and reports that answer, and executes the others",
 )
 async def test_an_answer_that_is_not_as_it_was_is_not_gone_on_with(bench: Mortal, how: str, seen: int) -> None:
     await bench.die(3 + seen, "[MESSAGE]\nfirst\n[/MESSAGE]", RUN.format("x") + RUN.format("y"), RUN.format("z"))

@@ -51,7 +51,11 @@ def test_a_file_is_replaced_at_one_stroke_and_what_a_killed_writer_left_is_repla
 
 
 @pytest.mark.rule("I12")
-@pytest.mark.fault("mailbox", "a link where the temporary file is to be", "is removed; what it leads to stays as it is")
+@pytest.mark.fault(
+    "mailbox",
+    "A link has the name of the temporary file",
+    "The mailbox removes the link and does not change its target",
+)
 def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").write_bytes(b"as it was")
     (tmp_path / "file.tmp").symlink_to("precious")

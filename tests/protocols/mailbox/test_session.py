@@ -378,7 +378,7 @@ async def test_a_session_cannot_begin_where_somebody_is_at_work(bench: Bench) ->
 
 
 @pytest.mark.rule("I14")
-@pytest.mark.fault("workspace", "the disk of a mailbox is slow", "the event loop goes on meanwhile")
+@pytest.mark.fault("workspace", "The disk of a mailbox is slow", "The event loop continues")
 async def test_a_slow_disk_does_not_hold_up_the_event_loop(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     turned, fsync, waited = threading.Event(), os.fsync, list[bool]()
 

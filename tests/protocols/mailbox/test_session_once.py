@@ -34,8 +34,8 @@ def bench(tmp_path: Path) -> Mortal:
 @pytest.mark.parametrize("cut", [1, 30, -1], ids=["one byte", "a part", "all but its newline"])
 @pytest.mark.fault(
     "workspace",
-    "the last line of a mailbox's journal is torn",
-    "it is as if it had not been begun: what it told of is found out again, or told as unknown",
+    "The last line of a mailbox's journal is torn",
+    "The mailbox determines the result of that step again, or reports it as unknown",
 )
 async def test_a_torn_line_is_as_if_it_were_not_there(bench: Mortal, cut: int) -> None:
     answer = CREATE.format("a", "one") + RUN.format("x") + RUN.format("y")
@@ -70,8 +70,8 @@ async def test_where_its_journal_ends_it_goes_on(bench: Mortal, lines: int) -> N
 @pytest.mark.parametrize("kind", ["damaged", "a directory"])
 @pytest.mark.fault(
     "workspace",
-    "a mailbox's journal is damaged, or cannot be read",
-    "nothing is carried out until it is as it was; then it goes on",
+    "A mailbox's journal is damaged or unreadable",
+    "No command runs until a person restores the journal; then the session continues",
 )
 async def test_nothing_is_carried_out_beside_a_damaged_journal(bench: Mortal, kind: str) -> None:
     await bench.die(2, CREATE.format("a", "one") + RUN.format("x"))
@@ -105,8 +105,8 @@ def no_file_longer_than(size: int) -> Iterator[None]:
 @pytest.mark.parametrize("size", range(0, 1400, 110))
 @pytest.mark.fault(
     "resources",
-    "the disk is full while a mailbox's journal, state or outbox is written",
-    "nothing more is carried out; later it goes on, and nothing is done twice",
+    "The disk fills up while the mailbox writes its journal, state or outbox",
+    "It stops; a later start resumes the session and repeats nothing",
 )
 async def test_what_cannot_be_written_down_is_not_carried_out(bench: Mortal, size: int) -> None:
     answer = CREATE.format("a", "1") + RUN.format("x") + EDIT.format("a", "2") + RUN.format("y")
@@ -202,8 +202,8 @@ async def test_temporary_files_of_somebody_who_was_killed_are_in_nobodys_way(ben
 @pytest.mark.rule("I15")
 @pytest.mark.fault(
     "workspace",
-    "a second process works in a mailbox",
-    "it is refused, with the session's id, until the first one has ended, be it by a kill",
+    "A second process opens a mailbox",
+    "It is refused with the session's id until the first process ends, even by SIGKILL",
 )
 def test_while_somebody_is_at_work_others_are_refused(bench: Mortal, tmp_path: Path) -> None:
     trio.run(_begin, bench)

@@ -37,7 +37,7 @@ async def test_one_looks_all_the_same_where_nothing_is_told(
         assert trio.current_time() == 10.25
 
 
-@pytest.mark.fault("mailbox", "no notifications: the library is missing", "the inbox is looked at every second")
+@pytest.mark.fault("mailbox", "The notification library is not installed", "The mailbox checks the inbox every second")
 async def test_without_the_library_one_looks_every_second(
     tmp_path: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +48,7 @@ async def test_without_the_library_one_looks_every_second(
         assert trio.current_time() == 1
 
 
-@pytest.mark.fault("mailbox", "no notifications: the system has none left", "the inbox is looked at every second")
+@pytest.mark.fault("mailbox", "The system has no file notifications left", "The mailbox checks the inbox every second")
 async def test_where_the_directory_cannot_be_watched_one_looks_every_second(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -158,7 +158,7 @@ async def test_one_round_may_be_answered_by_ours(bench: Bench) -> None:
 
 
 @pytest.mark.rule("I17")
-@pytest.mark.fault("mailbox", "whoever answers never gives a command", "the third answer is the last that is asked for")
+@pytest.mark.fault("mailbox", "The answers never contain a command", "The mailbox stops after three answers in a row")
 async def test_whoever_never_gives_a_command_is_not_asked_for_ever(bench: Bench) -> None:
     scripted = Scripted("no", "I cannot", "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]", *["sorry"] * 9)
     async with working(bench, scripted) as work:

@@ -118,7 +118,11 @@ def test_the_person_at_the_terminal_is_asked_in_place_of_standard_input(cli: Cli
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.fault("workspace", "a signal while an agent works by operations", "its run is ended, the work is stopped")
+@pytest.mark.fault(
+    "workspace",
+    "The command receives a signal while an agent works through operations",
+    "The command ends the agent's run and stops the work",
+)
 def test_a_signal_stops_the_work(cli: Cli, number: signal.Signals) -> None:
     with cli.start(*words(cli, ReadPrompt(), PrintJson(thread_started()), Hang())) as process:
         assert process.stdout is not None
@@ -141,7 +145,7 @@ def test_a_second_signal_kills(cli: Cli) -> None:
     assert ended(done._replace(stdout=first + done.stdout))["reason"] == "stopped"
 
 
-@pytest.mark.fault("workspace", "nobody reads the records of an agent's work", "the work is stopped, status 141")
+@pytest.mark.fault("workspace", "The reader closes the output while an agent works", "The work stops with status 141")
 def test_a_closed_output_stops_the_work(cli: Cli) -> None:
     with cli.start(*words(cli, ReadPrompt(), PrintJson(thread_started()), Hang())) as process:
         assert process.stdout is not None

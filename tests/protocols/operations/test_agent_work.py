@@ -187,7 +187,11 @@ async def test_a_line_that_decides_nothing_is_answered_and_is_nothing_to_the_age
 
 
 @pytest.mark.rule("O16")
-@pytest.mark.fault("workspace", "plain words that came before an agent's operation waits", "they decide nothing")
+@pytest.mark.fault(
+    "workspace",
+    "A supervisor sends plain text before an agent's operation waits for approval",
+    "The text decides nothing",
+)
 async def test_plain_words_decide_on_nothing_that_comes_to_wait_later(stage: Stage) -> None:
     words = json.dumps({"type": "userMessage", "content": "approved"}).encode() + b"\n"
     ahead = json.dumps(approval("denied")).encode() + b"\n"
@@ -208,7 +212,11 @@ async def test_plain_words_decide_on_nothing_that_comes_to_wait_later(stage: Sta
 
 
 @pytest.mark.rule("O17")
-@pytest.mark.fault("workspace", "nobody decides while an agent's operation waits", "the state keeps it for later")
+@pytest.mark.fault(
+    "workspace",
+    "No decision arrives while an agent's operation waits",
+    "The state keeps the operation for a later decision",
+)
 async def test_what_nobody_decides_on_is_kept_and_can_be_decided_later(stage: Stage) -> None:
     stage.bench.write("temp/f", ".")
     stage.agents(saying(message_of(REMOVE, CREATE)))
@@ -239,7 +247,9 @@ async def test_what_an_earlier_life_left_is_settled_before_the_agent_begins(stag
     assert stage.bench.text("a") == "1"
 
 
-OWN_APPROVAL = pytest.mark.fault("workspace", "an agent's answer is an approval", "it is no operations message")
+OWN_APPROVAL = pytest.mark.fault(
+    "workspace", "An agent's answer is an approval", "The runtime refuses it, because it is not an operations message"
+)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +266,11 @@ OWN_APPROVAL = pytest.mark.fault("workspace", "an agent's answer is an approval"
     ),
 )
 @pytest.mark.rule("O17")
-@pytest.mark.fault("workspace", "an agent answers with what is no operations message", "it is told why, twice")
+@pytest.mark.fault(
+    "workspace",
+    "An agent's answer is not an operations message",
+    "The agent receives the reason up to two times; then the work fails",
+)
 async def test_an_answer_that_is_no_operations_message_is_given_back_twice(stage: Stage, text: str) -> None:
     stage.agents(saying(text))
     ended = await stage.work()
@@ -286,7 +300,7 @@ async def test_more_operations_than_the_policy_allows_are_told_to_the_agent(stag
 
 
 @pytest.mark.rule("O17")
-@pytest.mark.fault("workspace", "an agent that never comes to an end", "its turns are limited")
+@pytest.mark.fault("workspace", "An agent never completes its work", "A limit on its turns ends the work")
 async def test_an_endless_agent_ends_with_its_turns(stage: Stage) -> None:
     stage.agents(saying(message_of(shell("echo x >> log"))))
     ended = await stage.work(turns=4)
@@ -296,7 +310,7 @@ async def test_an_endless_agent_ends_with_its_turns(stage: Stage) -> None:
 
 
 @pytest.mark.rule("O17")
-@pytest.mark.fault("workspace", "the agent's run fails", "the work ends as failed, its operations untouched")
+@pytest.mark.fault("workspace", "The agent's run fails", "The work fails, and its operations do not change")
 @pytest.mark.parametrize(
     ("steps", "kind"),
     [
@@ -463,7 +477,9 @@ CHANGED = "{} in the workspace has changed, which steers programs outside of the
 
 
 @pytest.mark.rule("H15", "O18")
-@pytest.mark.fault("workspace", "an agent's operations change what steers other programs", "no further run begins")
+@pytest.mark.fault(
+    "workspace", "An agent's operations change files that control other programs", "No further run starts"
+)
 @pytest.mark.parametrize(
     ("command", "path"),
     thinned(
@@ -547,7 +563,7 @@ async def test_a_temporary_directory_in_the_workspace_is_refused(stage: Stage, m
 
 
 @pytest.mark.rule("O17", "O9")
-@pytest.mark.fault("workspace", "the state fails while an agent works", "the work ends as failed, and it is raised")
+@pytest.mark.fault("workspace", "The state fails while an agent works", "The work fails and raises the error")
 async def test_a_state_that_fails_ends_the_work(stage: Stage) -> None:
     def broken() -> None:
         with closing(sqlite3.connect(stage.bench.state)) as database:

@@ -29,7 +29,7 @@ def kinds(answer: Message) -> list[str]:
 
 
 @pytest.mark.rule("A8", "O5")
-@pytest.mark.fault("workspace", "an agent's message holds an approval, too", "it decides on nothing")
+@pytest.mark.fault("workspace", "An agent's message also contains an approval", "The approval decides nothing")
 @pytest.mark.parametrize(
     "message",
     [
@@ -48,7 +48,7 @@ async def test_an_agents_message_never_decides(bench: Workbench, message: Messag
 
 
 @pytest.mark.rule("A8")
-@pytest.mark.fault("workspace", "a decision comes ahead of its operation", "it decides on nothing then, and later")
+@pytest.mark.fault("workspace", "A decision arrives before its operation", "It decides nothing, then or later")
 async def test_a_decision_ahead_of_its_operation_is_forgotten(bench: Workbench) -> None:
     async with bench.open() as talk:
         early = await talk.decide("x")
@@ -58,9 +58,7 @@ async def test_a_decision_ahead_of_its_operation_is_forgotten(bench: Workbench) 
 
 
 @pytest.mark.rule("A7", "A9")
-@pytest.mark.fault(
-    "workspace", "an operation that waits has an id of megabytes", "neither refusals nor the log repeat it"
-)
+@pytest.mark.fault("workspace", "The id of a waiting operation has megabytes", "Neither refusals nor the log repeat it")
 async def test_a_long_id_is_not_repeated_by_each_refusal(bench: Workbench) -> None:
     async with bench.open() as talk:
         await talk.send(REMOVE | {"id": "\x1b" + "i" * 1_000_000})
@@ -73,7 +71,9 @@ async def test_a_long_id_is_not_repeated_by_each_refusal(bench: Workbench) -> No
 
 @pytest.mark.rule("O7")
 @pytest.mark.fault(
-    "workspace", "an agent sends thousands of edits of a large file", "it fails in a moment, and the file is as it was"
+    "workspace",
+    "An agent sends thousands of edits of a large file",
+    "The operation fails without delay and the file does not change",
 )
 async def test_edits_that_would_take_hours_are_refused(bench: Workbench) -> None:
     bench.write("f", "b" * 10_000_000 + "a")
@@ -86,7 +86,7 @@ async def test_edits_that_would_take_hours_are_refused(bench: Workbench) -> None
 
 @pytest.mark.rule("O10")
 @pytest.mark.fault(
-    "workspace", "an agent reads a large file hundreds of times in one message", "the answer does not grow past a bound"
+    "workspace", "An agent reads a large file hundreds of times in one message", "The size of the answer is bounded"
 )
 async def test_one_answer_holds_only_so_much_of_files(bench: Workbench) -> None:
     bench.write("f", "x" * 10_000_000)
@@ -101,9 +101,7 @@ async def test_one_answer_holds_only_so_much_of_files(bench: Workbench) -> None:
 
 
 @pytest.mark.rule("O10")
-@pytest.mark.fault(
-    "workspace", "the commands of one message print without end", "the answer does not grow past a bound"
-)
+@pytest.mark.fault("workspace", "The commands of one message print without end", "The size of the answer is bounded")
 async def test_one_answer_holds_only_so_much_of_outputs(bench: Workbench) -> None:
     bench.policy = replace(bench.policy, shell=replace(bench.policy.shell, keep=16 << 20))
     much = shell("yes | head -c 16777216")
@@ -118,8 +116,8 @@ async def test_one_answer_holds_only_so_much_of_outputs(bench: Workbench) -> Non
 @pytest.mark.rule("O9")
 @pytest.mark.fault(
     "workspace",
-    "the state is removed, moved or replaced under a runtime",
-    "nothing more is carried out, and it says so",
+    "Another process removes, moves or replaces the state of a runtime",
+    "The runtime executes nothing further and reports the problem",
 )
 @pytest.mark.parametrize("mishap", ["removed", "moved", "replaced"])
 async def test_without_its_state_nothing_more_is_carried_out(bench: Workbench, mishap: str) -> None:
@@ -139,7 +137,9 @@ async def test_without_its_state_nothing_more_is_carried_out(bench: Workbench, m
 
 
 @pytest.mark.rule("O9")
-@pytest.mark.fault("workspace", "the state's file is a database of another program", "it is refused, and left as it is")
+@pytest.mark.fault(
+    "workspace", "The state file is a database of another program", "The runtime refuses it and does not change it"
+)
 def test_a_database_of_another_program_is_refused_and_left_as_it_is(bench: Workbench) -> None:
     with closing(sqlite3.connect(bench.state)) as database:
         database.execute("CREATE TABLE moz_places(url)")
@@ -196,7 +196,7 @@ def test_in_the_root_of_the_file_system_every_state_is_inside(bench: Workbench) 
 
 
 @pytest.mark.rule("A9", "O11")
-@pytest.mark.fault("workspace", "the runtime is killed while a command runs", "the log says which command was begun")
+@pytest.mark.fault("workspace", "SIGKILL ends the runtime while a command runs", "The log shows which command started")
 async def test_a_command_is_in_the_log_when_it_begins(bench: Workbench) -> None:
     async with bench.open() as talk:
         await talk.send(shell("echo on", env={"TOKEN": "hunter2"}), REMOVE)

@@ -76,7 +76,11 @@ def test_what_a_program_does_is_not_seen(command: str) -> None:
 
 
 @pytest.mark.rule("A4", "A5")
-@pytest.mark.fault("workspace", "what only reads can write a file by an option or an operand", "it is held back, too")
+@pytest.mark.fault(
+    "workspace",
+    "An option or operand makes a read-only program write a file",
+    "The policy denies the command or requires approval",
+)
 @pytest.mark.parametrize(
     "command",
     [
@@ -101,7 +105,11 @@ def test_a_reader_that_reads_does_not(command: str) -> None:
 
 
 @pytest.mark.rule("A5")
-@pytest.mark.fault("workspace", "an agent makes `.git` a file that leads to a repository of its own", "it is held back")
+@pytest.mark.fault(
+    "workspace",
+    "An agent replaces `.git` with a file that points to its own repository",
+    "The policy denies the operation or requires approval",
+)
 @pytest.mark.parametrize("path", [".git", "sub/.git", "./sub//.git"])
 def test_git_is_not_led_elsewhere(path: str) -> None:
     for preset, expected in (("standard", "NeedsApproval"), ("restrictive", "Denied")):

@@ -178,7 +178,9 @@ async def test_a_command_that_takes_too_long_ends_with_124(bench: Workbench) -> 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 @pytest.mark.rule("O8")
-@pytest.mark.fault("workspace", "the disk is full", "the batch halts with a system error that counts the rest")
+@pytest.mark.fault(
+    "workspace", "The disk is full", "The batch stops with a system error that counts the remaining operations"
+)
 def test_a_failure_of_the_machine_halts_the_batch(bench: Workbench) -> None:
     mounting = f'mount -t tmpfs -o size=64k none {bench.root} && exec "$@"'
     words = ["unshare", "--mount", "sh", "-c", mounting, "-", *ADAPTER, "operations", "--workspace", str(bench.root)]

@@ -15,8 +15,8 @@ _SEED = 500
 
 @pytest.mark.fault(
     "workspace",
-    "the command `operations` is killed at random instants, again and again",
-    "each operation has one event, no command runs twice, files and log are what the events say, nothing lives on",
+    "SIGKILL ends the command `operations` repeatedly at random times",
+    "Each operation has one event, no command runs twice, and files and log match the events",
 )
 def test_whenever_it_is_killed_nothing_is_lost_nothing_is_done_twice_and_nothing_is_left() -> None:
     _held(range(_SEED, _SEED + 2))

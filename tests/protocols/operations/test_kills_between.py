@@ -86,8 +86,8 @@ class DyingStore(Store):
 )
 @pytest.mark.fault(
     "workspace",
-    "the runtime dies right before or behind any transaction, one after the other",
-    "what was denied is never done, what was recorded never done again; every event comes, once",
+    "The runtime dies before or after any transaction",
+    "Denied operations never run, recorded ones never run again, and each event arrives once",
 )
 async def test_whichever_transaction_it_dies_at_another_one_goes_on(
     tmp_path: Path, batch: Batch, decisions: Sequence[str], behind: bool

@@ -196,8 +196,8 @@ print(json.dumps(peak))
 )
 @pytest.mark.fault(
     "resources",
-    "a file of 10 MiB in one operation, with escapes or one emoji in it, or in base64",
-    "it is read, checked, written and sent in pieces; less than its own size is needed beside the line",
+    "One operation contains a 10 MiB file as plain text, escapes, emoji or base64",
+    "The runtime processes it in pieces; extra memory stays below the file size",
 )
 def test_a_file_of_ten_mebibytes_is_taken_in_and_given_out_in_pieces(content: str, escapes: str) -> None:
     done = subprocess.run(

@@ -97,7 +97,9 @@ async def test_a_file_operation_that_was_cut_short_is_found_done_or_done(
 
 @pytest.mark.rule("O12")
 @pytest.mark.fault(
-    "workspace", "the runtime is killed in the middle of a command", "it is never started again, its event says so"
+    "workspace",
+    "SIGKILL ends the runtime during a command",
+    "The runtime never starts the command again, and its event reports this",
 )
 async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbench) -> None:
     leave(bench, shell("echo twice >> f", id="s"), ON)
@@ -159,8 +161,8 @@ async def test_reading_is_done_again(bench: Workbench) -> None:
 @pytest.mark.rule("O11", "O9")
 @pytest.mark.fault(
     "workspace",
-    "the runtime is killed before its answer is written",
-    "the answer comes at the next start, nothing is done twice",
+    "SIGKILL ends the runtime before it writes its answer",
+    "The next start sends the answer and repeats nothing",
 )
 async def test_an_answer_that_was_not_delivered_comes_at_the_next_start(bench: Workbench) -> None:
     with open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state) as runtime:
@@ -252,7 +254,9 @@ async def test_a_runtime_that_is_asked_to_stop_says_what_is_left_and_goes_on_lat
 
 
 @pytest.mark.rule("O9")
-@pytest.mark.fault("workspace", "the state is to be inside of the workspace, where an agent writes", "it is refused")
+@pytest.mark.fault(
+    "workspace", "The state directory would be inside the workspace, where an agent can write", "The command refuses it"
+)
 async def test_a_state_is_out_of_an_agents_reach(bench: Workbench, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(bench.root)
     (bench.root / "out").symlink_to(tmp_path)

@@ -145,7 +145,11 @@ async def test_a_run_that_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("U2")
-@pytest.mark.fault("turns", "who is told of a turn raises", "the run is ended, and it comes out; no further event")
+@pytest.mark.fault(
+    "turns",
+    "A callback of a turn raises an exception",
+    "The run ends, no further event arrives and the exception propagates",
+)
 async def test_what_a_callback_raises_ends_the_turn_and_comes_out(desk: Desk) -> None:
     seen: list[str] = []
 
@@ -160,9 +164,7 @@ async def test_what_a_callback_raises_ends_the_turn_and_comes_out(desk: Desk) ->
 
 
 @pytest.mark.rule("U2")
-@pytest.mark.fault(
-    "turns", "a turn is cancelled from within Python", "nothing of it is left, and no event comes any more"
-)
+@pytest.mark.fault("turns", "Python code cancels a turn", "No process survives and no further event arrives")
 async def test_a_cancelled_turn_leaves_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path, saying(PrintJson(agent_message("item_0", "Working.")), Hang()))
     listener = Listener()
@@ -175,7 +177,9 @@ async def test_a_cancelled_turn_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("U2", "Z9")
-@pytest.mark.fault("turns", "another process holds the state of the spaces", "who waits for it can be cancelled")
+@pytest.mark.fault(
+    "turns", "Another process holds the lock on the state of the spaces", "A turn that waits for it can be cancelled"
+)
 async def test_a_turn_that_waits_for_another_writer_can_be_cancelled(desk: Desk) -> None:
     await desk.turn()
     with (desk.home / "state" / "lock").open() as lock, trio.fail_after(10):

@@ -48,7 +48,7 @@ def record(home: Path, key: str = KEY) -> Path:
     return home / "state" / "sessions" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
-@pytest.mark.fault("turns", "a first turn fails before it has a key", "nothing of it is kept")
+@pytest.mark.fault("turns", "A first turn fails before it has a key", "The adapter keeps none of its files")
 async def test_a_turn_that_came_to_no_conversation_leaves_none(tmp_path: Path) -> None:
     desk = Desk(tmp_path, NO_KEY, saying(PrintJson(agent_message("item_0", "Done."))))
     told, _ = await desk.turn()
@@ -59,7 +59,7 @@ async def test_a_turn_that_came_to_no_conversation_leaves_none(tmp_path: Path) -
 
 
 @pytest.mark.fault(
-    "turns", "the conversation cannot be written down when its key comes", "the turn fails; no key of it was ever told"
+    "turns", "The conversation cannot be stored when its key arrives", "The turn fails and never reports the key"
 )
 async def test_a_key_that_cannot_be_written_down_is_not_told(desk: Desk) -> None:
     record(desk.home).mkdir(parents=True)
@@ -92,7 +92,9 @@ async def test_a_turn_whose_listener_fails_before_it_has_a_key_leaves_none(desk:
     assert not (desk.home / "state" / "sessions").exists()
 
 
-@pytest.mark.fault("turns", "first turns are killed before they have a key", "what they left goes after a day")
+@pytest.mark.fault(
+    "turns", "SIGKILL ends first turns before they have a key", "The adapter removes their files after a day"
+)
 def test_what_killed_turns_left_is_removed_after_a_day(conversations: Conversations, tmp_path: Path) -> None:
     left = [conversations.begin() for _ in range(6)]
     (left[0] / "codex").mkdir()
@@ -126,7 +128,9 @@ DAMAGES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
-@pytest.mark.fault("turns", "the record of a conversation is damaged", "there is no such session; nothing is guessed")
+@pytest.mark.fault(
+    "turns", "The record of a conversation is damaged", "The session does not exist; the adapter does not guess"
+)
 async def test_a_damaged_record_is_no_session(desk: Desk, content: bytes) -> None:
     await desk.turn()
     record(desk.home).write_bytes(content)
@@ -136,7 +140,9 @@ async def test_a_damaged_record_is_no_session(desk: Desk, content: bytes) -> Non
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device"])
 @pytest.mark.fault(
-    "turns", "a FIFO or a device in the place of a conversation's record", "there is no such session; nobody waits"
+    "turns",
+    "A FIFO or a device has the name of a conversation's record",
+    "The session does not exist, and the adapter does not wait",
 )
 async def test_what_is_no_file_is_no_session_and_is_not_waited_for(desk: Desk, kind: str) -> None:
     await desk.turn()
@@ -155,7 +161,7 @@ async def test_what_is_no_file_is_no_session_and_is_not_waited_for(desk: Desk, k
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../..", "a/b", "\0", "begun", "ABCDEF0123456789", "x" * 300])
-@pytest.mark.fault("turns", "a conversation's record that leads elsewhere", "there is no such session")
+@pytest.mark.fault("turns", "A conversation's record points to another directory", "The session does not exist")
 async def test_a_record_leads_to_nothing_but_a_conversations_directory(desk: Desk, name: str) -> None:
     await desk.turn()
     written = json.loads(record(desk.home).read_bytes())
@@ -165,7 +171,11 @@ async def test_a_record_leads_to_nothing_but_a_conversations_directory(desk: Des
 
 
 @pytest.mark.rule("U5")
-@pytest.mark.fault("turns", "the model of a conversation is there no more", "it goes on with the harness's own choice")
+@pytest.mark.fault(
+    "turns",
+    "The model of a conversation no longer exists",
+    "The conversation continues with the harness's default model",
+)
 async def test_a_conversation_whose_model_is_no_more_goes_on_with_the_harnesss_own(desk: Desk) -> None:
     told, _ = await desk.turn(model=MODELS[0])
     desk.harness.names = MODELS[1:]
@@ -176,7 +186,7 @@ async def test_a_conversation_whose_model_is_no_more_goes_on_with_the_harnesss_o
 
 
 @pytest.mark.rule("U5", "U6")
-@pytest.mark.fault("turns", "the CLI cannot tell its models just now", "no model is refused as unknown")
+@pytest.mark.fault("turns", "The CLI cannot list its models", "The adapter refuses no model as unknown")
 async def test_a_model_is_not_refused_for_a_harness_that_cannot_tell_its_models(desk: Desk) -> None:
     desk.harness.names = None
     told, listener = await desk.turn(model=MODELS[0])

@@ -56,7 +56,9 @@ def test_twenty_at_once_are_all_answered_and_hold_up_nobody_else(plane: ControlP
     assert {len(plane.daemon.result(id_)["tools"]) for id_ in asked} == {len(TOOLS)}
 
 
-@pytest.mark.fault("turns", "many descriptions wait for servers that hang", "other methods are answered meanwhile")
+@pytest.mark.fault(
+    "turns", "Many descriptions wait for servers that hang", "The daemon answers other methods without delay"
+)
 def test_servers_that_do_not_answer_hold_up_no_other_method(plane: ControlPlane) -> None:
     where = served(plane, silent=shell("exec sleep 1000"))
     asked = [plane.daemon.request("turns/describe", where) for _ in range(9)]
@@ -70,7 +72,7 @@ def test_servers_that_do_not_answer_hold_up_no_other_method(plane: ControlPlane)
 
 @pytest.mark.rule("J2", "J10", "J11")
 @pytest.mark.parametrize("end", ["exit", "signal", "leave"])
-@pytest.mark.fault("turns", "the daemon ends while servers are asked", "no server is left")
+@pytest.mark.fault("turns", "The daemon ends while it queries servers", "No server survives")
 def test_one_that_hangs_ends_with_the_daemon_and_leaves_no_server(plane: ControlPlane, end: str) -> None:
     started = plane.workshop.directory / "started"
     asked = plane.daemon.request("turns/describe", served(plane, held=shell(f"echo > {started}; exec sleep 1000")))

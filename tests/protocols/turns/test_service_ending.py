@@ -86,7 +86,7 @@ def _cancel(plane: ControlPlane) -> None:
 
 @pytest.mark.rule("U2", "J10", "J11")
 @pytest.mark.parametrize("end", [_cancel, _leave, _terminate])
-@pytest.mark.fault("turns", "a daemon is ended while nobody reads what its turns say", "their agents end all the same")
+@pytest.mark.fault("turns", "The daemon ends while the events of its turns are not read", "The agents end")
 def test_agents_end_though_nobody_reads_what_they_have_said(
     plane: ControlPlane, end: Callable[[ControlPlane], None]
 ) -> None:
@@ -106,7 +106,7 @@ def test_agents_end_though_nobody_reads_what_they_have_said(
 @pytest.mark.rule("J10")
 @pytest.mark.parametrize("steps", [HANGING, FLOOD], ids=["hanging", "flood"])
 @pytest.mark.fault(
-    "turns", "the supervisor leaves in the midst of a turn", "the turn is cancelled; nothing of it is left"
+    "turns", "The supervisor leaves during a turn", "The daemon cancels the turn and no process survives"
 )
 def test_a_turn_whose_reader_leaves_is_cancelled(plane: ControlPlane, steps: tuple[Any, ...]) -> None:
     plane.begin(env=plane.workshop.agent("steps", *steps))

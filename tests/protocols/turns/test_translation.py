@@ -117,7 +117,11 @@ async def test_a_tool_s_call_and_its_result_are_a_pair() -> None:
     ]
 
 
-@pytest.mark.fault("turns", "the agent tells a result of a call that it never told of", "the call is told first")
+@pytest.mark.fault(
+    "turns",
+    "The agent reports the result of a call that it never reported",
+    "The adapter emits the call before the result",
+)
 async def test_a_result_without_a_call_tells_the_call_first() -> None:
     events = await told(tool("tool_result", status="completed", of="file_change"))
     assert [(event["type"], event["toolName"]) for event in events] == [
@@ -132,7 +136,7 @@ async def test_what_did_not_complete_is_an_error(status: str) -> None:
     assert events[-1]["isError"] is True
 
 
-@pytest.mark.fault("turns", "a turn ends with calls open", "each is closed as an error")
+@pytest.mark.fault("turns", "A turn ends with open calls", "The adapter closes each call as an error")
 async def test_what_is_open_in_the_end_is_closed_as_an_error() -> None:
     events = await told(tool("tool_call", "a"), tool("tool_call", "b"), tool("tool_result", "a", "completed"))
     assert [(event["type"], event["toolUseId"]) for event in events] == [

@@ -51,8 +51,8 @@ async def test_one_that_hangs_holds_up_no_other(tmp_path: Path, survivors: Survi
 
 @pytest.mark.fault(
     "turns",
-    "many MCP servers hang when they are asked for their tools",
-    "all of it has one bound in time, and they are named",
+    "Many MCP servers hang when the adapter lists their tools",
+    "One time limit covers all servers, and the result names them",
 )
 async def test_however_many_hang_it_takes_no_longer(tmp_path: Path, survivors: Survivors) -> None:
     servers = [scripted(tmp_path, "time.sleep(600)", name=f"hung{number}", env=survivors.env) for number in range(70)]

@@ -199,7 +199,7 @@ async def test_a_refusal_at_any_step_is_told(at: str) -> None:
 
 
 @pytest.mark.parametrize("at", ["initialize", "notifications/initialized", "tools/list", "stream"])
-@pytest.mark.fault("turns", "an MCP server hangs at any step of HTTP", "it is not waited for")
+@pytest.mark.fault("turns", "An MCP server hangs at any step of HTTP", "The adapter does not wait for it")
 async def test_a_server_that_hangs_is_not_waited_for(at: str) -> None:
     def behave(server: Endpoint, request: Request) -> Response:
         def body() -> Iterator[bytes]:

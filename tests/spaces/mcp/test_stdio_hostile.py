@@ -63,7 +63,9 @@ def listed(result: str) -> str:
     ids=lambda text: text[:60],
 )
 @pytest.mark.fault(
-    "turns", "an MCP server floods, hangs, exits or talks nonsense", "it is named as one without an answer, and gone"
+    "turns",
+    "An MCP server floods, hangs, exits or violates the protocol",
+    "The result names it as a server without an answer, and its process ends",
 )
 async def test_a_server_that_gives_no_answer_is_told_and_gone(serving: Serving, script: str, told: str) -> None:
     with trio.fail_after(LONG), pytest.raises(ServerError, match=told):
@@ -137,7 +139,7 @@ page(*names[9900:], _meta="x" * (4194304 - 40000))
     ],
     ids=lambda script: script[:60],
 )
-@pytest.mark.fault("turns", "an MCP server leaves processes behind", "nothing of it is left")
+@pytest.mark.fault("turns", "An MCP server leaves processes behind", "No process survives")
 async def test_nothing_that_a_server_started_is_left(serving: Serving, survivors: Survivors, start: str) -> None:
     server = serving(f"{start}\nwelcome()\npage('a')\nwhile True: time.sleep(600)")
     assert await list_tools(server, seconds=LONG) == ("a",)

@@ -47,7 +47,9 @@ def test_other_files_are_named_at_the_end_of_the_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(
-    "turns", "an attachment is a FIFO, a directory, or gone", "refused before anything is started, and not waited for"
+    "turns",
+    "An attachment is a FIFO, a directory or a missing file",
+    "The turn is refused before it starts anything, without waiting for the file",
 )
 def test_what_is_no_file_that_can_be_read_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")

@@ -108,7 +108,9 @@ def test_a_source_that_cannot_be_written_to_leaves_a_copy_that_can_be_removed(tm
 @pytest.mark.rule("U8")
 @pytest.mark.parametrize("how", ["moved", "copied", "behind a link", "left alone"])
 @pytest.mark.fault(
-    "turns", "a conversation is moved or copied", "the CLI's databases that have paths in them are forgotten"
+    "turns",
+    "A user moves or copies a conversation",
+    "The adapter deletes the CLI's databases that contain the old paths",
 )
 def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path: Path, how: str) -> None:
     first = tmp_path / "first"
@@ -134,7 +136,9 @@ def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path:
 
 
 @pytest.mark.rule("U8")
-@pytest.mark.fault("turns", "the agent is killed before a session's first line is written", "there is no such session")
+@pytest.mark.fault(
+    "turns", "A signal kills the agent before it writes a session's first line", "The session does not exist"
+)
 def test_a_session_is_there_when_its_file_is(tmp_path: Path) -> None:
     home = ConversationHome(tmp_path)
     assert not home.has(SESSION)
@@ -170,7 +174,9 @@ def test_what_a_conversation_began_with_is_remembered(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["codex.place", "codex.told", "codex/config.toml", "codex/skills", "codex/.env"])
 @pytest.mark.parametrize("kind", ["fifo", "directory", "dangling"])
 @pytest.mark.fault(
-    "turns", "something else lies in the places of a conversation's files", "it is removed, and never waited for"
+    "turns",
+    "A FIFO, directory or dangling link has the name of a conversation's file",
+    "The adapter removes it and never waits for it",
 )
 def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path, name: str, kind: str) -> None:
     home = ConversationHome(tmp_path)
@@ -190,7 +196,9 @@ def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path
 
 @pytest.mark.rule("U8")
 @pytest.mark.parametrize("content", [b"garbage", b"\0" * 4096])
-@pytest.mark.fault("turns", "a database of the CLI is none", "it is forgotten; the conversation goes on")
+@pytest.mark.fault(
+    "turns", "A database of the CLI is not a valid SQLite file", "The adapter deletes it and the conversation continues"
+)
 def test_what_is_no_database_is_forgotten(tmp_path: Path, content: bytes) -> None:
     home = ConversationHome(tmp_path)
     home.furnish({}, (), ())

@@ -107,7 +107,9 @@ def test_it_is_a_harness_for_any_client() -> None:
 
 @pytest.mark.rule("U10", "X5")
 @pytest.mark.fault(
-    "turns", "the agent reads its servers' settings and tells their secrets", "they are masked as the run's own are"
+    "turns",
+    "The agent prints secrets from the settings of its MCP servers",
+    "The adapter masks them like the secrets of the run",
 )
 async def test_what_a_server_has_for_itself_is_masked(tmp_path: Path) -> None:
     told = PrintJson(agent_message("item_0", "swordfish-99, herring-1234, verbose-mode"))
@@ -325,7 +327,9 @@ async def test_why_it_does_not_work_is_told(place: Place) -> None:
 
 @pytest.mark.rule("U8")
 @pytest.mark.fault(
-    "turns", "two turns of one session at once", "the second is refused; the first one's home stays as it is"
+    "turns",
+    "Two turns of one session run at the same time",
+    "The second turn is refused; the home of the first does not change",
 )
 async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> None:
     place.begun()

@@ -75,7 +75,9 @@ def test_a_matcher_is_for_events_of_tools_alone() -> None:
     ["(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b", r"(a)\1", "(?P<x>a)(?P=x)", "(?>a)", r"a\Z", "(x", "*", "a{2,1}"],
 )
 @pytest.mark.fault(
-    "turns", "a hook's matcher that the CLI would not understand", "refused by the hook's name, for it would never fire"
+    "turns",
+    "The CLI cannot parse the matcher of a hook",
+    "The turn is refused with the hook's name, because the hook would never fire",
 )
 def test_a_matcher_that_the_cli_would_drop_is_refused(matcher: str) -> None:
     with pytest.raises(TurnError, match="hook note: its matcher"):

@@ -22,7 +22,9 @@ FILES = {
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 @pytest.mark.fault(
-    "turns", "a skill's front matter that some releases pass over in silence", "each has one that all of them take"
+    "turns",
+    "Some releases silently skip a skill because of its front matter",
+    "The adapter rewrites the front matter so that every release reads it",
 )
 def test_a_skill_says_its_name_and_description_in_the_plainest_way(tmp_path: Path, content: bytes) -> None:
     source = tmp_path / "store"

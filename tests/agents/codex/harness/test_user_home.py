@@ -102,7 +102,9 @@ def test_a_directory_that_counts_from_elsewhere_in_each_conversation_is_refused(
 
 @pytest.mark.rule("U13", "Z11")
 @pytest.mark.parametrize("line", ["TMPDIR=/x", "export TMPDIR = '/x'", "A=1\n\tTMPDIR=x"])
-@pytest.mark.fault("turns", "the .env of CODEX_HOME has a TMPDIR", "a turn that may write there is refused")
+@pytest.mark.fault(
+    "turns", "The `.env` file in CODEX_HOME sets TMPDIR", "A turn that may write to that directory is refused"
+)
 def test_a_temporary_directory_that_only_the_cli_would_know_is_refused(tmp_path: Path, line: str) -> None:
     env = write(tmp_path, "")
     (tmp_path / ".env").write_text(f"{line}\n")
@@ -122,7 +124,9 @@ def test_a_temporary_directory_that_only_the_cli_would_know_is_refused(tmp_path:
 @pytest.mark.rule("U13", "Z11")
 @pytest.mark.parametrize("name", ["config.toml", ".env", "auth.json"])
 @pytest.mark.fault(
-    "turns", "a file of CODEX_HOME is a link to where the agent may write", "the turn is refused before it starts"
+    "turns",
+    "A file of CODEX_HOME is a link to a place where the agent may write",
+    "The turn is refused before it starts",
 )
 def test_a_file_that_the_agent_could_change_by_another_name_is_refused(tmp_path: Path, name: str) -> None:
     home, work, aside = tmp_path / "home", tmp_path / "work", tmp_path / "aside"
@@ -151,7 +155,9 @@ def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("config", ["model = ", "a = 1\na = 2", "\udcff", "a = " + "[" * 100_000])
-@pytest.mark.fault("turns", "the user's config.toml is broken", "the turn is refused, and nothing of it is quoted")
+@pytest.mark.fault(
+    "turns", "The user's `config.toml` is invalid", "The turn is refused and the error quotes nothing of the file"
+)
 def test_a_broken_configuration_is_refused(tmp_path: Path, config: str) -> None:
     (tmp_path / "config.toml").write_bytes(config.encode(errors="surrogateescape"))
     with pytest.raises(TurnError, match="mend it"):

@@ -54,7 +54,11 @@ LINES = st.builds(
 )
 
 
-@pytest.mark.fault("stream", "Any JSON value as a line", "One event or one error that tells nothing of it")
+@pytest.mark.fault(
+    "stream",
+    "A line contains an arbitrary JSON value",
+    "The decoder returns one event, or one error that quotes nothing of the line",
+)
 @pytest.mark.rule("L4", "X1", "X3")
 @given(JSON_VALUES | LINES)
 def test_any_json_value_has_one_typed_outcome_that_tells_nothing_of_it(is_canonical: IsCanonical, value: Any) -> None:
@@ -73,7 +77,9 @@ def test_any_bytes_have_one_typed_outcome(is_canonical: IsCanonical, line: bytes
 
 
 @pytest.mark.fault(
-    "stream", "A line with some of its bytes replaced", "One event or one error that tells nothing of it"
+    "stream",
+    "Some bytes of a line are replaced",
+    "The decoder returns one event, or one error that quotes nothing of the line",
 )
 @pytest.mark.rule("L4", "X1", "X3")
 @given(st.data())

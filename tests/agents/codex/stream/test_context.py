@@ -101,7 +101,9 @@ def test_the_start_of_a_thread_forgets_the_turn(again: str) -> None:
     assert ids(thread("T"), STARTED, {"type": "thread.resumed", "thread_id": again}, ITEM)[-1] == (again, None)
 
 
-@pytest.mark.fault("stream", "A line of another thread inside a turn", "It has its own thread and no turn")
+@pytest.mark.fault(
+    "stream", "A line of another thread arrives during a turn", "Its event has the id of its own thread and no turn"
+)
 @pytest.mark.rule("T3")
 def test_a_line_of_another_thread_forgets_the_turn() -> None:
     assert ids(thread("T"), STARTED, {**ITEM, "thread_id": "U"}, ITEM)[2:] == [("U", None), ("U", None)]
@@ -113,7 +115,7 @@ def test_a_line_may_bring_the_turn_id() -> None:
     assert ids({**ITEM, "turn_id": "own"}, ITEM, COMPLETED, ITEM) == [*[(None, "own")] * 3, (None, None)]
 
 
-@pytest.mark.fault("stream", "Thread ids that are blank or over a kilobyte", "They are not remembered")
+@pytest.mark.fault("stream", "A thread id is blank or longer than 1 KiB", "The decoder does not store it")
 @pytest.mark.rule("T3", "M5")
 @pytest.mark.parametrize("useless", ["", "  ", "x" * 1025])
 def test_an_id_that_is_blank_or_too_long_is_not_remembered(useless: str) -> None:
@@ -127,7 +129,9 @@ def test_a_turn_id_that_is_blank_or_too_long_is_none(useless: str) -> None:
     assert ids(STARTED, {**STARTED, "turn_id": useless}, ITEM)[1:] == [(None, "synthetic-turn-2")] * 2
 
 
-@pytest.mark.fault("stream", "A bad line inside a turn", "Thread and turn go on as if it were not there")
+@pytest.mark.fault(
+    "stream", "An invalid line arrives during a turn", "The thread and the turn continue as if the line did not exist"
+)
 @pytest.mark.rule("T3", "L4")
 def test_a_bad_line_changes_nothing() -> None:
     context = Context()

@@ -215,7 +215,9 @@ def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> No
     assert (event.thread_id, event.turn_id) == ("T", "U")
 
 
-@pytest.mark.fault("stream", "An older shape with a field missing or wrong", "One normalize error")
+@pytest.mark.fault(
+    "stream", "A line of an older format lacks a field or has a wrong one", "The decoder returns one normalize error"
+)
 @pytest.mark.rule("T4")
 @pytest.mark.parametrize(
     ("line", "reason"),

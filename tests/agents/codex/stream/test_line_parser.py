@@ -51,12 +51,20 @@ def with_field(raw: bytes) -> bytes:
     return a_message()[:-1] + b',"canary_4f1d":' + raw + b"}"
 
 
-@pytest.mark.fault("stream", "Two documents on a line", "One parse error")
-@pytest.mark.fault("stream", "A byte order mark before a line", "One parse error")
-@pytest.mark.fault("stream", "Overlong UTF-8 and encoded surrogates", "One parse error")
-@pytest.mark.fault("stream", "Lists, texts, numbers and null where an object should be", "One parse error")
-@pytest.mark.fault("stream", "A hundred thousand levels of nesting", "One parse error")
-@pytest.mark.fault("stream", "Numbers beyond every range, NaN and Infinity", "One parse error")
+@pytest.mark.fault("stream", "A line contains two JSON documents", "The decoder returns one parse error")
+@pytest.mark.fault("stream", "A byte order mark precedes a line", "The decoder returns one parse error")
+@pytest.mark.fault(
+    "stream", "A line contains overlong UTF-8 or encoded surrogates", "The decoder returns one parse error"
+)
+@pytest.mark.fault(
+    "stream",
+    "A line contains a list, string, number or null instead of an object",
+    "The decoder returns one parse error",
+)
+@pytest.mark.fault("stream", "A line contains 100,000 levels of nesting", "The decoder returns one parse error")
+@pytest.mark.fault(
+    "stream", "A line contains NaN, Infinity or a number that is out of range", "The decoder returns one parse error"
+)
 @pytest.mark.rule("L4", "X1", "X2", "X3")
 @pytest.mark.parametrize(
     ("line", "expected"),
@@ -104,7 +112,9 @@ def test_a_value_that_nobody_uses_is_not_looked_into(value: bytes) -> None:
     assert parse_lines([b'{"type":"tomorrow","x":' + value + b"}"]) == [Unknown(type="tomorrow")]
 
 
-@pytest.mark.fault("stream", "An escape that is half a character, in a key, a type, a text", "One parse error")
+@pytest.mark.fault(
+    "stream", "A key, type or text contains the escape of a lone surrogate", "The decoder returns one parse error"
+)
 @pytest.mark.rule("L4", "X1", "X3")
 @pytest.mark.parametrize("escape", [r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"\ud83dx", r"\ud83d\n"])
 @pytest.mark.parametrize("place", ["used", "unused", "key", "type"])
@@ -121,8 +131,8 @@ def test_a_lone_surrogate_is_a_parse_error_wherever_it_stands(reason: Reason, es
 
 @pytest.mark.fault(
     "stream",
-    "An object with a needed field missing or of the wrong type",
-    "One normalize error that names our field and nothing else",
+    "An object lacks a required field or has one of the wrong type",
+    "The decoder returns one normalize error that names only the adapter's field",
 )
 @pytest.mark.rule("L4", "X1", "X3", "T4")
 @pytest.mark.parametrize(

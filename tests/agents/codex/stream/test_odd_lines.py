@@ -25,7 +25,9 @@ def test_what_stands_in_a_field_that_nobody_uses_does_no_harm(raw: bytes) -> Non
     assert parse(MESSAGE[:-1] + b',"x":' + raw + b"}") == parse(MESSAGE)
 
 
-@pytest.mark.fault("stream", "Nesting at the edge of what the decoder reads", "One outcome, an event or an error")
+@pytest.mark.fault(
+    "stream", "The nesting of a line is near the limit of the decoder", "The decoder returns one event or one error"
+)
 @pytest.mark.rule("L4")
 @pytest.mark.parametrize("depth", [900, 990, 1000, 1010, 2000, 5000, 20_000])
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_nesting_at_the_edge_of_what_can_be_read_is_one_outcome(
     assert not isinstance(found, BadLine) or is_canonical(found.message)
 
 
-@pytest.mark.fault("stream", "A key that stands twice, the type included", "The last value counts")
+@pytest.mark.fault("stream", "A line contains a key twice, even the key `type`", "The decoder uses the last value")
 @pytest.mark.rule("L4")
 @pytest.mark.parametrize(
     ("line", "same_as"),
@@ -92,7 +94,9 @@ def test_a_line_may_be_any_buffer() -> None:
     assert parse(bytearray(b"{")) == parse(b"{")
 
 
-@pytest.mark.fault("stream", "Types of lines and items that nobody knows", "Unknown events; nothing fails")
+@pytest.mark.fault(
+    "stream", "The type of a line or an item is unknown", "The decoder returns an unknown event and no error"
+)
 @pytest.mark.rule("T4")
 @pytest.mark.parametrize(
     ("line", "names"),

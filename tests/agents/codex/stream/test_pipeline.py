@@ -247,7 +247,9 @@ def test_whatever_the_bytes_of_a_text_its_event_can_be_encoded(parts: list[bytes
 
 
 @pytest.mark.rule("L2", "T4")
-@pytest.mark.fault("stream", "names of a megabyte in many lines", "cut names, and none of the lines is kept")
+@pytest.mark.fault(
+    "stream", "Many lines contain type names of 1 MB", "The decoder truncates the names and keeps no line in memory"
+)
 def test_long_names_are_not_kept() -> None:
     pipeline = codex_pipeline()
     tracemalloc.start()
@@ -263,7 +265,11 @@ STARTED = b'{"type":"turn.started"}'
 FLAT = b'{"type":"item.completed","item_id":"a","item_type":"reasoning","text":"t"}'
 
 
-@pytest.mark.fault("stream", "Documents that begin or end in the middle of a line", "One error for each such line")
+@pytest.mark.fault(
+    "stream",
+    "A JSON document starts or ends in the middle of a line",
+    "The decoder returns one error for each such line",
+)
 @pytest.mark.rule("L1", "L4", "L5")
 @pytest.mark.parametrize(
     "lines",

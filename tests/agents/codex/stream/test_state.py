@@ -199,7 +199,11 @@ def test_a_line_that_is_too_long_is_no_progress() -> None:
 
 
 @pytest.mark.rule("K2")
-@pytest.mark.fault("stream", "calls without a result, without end", "the first 1,024 are watched, memory stays flat")
+@pytest.mark.fault(
+    "stream",
+    "An agent starts tool calls without end and completes none",
+    "The adapter tracks the first 1,024 calls, and memory stays constant",
+)
 def test_no_more_open_calls_are_remembered_than_an_agent_can_have() -> None:
     facts = after(*(item("started", f"call {number}") for number in range(3_000))).state
     assert list(facts.open_tools) == [f"call {number}" for number in range(1_024)]
