@@ -343,7 +343,7 @@ def test_any_bytes_are_a_record_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.rule("W1")
-@pytest.mark.fault("resources", "A process encodes records for days", "It keeps nothing of them in memory")
+@pytest.mark.fault("resources", "A process encodes records for days", "The encoder keeps no data of them in memory")
 @pytest.mark.parametrize("records", [["."], (".",)])
 def test_what_was_encoded_is_let_go_of(records: Sequence[object]) -> None:
     encode_lines(records)

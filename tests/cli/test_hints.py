@@ -111,7 +111,7 @@ def test_a_hint_is_told_once_with_the_error_s_own_advice_in_the_words_of_options
 @pytest.mark.fault(
     "environment",
     "The sandbox of the CLI cannot start, as in most containers",
-    "The first command yields an error event with the hint `sandbox_unavailable`, and the run fails",
+    "The first command yields an error event, and the run fails with the hint `sandbox_unavailable`",
 )
 def test_a_sandbox_that_cannot_start_is_told_in_every_form(cli: Cli, form: str) -> None:
     complaint = "bwrap: No permissions to create a new namespace, likely because of x.\n"

@@ -54,7 +54,7 @@ def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None
 @pytest.mark.rule("H13")
 @pytest.mark.fault(
     "mailbox",
-    "Resources are too short to test whether a sandbox works",
+    "A resource limit prevents the test of the sandbox",
     "The command exits with status 1 and never runs without the sandbox",
 )
 def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> None:

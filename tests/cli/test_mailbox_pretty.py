@@ -113,7 +113,7 @@ def test_each_outbox_is_copied_to_the_clipboard(desk: Desk) -> None:
     assert clip.read_text() == desk.outbox(2)
 
 
-@pytest.mark.fault("mailbox", "The machine has no clipboard", "The mailbox logs a remark and continues")
+@pytest.mark.fault("mailbox", "The machine has no clipboard", "The mailbox emits a remark and continues")
 @pytest.mark.parametrize(
     ("program", "told"),
     [
@@ -144,7 +144,9 @@ def test_who_gives_the_clipboard_away_stays_behind_and_holds_no_output_of_ours(d
     assert (done.status, done.stderr) == (0, "")
 
 
-@pytest.mark.fault("mailbox", "The clipboard program hangs", "The mailbox continues and ends the program when it exits")
+@pytest.mark.fault(
+    "mailbox", "The clipboard program hangs", "The mailbox continues, and ends the program when the mailbox exits"
+)
 def test_a_clipboard_that_hangs_holds_nothing_up(desk: Desk) -> None:
     desk.program("wl-copy", f": > {desk.cli.directory}/copying; sleep 1000")
     desk.program("wl-paste", "")

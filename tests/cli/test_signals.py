@@ -181,7 +181,7 @@ def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: 
 
 @pytest.mark.rule("E3")
 @pytest.mark.fault(
-    "signals", "The command receives a signal and its output is never read", "The command exits without its reader"
+    "signals", "The command receives a signal while its output is never read", "The command exits without its reader"
 )
 def test_a_signal_waits_for_a_reader_who_never_reads_for_a_bounded_time(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)

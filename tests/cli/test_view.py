@@ -195,7 +195,7 @@ def test_an_old_page_is_replaced_through_a_link_and_keeps_its_mode(cli: Cli, fil
 @pytest.mark.fault(
     "consumer",
     "`view` cannot write its page",
-    "It reports the reason, leaves no partial file and does not change the journal",
+    "`view` reports the reason, leaves no partial file and keeps the journal",
 )
 @pytest.mark.rule("E5")
 @pytest.mark.parametrize(

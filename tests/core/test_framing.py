@@ -62,7 +62,9 @@ def test_single_bytes_give_the_lines_of_the_whole(data: bytes, limit: int) -> No
 
 
 @pytest.mark.fault(
-    "stream", "A line contains U+2028, a form feed, a lone carriage return or other line separators", "They are data"
+    "stream",
+    "A line contains U+2028, a form feed, a lone carriage return or other line separators",
+    "The parser treats them as data",
 )
 @pytest.mark.rule("L1")
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ UNUSABLE = {
 
 @pytest.mark.fault(
     "daemon",
-    "The directory of the journal is not writable and cannot be created",
+    "The directory of the journal cannot be created or is not writable",
     "The daemon reports a usage error and exits with status 2",
 )
 @pytest.mark.parametrize("how", UNUSABLE)

@@ -161,7 +161,7 @@ def test_the_end_of_stdin_while_nobody_reads_is_told_later(workshop: Workshop) -
 
 
 @pytest.mark.rule("J10", "J11", "N2")
-@pytest.mark.fault("daemon", "SIGKILL ends the supervisor", "The daemon and its runs end soon")
+@pytest.mark.fault("daemon", "SIGKILL ends the supervisor", "The daemon and its runs end within seconds")
 def test_a_supervisor_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
     env = workshop.agent("parent", *PARENT)
     lines = [

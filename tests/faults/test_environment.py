@@ -218,7 +218,7 @@ def test_undecodable_paths_of_binary_and_temporary_files_are_used(cli: Cli) -> N
         pytest.param(
             (*PYTHON, "-bb", "-B", "-X", "utf8=0", *MODULE),
             marks=pytest.mark.fault(
-                "environment", "Python runs with `-bb`, which forbids mixing bytes and str", "The run succeeds"
+                "environment", "Python runs with `-bb`, which forbids mixing `bytes` and `str`", "The run succeeds"
             ),
         ),
     ],

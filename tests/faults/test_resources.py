@@ -167,7 +167,7 @@ async def test_an_agent_that_has_used_up_its_time_has_its_signal_told(tmp_path: 
 @pytest.mark.rule("K5", "N1", "N2")
 @pytest.mark.fault(
     "resources",
-    "Eight threads run trio loops with runs",
+    "Eight threads each execute a trio event loop with runs",
     "Each run succeeds and none outlives its thread",
 )
 def test_runs_in_many_threads_are_each_right(tmp_path: Path, nothing_left: None) -> None:

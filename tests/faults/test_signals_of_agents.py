@@ -38,7 +38,7 @@ REAL_TIME = range(signal.SIGRTMIN, signal.SIGRTMAX + 1)
 @pytest.mark.rule("F3", "W2", "N2")
 @pytest.mark.fault(
     "signals",
-    "Each fatal signal kills the agent, including real-time signals",
+    "Any fatal signal, including a real-time signal, kills the agent",
     "The completion names the same signal",
 )
 async def test_the_signal_that_killed_the_agent_is_told_whichever_it_is(

@@ -221,7 +221,7 @@ def test_a_binary_that_we_may_not_execute_is_a_spawn_error(cli: Cli) -> None:
 @pytest.mark.fault(
     "spawning",
     "An environment variable exceeds the limit of the kernel (E2BIG)",
-    "The adapter raises SpawnError that contains nothing of the value",
+    "The adapter raises SpawnError without any part of the value",
 )
 async def test_a_variable_that_is_too_long_is_a_spawn_error(tmp_path: Path, level: Level) -> None:
     runs = backend(level, config(tmp_path, *WHOLE_TURN))

@@ -62,7 +62,7 @@ def test_a_stream_cut_at_any_byte_gives_the_events_before_the_cut() -> None:
 @pytest.mark.fault(
     "stream",
     "The agent closes stdout at or inside any line and keeps running",
-    "After a grace period the run fails in a turn, or completes after it",
+    "After a grace period the run ends: it fails during a turn and completes after a turn",
 )
 @pytest.mark.rule("F8", "K6", "L3")
 def test_stdout_closed_anywhere_by_a_living_agent_ends_the_run() -> None:
@@ -162,12 +162,13 @@ async def test_output_in_utf_16_is_errors_and_no_turn(mark: bytes) -> None:
     "script",
     [
         pytest.param(
-            [], marks=pytest.mark.fault("stream", "The agent prints nothing", "The run has no event, only a completion")
+            [],
+            marks=pytest.mark.fault("stream", "The agent prints nothing", "The run yields no event and one completion"),
         ),
         pytest.param(
             [b"\n \t\r\n\r" * 1_000],
             marks=pytest.mark.fault(
-                "stream", "The agent prints only white space", "The run has no event, only a completion"
+                "stream", "The agent prints only white space", "The run yields no event and one completion"
             ),
         ),
     ],

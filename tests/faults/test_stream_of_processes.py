@@ -45,7 +45,9 @@ async def test_single_bytes_are_the_events_of_whole_lines(tmp_path: Path) -> Non
 
 
 @pytest.mark.fault(
-    "stream", "The agent fills the stderr pipe with binary noise before the first line", "None of the noise appears"
+    "stream",
+    "The agent fills the stderr pipe with binary noise before the first line",
+    "The output contains none of the noise",
 )
 @pytest.mark.fault("stream", "The agent floods stderr after the turn", "The adapter drains it, and the turn is valid")
 @pytest.mark.rule("S7", "X1", "F2")

@@ -67,12 +67,12 @@ def test_a_run_ends_in_any_order(order: tuple[str, ...]) -> None:
 
 @pytest.mark.fault(
     "timing",
-    "A cancel occurs before, between or after them, in each of the 24 orders",
+    "A cancel, turn end, end of output and exit occur in each of the 24 orders",
     "The run is cancelled unless output and process have ended",
 )
 @pytest.mark.fault(
     "timing",
-    "A timeout occurs before, between or after them, in each of the 24 orders",
+    "A timeout, turn end, end of output and exit occur in each of the 24 orders",
     "The run times out unless the process has exited",
 )
 @pytest.mark.rule("F1", "F6", "K1", "K3")

@@ -22,8 +22,8 @@ ESCAPES = {"process_group": {"cleared environment, own session"}}
 @pytest.mark.parametrize("ending", ["natural", "cancel", "timeout", "exception", "left"])
 @pytest.mark.fault(
     "resources",
-    "The agent leaves daemons, sessions, and processes that ignore signals or hide their names",
-    "No process survives, except those that the level cannot contain by its specification",
+    "The agent leaves daemons, sessions, and processes that ignore signals or clear their environment",
+    "No process survives, except those that the level is documented not to contain",
 )
 async def test_no_descendant_survives_but_those_that_a_level_cannot_hold(
     tmp_path: Path, level: Level, ending: str, survivors: Survivors

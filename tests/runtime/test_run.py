@@ -197,7 +197,7 @@ async def test_a_run_being_ended_reads_on_though_its_consumer_does_not(autojump_
     assert "kill" in source.calls
 
 
-@pytest.mark.fault("stream", "Reading stdout fails", "The last event and the outcome are this failure")
+@pytest.mark.fault("stream", "Reading stdout fails", "The last event and the outcome report this failure")
 @pytest.mark.rule("F4", "X2")
 async def test_a_broken_source_is_the_outcome_and_the_last_event() -> None:
     text = "codex backend error: io (details redacted when unsafe)"

@@ -282,7 +282,7 @@ def test_a_mount_within_a_directory_is_known(home: Home, where: str) -> None:
 @pytest.mark.fault(
     "turns",
     "A file of a space is a hard link to a place where an agent may write",
-    "Its changes are refused like those of that place",
+    "Its changes are refused until a user accepts them",
 )
 def test_a_hard_link_to_where_an_agent_may_write_counts(home: Home, kind: str) -> None:
     own = make_space(home.path.parent / "own", "own", files={"AGENTS.md": "a"})

@@ -208,7 +208,7 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             marks=pytest.mark.fault(
                 "workspace",
                 "A link has `..` after a linked directory inside",
-                "The link is followed as the system does it",
+                "The link is followed in the same way as by the kernel",
             ),
         ),
         pytest.param(
@@ -504,7 +504,9 @@ ABSENT: dict[str, object] = {"read": "not_found", "digest": None, "create": WRIT
             both(directory("a"), file("a/x")),
             "./a//./x",
             INSIDE,
-            marks=pytest.mark.fault("workspace", "A path contains `./` and `//`", "It equals the path without them"),
+            marks=pytest.mark.fault(
+                "workspace", "A path contains `./` and `//`", "The path is equivalent to the path without them"
+            ),
         ),
         pytest.param(
             nothing,

@@ -131,7 +131,7 @@ def test_without_any_cli_the_advice_says_how_to_get_one() -> None:
 @pytest.mark.fault(
     "spawning",
     "The binary does not exist, or its directory is a file",
-    "The adapter raises SpawnError (not found) that contains nothing of the path",
+    "The adapter raises SpawnError (not found) without any part of the path",
 )
 def test_a_path_to_nothing_is_not_found(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()

@@ -61,7 +61,11 @@ async def test_many_runs_at_once_all_complete(tmp_path: Path, count: int) -> Non
 
 
 @pytest.mark.rule("J15", "F4", "M9", "N2")
-@pytest.mark.fault("consumer", "A signal kills the daemon of a client", "All its runs end and nothing of them remains")
+@pytest.mark.fault(
+    "consumer",
+    "A signal kills the daemon of a client",
+    "All its runs and requests end with an error, and no process survives",
+)
 async def test_a_daemon_that_is_killed_ends_all_runs_and_requests(tmp_path: Path, survivors: Survivors) -> None:
     errors: list[BaseException] = []
     before = children()

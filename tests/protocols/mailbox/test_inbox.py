@@ -126,7 +126,7 @@ def test_one_that_cannot_be_read_is_named_and_holds_up_no_other(tmp_path: Path) 
 
 
 @pytest.mark.fault(
-    "mailbox", "A user saves an answer as `answer.md`", "The mailbox leaves the file in place and logs a remark"
+    "mailbox", "A user saves an answer as `answer.md`", "The mailbox leaves the file in place and emits a remark"
 )
 def test_what_is_no_answer_is_named_once_it_rests(tmp_path: Path) -> None:
     put(tmp_path, "answer.md")

@@ -300,7 +300,7 @@ async def test_more_operations_than_the_policy_allows_are_told_to_the_agent(stag
 
 
 @pytest.mark.rule("O17")
-@pytest.mark.fault("workspace", "An agent never completes its work", "A limit on its turns ends the work")
+@pytest.mark.fault("workspace", "An agent never ends its work", "A limit on its turns ends the work")
 async def test_an_endless_agent_ends_with_its_turns(stage: Stage) -> None:
     stage.agents(saying(message_of(shell("echo x >> log"))))
     ended = await stage.work(turns=4)
@@ -310,7 +310,7 @@ async def test_an_endless_agent_ends_with_its_turns(stage: Stage) -> None:
 
 
 @pytest.mark.rule("O17")
-@pytest.mark.fault("workspace", "The agent's run fails", "The work fails, and its operations do not change")
+@pytest.mark.fault("workspace", "The agent's run fails", "The work fails, and no operation of that run executes")
 @pytest.mark.parametrize(
     ("steps", "kind"),
     [

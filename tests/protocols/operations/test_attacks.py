@@ -58,7 +58,9 @@ async def test_a_decision_ahead_of_its_operation_is_forgotten(bench: Workbench) 
 
 
 @pytest.mark.rule("A7", "A9")
-@pytest.mark.fault("workspace", "The id of a waiting operation has megabytes", "Neither refusals nor the log repeat it")
+@pytest.mark.fault(
+    "workspace", "The id of a waiting operation has several MB", "Neither refusals nor the log repeat it"
+)
 async def test_a_long_id_is_not_repeated_by_each_refusal(bench: Workbench) -> None:
     async with bench.open() as talk:
         await talk.send(REMOVE | {"id": "\x1b" + "i" * 1_000_000})

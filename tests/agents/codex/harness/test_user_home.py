@@ -156,7 +156,7 @@ def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("config", ["model = ", "a = 1\na = 2", "\udcff", "a = " + "[" * 100_000])
 @pytest.mark.fault(
-    "turns", "The user's `config.toml` is invalid", "The turn is refused and the error quotes nothing of the file"
+    "turns", "The user's `config.toml` is invalid", "The turn is refused and the error quotes no content of the file"
 )
 def test_a_broken_configuration_is_refused(tmp_path: Path, config: str) -> None:
     (tmp_path / "config.toml").write_bytes(config.encode(errors="surrogateescape"))

@@ -57,7 +57,7 @@ LINES = st.builds(
 @pytest.mark.fault(
     "stream",
     "A line contains an arbitrary JSON value",
-    "The decoder returns one event, or one error that quotes nothing of the line",
+    "The decoder returns one event, or one error without data of the line",
 )
 @pytest.mark.rule("L4", "X1", "X3")
 @given(JSON_VALUES | LINES)
@@ -79,7 +79,7 @@ def test_any_bytes_have_one_typed_outcome(is_canonical: IsCanonical, line: bytes
 @pytest.mark.fault(
     "stream",
     "Some bytes of a line are replaced",
-    "The decoder returns one event, or one error that quotes nothing of the line",
+    "The decoder returns one event, or one error without data of the line",
 )
 @pytest.mark.rule("L4", "X1", "X3")
 @given(st.data())
