@@ -51,10 +51,13 @@ class Row(NamedTuple):
 def rows(root: Path) -> Iterator[Row]:
     """Yield the rows of all tests. Raise TypeError if the arguments of a mark are not three string literals."""
     for path in sorted((root / "tests").rglob("test_*.py")):
-        for node in ast.parse(path.read_text()).body:
+        body = ast.parse(path.read_text()).body
+        constants = dict(_constants(body))
+        for node in body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 test = f"{path.relative_to(root / 'tests')}::{node.name}"
-                yield from (Row(*texts, test) for decorator in node.decorator_list for texts in _marks(decorator))
+                for decorator in node.decorator_list:
+                    yield from (Row(*texts, test) for texts in _marks(decorator, constants))
 
 
 def render(table: list[Row]) -> str:
@@ -67,8 +70,21 @@ def render(table: list[Row]) -> str:
     return "\n".join(parts)
 
 
-def _marks(decorator: ast.expr) -> Iterator[tuple[str, str, str]]:
-    for node in ast.walk(decorator):
+def _constants(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names and values that a module defines, such as a table of parameters."""
+    for statement in body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                yield name, value
+
+
+def _marks(decorator: ast.expr, constants: dict[str, ast.expr]) -> Iterator[tuple[str, str, str]]:
+    """Yield the arguments of the marks in a decorator and in the constants that it names."""
+    named = [constants[node.id] for node in ast.walk(decorator) if isinstance(node, ast.Name) and node.id in constants]
+    for node in (node for expression in (decorator, *named) for node in ast.walk(expression)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.fault":
             texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
             match texts:

@@ -217,7 +217,7 @@ ORDERS = [
         [DONE],
         ["status"],
         "completed",
-        marks=pytest.mark.fault("stream", "A turn ends that never started", "The turn is complete"),
+        marks=pytest.mark.fault("stream", "A turn that never started ends", "The turn is complete"),
     ),
     pytest.param(
         [THREAD, TURN, DONE, say("late"), tool("started"), tool("completed")],
@@ -233,7 +233,7 @@ ORDERS = [
         [THREAD, TURN, tool("completed"), DONE],
         ["status", "status", "tool_result", "status"],
         "completed",
-        marks=pytest.mark.fault("stream", "A tool call completes that never started", "The adapter reports its result"),
+        marks=pytest.mark.fault("stream", "A tool call that never started completes", "The adapter reports its result"),
     ),
     pytest.param(
         [THREAD, TURN, tool("started"), DONE],
