@@ -65,7 +65,7 @@ async def drive_run(
         except AdapterError as error:
             outcome = error
             if isinstance(error, BackendError) and error.advice is not None:
-                error.advice = names.for_fields(error.advice)
+                error.advice = names.for_fields(error.advice) if form == "jsonl" else names(error.advice)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written

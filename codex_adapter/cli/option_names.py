@@ -1,4 +1,4 @@
-"""Put command line options in the place of extension keys and fields, in texts for a person (E5)."""
+"""Replace extension keys and fields with options, in texts for a person (E5)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from codex_adapter.options import Option
 __all__ = ["OptionNames"]
 
 _CONFIG_FIELD: Final = re.compile(r"(?<![.\w])config\.(?!toml\b)([a-z_]+)")
-_REQUEST_FIELD: Final = re.compile(r"\A(working_dir|timeout|env)(?=:? )")
+_REQUEST_FIELD: Final = re.compile(r"\A(working_dir|timeout|env|interval)(?=:? )")
+_LIMIT: Final = re.compile(r"`(timeout|idle_timeout|tool_timeout)`")
+_ADVICE: Final = re.compile(r"[;.] [Uu]se ")
+"""The start of the next step in a message."""
 _FIELDS: Final = {"default_timeout": "--timeout"}
 """Fields of every configuration whose option has another name."""
 
@@ -20,34 +23,36 @@ _FIELDS: Final = {"default_timeout": "--timeout"}
 class OptionNames:
     """Names the options of an agent in messages of the library.
 
-    `chosen` are the parsed options of a command that makes a request, None for other commands.
+    `parsed` are the parsed options of a command that makes a request, None for other commands.
     """
 
-    def __init__(self, options: Sequence[Option], chosen: argparse.Namespace | None = None) -> None:
-        self._chosen = chosen
+    def __init__(self, options: Sequence[Option], parsed: argparse.Namespace | None = None) -> None:
+        self._parsed = parsed
         self._of_field = _FIELDS | {option.field: option.name for option in options if option.field is not None}
         named = [option for option in options if option.key is not None and option.names]
         self._of_key = {option.key: option for option in named if option.key is not None}
         self._of_every_command = {key: option for key, option in self._of_key.items() if option.group == "run"}
 
     def for_fields(self, message: str) -> str:
-        """Return a message with options in the place of configuration fields, and of keys with the same meaning."""
+        """Return a message with options in place of configuration fields, and of keys with the same meaning."""
         for key, option in self._of_every_command.items():
             message = message.replace(key, option.name)
-        return _CONFIG_FIELD.sub(lambda field: self._of_field.get(field[1], "--" + field[1].replace("_", "-")), message)
+        return self._for_config_fields(message)
 
     def __call__(self, message: str) -> str:
-        """Return a message with options in the place of all keys and fields that options have set.
+        """Return a message with options in place of all keys and fields that options have set.
 
-        What the message is about keeps its name where no option has set it, since the caller wrote that name; what it
-        says to use is an option always.
+        The subject of the message keeps its name if no option set it, because the caller wrote that name. The next
+        step always names options, and so does the name of a time limit.
         """
-        if self._chosen is None:
+        message = _LIMIT.sub(lambda limit: f"`{_option(limit[1])}`", message)
+        if self._parsed is None:
             return self.for_fields(message)
         for key, option in self._of_key.items():
             if option.flag is not None:
-                message = message.replace(f"{key} is {str(option.flag).lower()}", f"{option.name} is given")
-        subject = len(message.partition("; use ")[0])
+                message = message.replace(f"{key} is {str(option.flag).lower()}", f"{option.name} is set")
+        advice = _ADVICE.search(message)
+        subject = len(message) if advice is None else advice.start()
 
         def in_key(found: re.Match[str]) -> str:
             option = self._of_key[found[1]]
@@ -57,18 +62,24 @@ class OptionNames:
 
         def in_field(found: re.Match[str]) -> str:
             name = found[1]
-            return f"--{name.replace('_', '-')}" if self._is_set(name, name == "env") else name
+            return _option(name) if self._is_set(name, name == "env") else name
 
         if not self._of_key:
-            return self.for_fields(_REQUEST_FIELD.sub(in_field, message))
+            return self._for_config_fields(_REQUEST_FIELD.sub(in_field, message))
         members = "|".join(sorted({name for option in self._of_key.values() for name in option.members}))
         keys = "|".join(map(re.escape, self._of_key))
         key = rf"({keys})(?::? (?:{members}))?(?:\[(\d+)\])?(?![\w.])"
-        return self.for_fields(_REQUEST_FIELD.sub(in_field, re.sub(key, in_key, message)))
+        return self._for_config_fields(_REQUEST_FIELD.sub(in_field, re.sub(key, in_key, message)))
+
+    def _for_config_fields(self, message: str) -> str:
+        return _CONFIG_FIELD.sub(lambda field: self._of_field.get(field[1], _option(field[1])), message)
 
     def _is_set(self, attribute: str, adds: bool) -> bool:
-        """Return whether an option has set this; where it adds to a request file, an error may be about either."""
-        chosen = self._chosen
-        if chosen is None or getattr(chosen, attribute) is None:
+        """Return whether an option set this. If the option adds to a request file, an error can be about either."""
+        if getattr(self._parsed, attribute, None) is None:
             return False
-        return not (adds and chosen.request is not None)
+        return not (adds and getattr(self._parsed, "request", None) is not None)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -61,7 +61,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     agent = the_agent(options)
     form = effective_form(options.format, output)
     full = (options.tool_payloads or ("full" if form == "pretty" else "metadata")) == "full"
-    names = OptionNames(agent.options)
+    names = OptionNames(agent.options, options)
     statuses: list[int] = []
     for file in options.files:
 

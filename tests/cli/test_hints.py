@@ -56,6 +56,20 @@ def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cl
     assert done.completion == {"outcome": "failed", "ok": False, "error": body}
 
 
+@pytest.mark.rule("E5")
+@pytest.mark.parametrize("form", ["jsonl", "pretty"])
+def test_advice_for_a_person_names_the_option_of_a_time_limit(cli: Cli, form: str) -> None:
+    agent = cli.agent(*map(PrintJson, [thread_started("t"), turn_started()]), Hang())
+    done = cli.run("run", "--codex", agent, "--idle-timeout", "1", "--format", form, "x")
+    assert done.status == 124
+    advice = ADVICE["idle_limit"]
+    assert advice.replace("`idle_timeout`", "`--idle-timeout`") in (
+        done.stderr if form == "jsonl" else done.stdout.decode()
+    )
+    if form == "jsonl":
+        assert done.completion["error"]["advice"] == advice
+
+
 @pytest.mark.rule("C7", "X1")
 def test_text_for_people_says_what_to_do(cli: Cli) -> None:
     agent = cli.agent(WriteStderr(BROKEN), Exit(1))

@@ -257,7 +257,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
         (
             ["--ask-for-approval", "untrusted", "Hi."],
             "invalid_request",
-            "--ask-for-approval must be 'never' or absent unless --interactive is given",
+            "--ask-for-approval must be 'never' or absent unless --interactive is set",
         ),
         (["--tool-payloads", SECRET, "Hi."], "invalid_request", "--tool-payloads must be one of"),
         (["--model", " ", "Hi."], "invalid_request", "--model must be"),
@@ -325,6 +325,56 @@ def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[
     if "--" not in named:
         assert done.completion["error"]["message"] == done.complaint
     assert done.records[0]["seq"] == 0
+
+
+@pytest.mark.rule("E5")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["operations", "--workspace", "work", "--format", "jsonl", "--agent", "codex", "--task", "Hi."],
+        ["mailbox", "start", "--workspace", "work", "--mailbox", "m", "--answer", "codex", "Hi."],
+        ["turn", "--space", "space:path:bin", "Hi."],
+        ["run", "Hi."],
+        ["serve"],
+    ],
+)
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--timeout", "-1"], "--timeout must be"),
+        (["--idle-timeout", "-1"], "--idle-timeout must be"),
+        (["--tool-timeout", "0"], "--tool-timeout must be"),
+        (["--env", "="], "--env"),
+        (["--containment", SECRET], "--containment must be"),
+        (["--containment", "guard", "--containment-max", "process_group"], "--containment-max must be"),
+        (["--model", "a" * 1000], "--model must be"),
+        (["-c", "model=x"], "--config: model cannot be passed"),
+    ],
+)
+def test_an_error_names_options_whatever_the_command(
+    attempt: Try, command: list[str], words: list[str], named: str
+) -> None:
+    if command[0] == "turn" and words[0] == "--model":
+        return
+    Path("work").mkdir()
+    done = attempt(*command, *words)
+    assert done.status == 2
+    assert done.complaint.startswith(named)
+
+
+@pytest.mark.rule("E5", "C2")
+def test_a_replay_names_its_option(attempt: Try) -> None:
+    done = attempt("replay", "--interval", "-1", "list.json")
+    assert (done.status, done.completion["error"]["message"]) == (
+        2,
+        "interval" + done.complaint.removeprefix("--interval"),
+    )
+
+
+@pytest.mark.rule("E5")
+def test_a_value_of_an_extension_is_named_by_its_key(attempt: Try) -> None:
+    done = attempt("run", "--extension", "agent_api.config.model.v1=5", "Hi.")
+    assert done.complaint.startswith("agent_api.config.model.v1 must be")
 
 
 @pytest.mark.rule("C1", "E5")

@@ -45,7 +45,7 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
 def status_of_failure(failure: AnswerFailed, options: argparse.Namespace, stop: StopSignals) -> int:
     """Say why there was no answer, and what to do, and give the exit status: as of `run` for the agent (E1)."""
     outcome, agent = failure.outcome, answering_agent(options)
-    names = OptionNames(() if agent is None else agent.options)
+    names = OptionNames(() if agent is None else agent.options, options)
     report_error(names(" ".join(printable(str(failure)).split())))
     if isinstance(outcome, Completion | BackendError):
         explain(outcome, names, with_hint=True)

@@ -117,7 +117,7 @@ async def work_with_agent(
         ended = await work.run()
     if ended.error is not None:
         report_error(ended.error)
-    return _exit_status(ended, stop, OptionNames(agent.options))
+    return _exit_status(ended, stop, OptionNames(agent.options, options))
 
 
 def _received() -> bytes | None:

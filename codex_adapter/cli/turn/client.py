@@ -27,9 +27,12 @@ _OPTIONS: Final = {
     "harnessSessionId": "--session",
     "aspHome": "--asp-home",
     "acceptChangedSpaces": "--accept-changed-spaces",
+    "cwd": "--cwd",
+    "targetDir": "--target-dir",
+    "targetName": "--target",
 }
 _ATTACHMENT: Final = re.compile(r"^attachments\[([0-9]+)\]")
-_MEMBER: Final = re.compile(rf"(?<![\w/-])({'|'.join(_OPTIONS)})(?![\w/-])")
+_MEMBER: Final = re.compile(rf"(?<![\w/'-])({'|'.join(_OPTIONS)})(?![\w/-])")
 
 
 def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient:
