@@ -1,4 +1,4 @@
-"""`python -m tests.fault_table` writes specs/faults.md: every fault that a test brings about, as the tests' marks say.
+"""`python -m tests.fault_table` writes docs/reference/faults.md: every fault that a test brings about, as the tests' marks say.
 
 A row is a mark `@pytest.mark.fault(topic, fault, right_behaviour)`, on a test or on one of its parameters.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 __all__ = ["TABLE", "TOPICS", "Row", "render", "rows"]
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "specs" / "faults.md"
+TABLE = ROOT / "docs" / "reference" / "faults.md"
 TOPICS = {
     "spawning": "Spawning",
     "stream": "The agent's output",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import griffe
+from typing_extensions import override
 
 __all__ = ["Docstrings", "without_ids"]
 
@@ -19,11 +20,13 @@ _STRUCTS: Final = ("Struct", "NamedTuple")
 class Docstrings(griffe.Extension):
     """What Griffe does with each object that it loads."""
 
+    @override
     def on_object(self, *, obj: griffe.Object, **_others: Any) -> None:
         """Remove rule ids from its docstring."""
         if obj.docstring is not None:
             obj.docstring.value = without_ids(obj.docstring.value)
 
+    @override
     def on_package(self, *, pkg: griffe.Module, **_others: Any) -> None:
         """Give each struct a constructor with its fields."""
         for kind in list(_classes(pkg)):
@@ -56,16 +59,12 @@ def _constructor(kind: griffe.Class) -> griffe.Function:
         for name, member in each.members.items():
             if isinstance(member, griffe.Attribute) and _is_field(member):
                 fields[name] = member
-    parameters = [griffe.Parameter("self", kind=griffe.ParameterKind.positional_or_keyword)]
+    ways = griffe.ParameterKind
+    way = ways.keyword_only if str(kind.keywords.get("kw_only")) == "True" else ways.positional_or_keyword
+    parameters = [griffe.Parameter("self", kind=ways.positional_or_keyword)]
     for name, field in fields.items():
-        keyword_only = any(isinstance(word, griffe.ExprKeyword) and word.name == "kw_only" for word in _keywords(kind))
-        way = griffe.ParameterKind.keyword_only if keyword_only else griffe.ParameterKind.positional_or_keyword
         parameters.append(griffe.Parameter(name, annotation=field.annotation, kind=way, default=field.value))
     return griffe.Function("__init__", parameters=griffe.Parameters(*parameters), parent=kind)
-
-
-def _keywords(kind: griffe.Class) -> Iterator[Any]:
-    yield from getattr(kind, "keywords", {}).values()
 
 
 def _is_field(member: griffe.Attribute) -> bool:

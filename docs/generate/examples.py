@@ -66,7 +66,7 @@ class Examples:
             name = node["$ref"].rpartition("/")[2]
             self._found.setdefault(name, {}).setdefault(json.dumps(value, sort_keys=True), value)
             self._visit(self.definitions[name], value)
-        for alternative in node.get("anyOf", node.get("oneOf", [])):
+        for alternative in node.get("anyOf") or node.get("oneOf") or ():
             if self._is_valid(json.dumps(alternative), json.dumps(value)):
                 self._visit(alternative, value)
                 break

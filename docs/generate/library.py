@@ -39,7 +39,8 @@ def library_pages() -> Mapping[str, str]:
 def _page(face: str, purpose: str, described: dict[int, tuple[str, str]]) -> Iterator[str]:
     module = import_module(face)
     yield f"# {face}\n\n{cell(purpose[:1].upper() + purpose[1:])}.\n\n"
-    elsewhere, here = [], []
+    elsewhere: list[tuple[str, str, str]] = []
+    here: list[tuple[str, str, str]] = []
     for name in sorted(module.__all__, key=str.casefold):
         value = getattr(module, name)
         # A small value, such as a number, may be the same object as another one.

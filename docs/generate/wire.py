@@ -72,7 +72,7 @@ it does not know: a later version may add some.
 | [Messages of turns](turns.md) | the methods for turns of conversations, and the events of a turn |
 | [Operations](operations.md) | what `codex-adapter operations` reads |
 | [Events of operations](events.md) | what `codex-adapter operations` writes |
-| [Hints](hints.md) | the known causes of a failure, with advice |
+| [Hints](../hints.md) | the known causes of a failure, with advice |
 """
 
 
@@ -239,7 +239,7 @@ def _type(node: Mapping[str, Any], part: Part, links: Mapping[str, Part]) -> str
         return f"`{json.dumps(node['const'])}`"
     if "enum" in node:
         if any(str(value) == "answer_incomplete" for value in node["enum"]):
-            return "a [hint](hints.md)"
+            return "a [hint](../hints.md)"
         return " or ".join(f"`{json.dumps(value)}`" for value in node["enum"])
     if alternatives := node.get("anyOf", node.get("oneOf")):
         return " or ".join(_type(alternative, part, links) for alternative in alternatives)
