@@ -1,4 +1,4 @@
-"""Generate specs/faults.md, the table of the faults that tests cause, from the `fault` marks of the tests.
+"""Generate docs/reference/faults.md, the table of the faults that tests cause, from the `fault` marks of the tests.
 
 Run `python -m tests.fault_table`. Each row is one mark `@pytest.mark.fault(topic, fault, behaviour)` on a test or on
 one of its parameters.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 __all__ = ["TABLE", "TOPICS", "Row", "render", "rows"]
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "specs" / "faults.md"
+TABLE = ROOT / "docs" / "reference" / "faults.md"
 TOPICS = {
     "spawning": "Process start",
     "stream": "Agent output",

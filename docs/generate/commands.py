@@ -1,0 +1,100 @@
+"""Write the page of each command from the help that it prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from codex_adapter.cli import COMMANDS
+from docs.generate.markdown import cell, code, table
+
+__all__ = ["command_pages", "help_of"]
+
+WITHOUT_PAGE: Final = ("help",)
+_INDEX: Final = """\
+# Commands
+
+Every command prints its own help: `codex-adapter COMMAND --help`. These pages are generated from it.
+
+"""
+_STATUSES: Final = """\
+## Exit statuses
+
+The page of a command names its own statuses. These have the same meaning everywhere:
+
+| status | meaning |
+|---|---|
+| 0 | The command succeeded. |
+| 2 | The command line is wrong, or the request was refused. |
+| 124 | A time limit ended the run. |
+| 125 | The command failed for another reason. |
+| 126, 127 | The CLI of the agent cannot be executed, or was not found. |
+| 128 + n | The signal with the number n ended the agent, or asked the command to stop. |
+"""
+_STATUS: Final = re.compile(r"exit status(?:es)?:\s*", re.IGNORECASE)
+_GROUP: Final = re.compile(r"(?P<title>\S[^\n]*):\n(?P<rows>(?: .*\n?)+)")
+_ROW: Final = re.compile(r"  (?P<name>\S.*?)(?:  +(?P<meaning>\S.*))?")
+
+
+def command_pages() -> Mapping[str, str]:
+    """Return the pages of all commands by their place on the site."""
+    names = [name for name in COMMANDS if name not in WITHOUT_PAGE]
+    rows = [(f"[`{name}`]({name}.md)", cell(COMMANDS[name][1])) for name in names]
+    index = _INDEX + table(("command", "purpose"), rows) + _STATUSES
+    return {"index.md": index} | {f"{name}.md": "".join(_page(name)) for name in names}
+
+
+@cache
+def help_of(name: str) -> str:
+    """Return the help that a command prints."""
+    command = [sys.executable, "-m", "codex_adapter", name, "--help"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _page(name: str) -> Iterator[str]:
+    usage, *paragraphs = help_of(name).rstrip().split("\n\n")
+    yield f"# {name}\n\n"
+    yield code(usage.removeprefix("usage: "))
+    statuses = [paragraph for paragraph in paragraphs if _STATUS.match(paragraph)]
+    rest = [paragraph for paragraph in paragraphs if paragraph not in statuses]
+    *rest, examples = rest
+    for paragraph in rest:
+        if found := _GROUP.fullmatch(paragraph):
+            rows = ((_names(names), cell(meaning)) for names, meaning in _rows(found["rows"]))
+            yield f"## {cell(_capitalized(found['title']))}\n\n" + table(("name", "meaning"), rows)
+        elif all(line.startswith("  ") for line in paragraph.splitlines()):
+            yield code(_without_indent(paragraph))
+        else:
+            yield f"{cell(paragraph)}\n\n"
+    for paragraph in statuses:
+        parts = _STATUS.sub("", " ".join(paragraph.split())).rstrip(".").split("; ")
+        yield "## Exit status\n\n" + "".join(f"- {cell(_capitalized(part))}.\n" for part in parts) + "\n"
+    yield "## Examples\n\n" + code(_without_indent(examples.partition("\n")[2]), "sh")
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _names(text: str) -> str:
+    """Return the names of an option as code, one on a line."""
+    return "<br>".join(f"`{name}`" for name in text.split(", "))
+
+
+def _rows(text: str) -> Iterator[tuple[str, str]]:
+    """Return the name and the meaning in each row; further lines of a row are indented more."""
+    rows: list[list[str]] = []
+    for line in text.splitlines():
+        if found := _ROW.fullmatch(line):
+            rows.append([found["name"], found["meaning"] or ""])
+        else:
+            rows[-1][1] += f" {line.strip()}"
+    yield from ((name, meaning.strip()) for name, meaning in rows)
+
+
+def _without_indent(text: str) -> str:
+    return "\n".join(line.removeprefix("  ") for line in text.splitlines())

@@ -1,0 +1,72 @@
+"""Prepare docstrings for the site: without rule ids, and with the fields of structs in their signatures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import griffe
+from typing_extensions import override
+
+__all__ = ["Docstrings", "without_ids"]
+
+_FAMILY: Final = r"(?:[A-Z]{2}|[A-Z])"
+_ID: Final = rf"{_FAMILY}(?:[0-9]{{1,2}})?"
+_REFERENCES: Final = re.compile(rf"\s*\({_ID}(?:(?:, | to |; ){_ID})*\)")
+_STRUCTS: Final = ("Struct", "NamedTuple")
+
+
+class Docstrings(griffe.Extension):
+    """What Griffe does with each object that it loads."""
+
+    @override
+    def on_object(self, *, obj: griffe.Object, **_others: Any) -> None:
+        """Remove rule ids from its docstring."""
+        if obj.docstring is not None:
+            obj.docstring.value = without_ids(obj.docstring.value)
+
+    @override
+    def on_package(self, *, pkg: griffe.Module, **_others: Any) -> None:
+        """Give each struct a constructor with its fields."""
+        for kind in list(_classes(pkg)):
+            if "__init__" not in kind.members and any(base in _STRUCTS for base in _bases(kind)):
+                kind.set_member("__init__", _constructor(kind))
+
+
+def without_ids(text: str) -> str:
+    """Return a docstring without the references to rules, which are of use only beside the rules."""
+    return _REFERENCES.sub("", text)
+
+
+def _classes(module: griffe.Object) -> Iterator[griffe.Class]:
+    for member in module.members.values():
+        if isinstance(member, griffe.Class):
+            yield member
+        if isinstance(member, griffe.Module | griffe.Class):
+            yield from _classes(member)
+
+
+def _bases(kind: griffe.Class) -> Iterator[str]:
+    """Return the names of the classes above, those outside of the package included."""
+    for each in (kind, *kind.mro()):
+        yield from (str(base).rpartition(".")[2] for base in each.bases)
+
+
+def _constructor(kind: griffe.Class) -> griffe.Function:
+    fields: dict[str, griffe.Attribute] = {}
+    for each in (*reversed(kind.mro()), kind):
+        for name, member in each.members.items():
+            if isinstance(member, griffe.Attribute) and _is_field(member):
+                fields[name] = member
+    ways = griffe.ParameterKind
+    way = ways.keyword_only if str(kind.keywords.get("kw_only")) == "True" else ways.positional_or_keyword
+    parameters = [griffe.Parameter("self", kind=ways.positional_or_keyword)]
+    for name, field in fields.items():
+        parameters.append(griffe.Parameter(name, annotation=field.annotation, kind=way, default=field.value))
+    return griffe.Function("__init__", parameters=griffe.Parameters(*parameters), parent=kind)
+
+
+def _is_field(member: griffe.Attribute) -> bool:
+    annotation = str(member.annotation or "ClassVar")
+    return not annotation.startswith(("ClassVar", "Final", "typing.ClassVar"))

@@ -1,0 +1,22 @@
+"""Write the page of hints from the closed list of causes."""
+
+from __future__ import annotations
+
+from codex_adapter.hints import ADVICE
+from docs.generate.markdown import cell, table
+
+__all__ = ["hints_page"]
+
+_INTRODUCTION = """\
+# Hints
+
+A run that did not succeed has a `hint` if its cause is known: one word of this list. The `advice` beside it says what
+to do next. A record has both, and `run` prints the advice on standard error. Programs can rely on the words. The
+sentences may change in a later version.
+
+"""
+
+
+def hints_page() -> str:
+    """Return the page."""
+    return _INTRODUCTION + table(("hint", "advice"), ((f"`{hint}`", cell(text)) for hint, text in ADVICE.items()))
