@@ -1,7 +1,7 @@
-"""Runs OpenAI's Codex CLI as a supervised child process: typed, bounded, redacted events and a final completion.
+"""Run OpenAI's Codex CLI as a supervised child process: typed, bounded, redacted events and a final completion.
 
-The public names of the package. Open a run with `open_run`, read its `events`, await `wait_completed()`. Each name is
-loaded when it is first asked for, so that whoever needs no event loop loads none (V1).
+The module has the public names of the package. Open a run with `open_run`, read its `events`, await `wait_completed()`.
+Each name is loaded at its first use, so a program without an event loop loads no event loop (V1).
 """
 
 from importlib import import_module
@@ -69,7 +69,7 @@ __all__ = [
     "read_thread_events",
 ]
 
-if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
+if not TYPE_CHECKING:  # A type checker that sees `__getattr__` would accept every name.
     _HOMES = {
         "core.framing": ("LineFramer", "OversizeLine"),
         "core.pipeline": ("Pipeline",),

@@ -1,10 +1,10 @@
-"""`python -m codex_adapter`, and the console script: the command line."""
+"""Run the command line, for `python -m codex_adapter` and for the console script."""
 
 from __future__ import annotations
 
 import signal
 
-# Until the command listens, an interrupt ends it without a traceback (E4). Where it is ignored, it stays so.
+# Until the command handles signals, an interrupt ends it without a traceback. An ignored signal stays ignored (E4).
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -1,7 +1,8 @@
-"""Define what an agent CLI must bring: the seam between the runtime and a folder of `agents` (AG1 to AG6).
+"""Define the interface between the runtime and a folder of `agents`: all that an agent CLI needs to provide.
 
-The runtime starts a `Launch`, passes the agent's standard output and standard error to a `Decoder`, writes what the
-decoder has to send to standard input, and ends the agent with the launch's signals. It knows nothing else of an agent.
+The runtime starts a `Launch`, passes the agent's standard output and standard error to a `Decoder`, writes the
+decoder's data to standard input, and ends the agent with the launch's signals. It knows nothing else about an agent
+(AG1 to AG6).
 """
 
 from __future__ import annotations
@@ -63,21 +64,21 @@ __all__ = [
 ]
 
 Purpose: TypeAlias = Literal["run", "no_tools", "turn"]
-"""What a configuration is for: any run, a run whose agent has no tools, or a turn."""
+"""The purpose of a configuration: any run, a run whose agent has no tools, or a turn."""
 
 
 class ExpectedSession(Protocol):
-    """The session that a run was asked to resume or fork (S9)."""
+    """The session that a run resumes or forks (S9)."""
 
     def refuses(self, session_id: str) -> BackendError | None:
-        """Return the error for a run whose first session id is not of the session asked for, else None."""
+        """Return the error if the run's first session id is not the requested session's, else None."""
 
     def missing(self) -> BackendError:
         """Return the error for a session that does not exist."""
 
 
 class CheckedRun(msgspec.Struct, frozen=True):
-    """A request that was checked, where nothing has been started: its directory, model and secrets (Q)."""
+    """A checked request of a run that has not started: its directory, model and secrets (Q)."""
 
     cwd: str
     model: str | None
@@ -85,19 +86,21 @@ class CheckedRun(msgspec.Struct, frozen=True):
 
     @override
     def __repr__(self) -> str:
-        """Show nothing: it may be secret (X1)."""
+        """Show nothing, because any value may be secret (X1)."""
         return "CheckedRun(...)"
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the start of one agent needs, checked (AG2).
+    """The checked data with which one agent starts.
 
-    `argv[0]` is an absolute path, `cwd` an absolute directory. `stdin` is written first; standard input is closed after
-    it unless the decoder keeps it open. `timeout` is in seconds, None for no limit. `secrets` are values to mask.
-    `decoder` makes the decoder of the run. `stop_signals` ask the agent to end: the signals of a group at once, a group
-    after the other, each with an equal part of `stop_timeout`, and SIGKILL after the last (K4). `private_file` is an
-    absolute path that is removed with the run, and its directory with it. `model` and `release` are None where they are
-    not known.
+    `argv[0]` is an absolute path, `cwd` an absolute directory. `stdin` is written first; standard input is then closed
+    unless the decoder keeps it open. `timeout` is in seconds, None for no limit. `secrets` are values to mask.
+    `decoder` makes the decoder of the run.
+
+    `stop_signals` ask the agent to end. The signals of one group are sent together, and the groups one after another.
+    Each group gets an equal part of `stop_timeout`. SIGKILL follows the last group. `private_file` is an absolute path
+    that is removed with the run, together with its directory. `model` and `release` are None if they are unknown (AG2,
+    K4).
     """
 
     argv: Sequence[str]
@@ -115,14 +118,14 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     @override
     def __repr__(self) -> str:
-        """Show nothing: it may be secret (X1)."""
+        """Show nothing, because any value may be secret (X1)."""
         return "Launch(...)"
 
 
 class Demo(NamedTuple):
     """A run that needs neither account nor network; it succeeds when `file` exists at its end (C3).
 
-    `introduction` is a line for a person; it is empty where the program cannot be executed, and the run says so.
+    `introduction` is a line for a person; it is empty if the program cannot be executed, which the run reports.
     """
 
     introduction: str
@@ -135,58 +138,59 @@ class Agent(ABC):
     """One kind of agent CLI. It has no state; any number of runs use it at once (AG1)."""
 
     kind: ClassVar[str]
-    """By which requests, events and the command line name it: `[a-z][a-z0-9_]*` (G1)."""
+    """The name in requests, events and the command line: `[a-z][a-z0-9_]*` (G1)."""
     name: ClassVar[str]
-    """What a person calls it, with its article."""
+    """The name for a person, with its article."""
     capabilities: ClassVar[frozenset[str]]
-    """The capability ids that it has, extension keys among them (G3)."""
+    """The supported capability ids, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig
     """The type of its configuration."""
     conversation_variables: ClassVar[Sequence[str]] = ()
-    """The variables that name directories of its own, which a turn sets itself (U9)."""
+    """The variables that name the agent's own directories. A turn sets them itself (U9)."""
 
     @property
     def options(self) -> Sequence[Option]:
-        """All choices that it offers, in the order of the help; none by default (C6, C23)."""
+        """All options of the agent, in the order of the help; none by default (C6, C23)."""
         return ()
 
     @abstractmethod
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
-        """Check what can be checked of a configuration without a request. Raise `InvalidRequestError` (Q5, Q7)."""
+        """Check the parts of a configuration that need no request. Raise `InvalidRequestError` (Q5, Q7)."""
 
     @abstractmethod
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
-        """Check all of a request, and find the program, without starting anything.
+        """Check all of a request and find the program, without starting anything.
 
-        Raises `InvalidRequestError`, `UnsupportedCapabilityError` and `BackendError`.
+        Raise `InvalidRequestError`, `UnsupportedCapabilityError` or `BackendError`.
         """
 
     @abstractmethod
     def prepare(
         self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
     ) -> AbstractAsyncContextManager[Launch]:
-        """Check a request, and hold all that its run needs besides the process: its private files, for one.
+        """Check a request, and own all resources of its run besides the process, such as its private files.
 
-        Entering raises as `check` does, and leaves nothing then; leaving removes what entering has made. `mark` names
-        the run, and begins the names of files that are found by it if this process is killed. With `ask_release` the
-        launch has the release of the program, where it names one.
+        Entering raises the errors of `check` and then leaves nothing behind. Leaving removes everything that entering
+        made. `mark` identifies the run. Names of files begin with it, so that they are found if this process is killed.
+        With `ask_release` the launch has the release of the program, if the program reports one.
         """
 
     @abstractmethod
     def decoder(self, masker: Masker, *, full_payloads: bool = False) -> Decoder:
-        """Return a decoder for a recorded stream, of which nothing but its standard output is known (Y1)."""
+        """Return a decoder for a recording, which has only the standard output of a run (Y1)."""
 
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
         """Return the absolute path of the program that a run executes. Raise `SpawnError` (S6)."""
         found = which(config.binary or self.kind, path=environ.get("PATH"))
         if found is None:
-            raise SpawnError(not_found=True, advice=f"The program of {self.name} was not found; name one.")
+            advice = f"The program of {self.name} was not found. Install it, or pass its path."
+            raise SpawnError(not_found=True, advice=advice)
         return str(Path(found).absolute())
 
     def places(self, program: str | None = None) -> AgentPlaces:
-        """Return where it keeps settings and logins; `program` is the one to look beside, by default that of a run.
+        """Return where the agent keeps settings and logins, for `program` or by default for the program of a run.
 
-        Operations and the mailbox keep an agent out of the places of all agents (H13, H14, H15).
+        Operations and the mailbox keep each agent out of the places of all agents (H13, H14, H15).
         """
         from codex_adapter.agent_places import AgentPlaces  # noqa: PLC0415 - no run needs it
 
@@ -206,11 +210,11 @@ class Agent(ABC):
         raise UnsupportedCapabilityError(self.kind, "resuming a session")
 
     def harness(self, config: RunConfig | None = None) -> Harness:
-        """Return its harness for turns, which needs the extra `turns` (U5). Raise `UnsupportedCapabilityError`."""
+        """Return the harness for turns, which needs the extra `turns`. Raise `UnsupportedCapabilityError` (U5)."""
         raise UnsupportedCapabilityError(self.kind, "turns")
 
     def notice(self, request: RunRequest) -> str | None:
-        """Return what a person should know before this run, in a sentence; may block on the file system."""
+        """Return a sentence for a person to read before this run, or None. This may block on the file system."""
         del request
         return None
 
@@ -222,8 +226,8 @@ class Agent(ABC):
             binary = BinaryReport(self.find_program(config, os.environ))
         except SpawnError as error:
             if config.binary is None and type(self).find_program is Agent.find_program:
-                # Its runs may know better where it is.
-                unknown = "Start a run of it to see whether it works."
+                # A run of the agent may find the program elsewhere.
+                unknown = "Start a run of the agent to see whether it works."
                 return AgentReport(findings=[Finding(self.kind, "warning", "not found under its own name", unknown)])
             return AgentReport(findings=[Finding(self.kind, "failed", "not found", error.advice)])
         return AgentReport(binary=binary, findings=[Finding(self.kind, "ok", binary.path)])
@@ -231,14 +235,14 @@ class Agent(ABC):
     async def probe(
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
-        """Report which promises hold with the installed program, below `root`, and return its release (C8)."""
+        """Report which promises hold with the installed program, below `root`. Return its release (C8)."""
         await report((await self.examine(config)).findings)
         return None
 
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Return argv and environment of a login. Raise `SpawnError` or `InvalidRequestError` (C16)."""
-        raise InvalidRequestError(f"{self.name} has no login; log in with its own program")
+        raise InvalidRequestError(f"{self.name} does not support `login`. Log in with its own program.")
 
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
-        """Make a run that needs neither account nor network, below `root`. Raise `InvalidRequestError` (C3)."""
-        raise InvalidRequestError(f"{self.name} has no demo")
+        """Create a run below `root` that needs neither account nor network. Raise `InvalidRequestError` (C3)."""
+        raise InvalidRequestError(f"{self.name} does not support `demo`. Use another agent.")

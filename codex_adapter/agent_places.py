@@ -10,16 +10,16 @@ __all__ = ["AgentPlaces"]
 
 
 def _no_program(_environ: Mapping[str, str]) -> None:
-    """Return None: most agents bring no bubblewrap."""
+    """Return None, because most agents bring no bubblewrap."""
 
 
 class AgentPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of one agent CLI that a workspace keeps other agents and commands out of.
+    """The places of one agent CLI that a workspace hides from other agents and from commands.
 
-    `settings` are names of files and directories that the agent obeys wherever it finds them, in lower case (H15).
-    `logins` are paths below `HOME`; `*` stands for any text within a name (H14). `variables` name such places (H14).
-    `bubblewrap` returns the path of the bubblewrap that comes with the agent, for an environment in which the agent is
-    looked up; None if it does not bring one (H13).
+    `settings` are names of files and directories, in lower case, that the agent reads wherever it finds them. `logins`
+    are paths below `HOME`; `*` matches any text within a name. `variables` are the names of variables that hold such
+    paths. `bubblewrap` takes the environment in which the agent is looked up. It returns the path of the agent's own
+    bubblewrap, or None (H13, H14, H15).
     """
 
     settings: frozenset[str]

@@ -22,18 +22,18 @@ __all__ = [
 
 PRIVATE: Final = 0o600
 TEMPORARY_SUFFIX: Final = ".tmp"
-"""The end of the name of each file that `write_whole` has not finished."""
+"""The suffix of a temporary file of `write_whole`."""
 
 
 def write_whole(
     path: Path, data: bytes, *, mode: int | None = PRIVATE, sole_writer: bool = False, sync: bool = True
 ) -> None:
-    """Write a file by way of a temporary file beside it: a reader sees the old content or the new, never a part.
+    """Write a file through a temporary file next to it: a reader sees the old content or the new, never a part.
 
     The file gets the permission bits `mode`; None leaves them to the umask. With `sync`, file and name are on stable
-    storage when this returns. A killed writer leaves the temporary file. A `sole_writer`, which never writes to `path`
-    twice at a time, names it `{path}.tmp` and replaces what an earlier one left; any other takes a name of its own.
-    Raise OSError; then the temporary file is removed. (C10, I12, Z9)
+    storage when this returns. A killed writer leaves the temporary file behind. A `sole_writer` never writes to `path`
+    twice at a time; it names the temporary file `{path}.tmp` and replaces an earlier one. Any other writer uses a
+    unique name. Raise OSError after removing the temporary file (C10, I12, Z9).
     """
     if sole_writer:
         temporary = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
@@ -51,9 +51,9 @@ def write_whole(
 
 
 def write_new(path: Path, data: bytes, *, mode: int | None = PRIVATE, sync: bool = False) -> None:
-    """Make a file with this content. The parameters are those of `write_whole`.
+    """Create a file with this content. The parameters are those of `write_whole`.
 
-    Raise FileExistsError when the path has anything, also a link, and OSError; then the file is removed. (S10)
+    Raise FileExistsError if the path exists, also as a link. Raise OSError after removing the file (S10).
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     fd = os.open(path, flags, 0o666 if mode is None else PRIVATE)
@@ -61,7 +61,7 @@ def write_new(path: Path, data: bytes, *, mode: int | None = PRIVATE, sync: bool
         try:
             write_all(fd, data)
             if mode is not None:
-                os.fchmod(fd, mode)  # whatever the umask took away
+                os.fchmod(fd, mode)  # regardless of the umask
             if sync:
                 os.fsync(fd)
         finally:
@@ -79,7 +79,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to stable storage. Raise OSError."""
+    """Write the names in a directory to stable storage. Raise OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -88,10 +88,10 @@ def sync_directory(path: Path) -> None:
 
 
 def open_locked(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, wait: bool = False) -> int:
-    """Return the descriptor of a file that is locked for this process alone, until the descriptor is closed.
+    """Return the descriptor of a file with an exclusive lock, which lasts until the descriptor is closed.
 
-    A file that does not exist is made, for its owner alone. Raise BlockingIOError at once while another process has the
-    lock, unless told to `wait`; raise OSError, also where the path is a link. (I15, J12, O9, Z9)
+    A missing file is created for its owner alone. Raise BlockingIOError at once if another process has the lock, unless
+    `wait` is true. Raise OSError, also if the path is a link (I15, J12, O9, Z9).
     """
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if wait else os.O_NONBLOCK), PRIVATE)
     try:
@@ -103,17 +103,17 @@ def open_locked(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, wait: bool =
 
 
 def is_locked(fd: int) -> bool:
-    """Return whether another descriptor of an open file has the lock of `open_locked`. Raise OSError. (J20)"""
+    """Return whether another descriptor of an open file has the lock of `open_locked`. Raise OSError (J20)."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    fcntl.flock(fd, fcntl.LOCK_UN)  # at once: the next owner may be waiting for it
+    fcntl.flock(fd, fcntl.LOCK_UN)  # at once: the next owner may wait for it
     return False
 
 
 def make_private(directory: Path) -> None:
-    """Make a directory for its owner alone, whatever the umask is; keep one that exists. Raise OSError. (Z9)"""
+    """Create a directory for its owner alone, whatever the umask is. Keep an existing one. Raise OSError (Z9)."""
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError:
@@ -124,10 +124,10 @@ def make_private(directory: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a file, a link, or a directory with all in it, whatever its permission bits are.
+    """Remove a file, a link, or a directory with its content, whatever its permission bits are.
 
-    A path that does not exist is left so. Each directory is moved up to the first before it is emptied, so that none is
-    too deep for paths or the stack. After a kill, another call removes the rest. Raise OSError. (Z10)
+    A missing path is not an error. Each directory is moved up to the top before it is emptied, so that no path is too
+    long and no recursion too deep. After a kill, another call removes the rest. Raise OSError (Z10).
     """
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
@@ -152,7 +152,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _move_up(directory: Path, top: Path) -> Path:
-    directory.chmod(0o700)  # without it '..' cannot be changed
+    directory.chmod(0o700)  # moving changes `..`, which needs write permission
     return directory.rename(top / os.urandom(8).hex())
 
 

@@ -1,7 +1,7 @@
-"""What a run gives: universal events, their typed facets, and the completion.
+"""Define the output of a run: universal events, their typed facets, and the completion.
 
-An `Event` is bounded and redacted (B, X); its `data` is None or one of the facet structs below, whose constant `schema`
-is written by msgspec as their tag.
+An `Event` is bounded and redacted (B, X). Its `data` is None or one of the facet structs. msgspec writes the `schema`
+of a facet as its tag.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ TOOL_KINDS: Final = (
     *("command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call"),
     *("file_read", "search", "web_fetch", "other"),
 )
-"""What a tool call does, whatever the agent calls the tool (AG6)."""
+"""The kinds of tool calls, named by what they do, not by an agent's name for the tool (AG6)."""
 
 
 class TextPart(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.text.v1"):
-    """What a text_output belongs to: the item, whether its text replaces or appends, and which piece it is (M4).
+    """The place of a text_output: its item, the phase of the text, and the number of the piece.
 
-    `phase` `delta` appends a fragment; every other phase is a snapshot of the whole text. A text over the bound is
-    given in `parts` events, `part` counting from 1.
+    With the `phase` `delta` the text is appended; with any other phase it is a snapshot of the whole text. A text over
+    the limit is split over `parts` events; `part` counts from 1 (M4).
     """
 
     item_id: str | None
@@ -75,7 +75,7 @@ class TextPart(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="c
 
 
 class ToolBytes(msgspec.Struct, frozen=True, gc=False):
-    """Sizes of what a tool put out, in bytes of UTF-8 (M3)."""
+    """Sizes of a tool's output, in bytes of UTF-8 (M3)."""
 
     stdout: int = 0
     stderr: int = 0
@@ -84,14 +84,14 @@ class ToolBytes(msgspec.Struct, frozen=True, gc=False):
 
 
 class PayloadText(msgspec.Struct, frozen=True, gc=False):
-    """A masked text of at most 16 KiB; `truncated` when the original was longer (M7)."""
+    """A masked text of at most 16 KiB. `truncated` is True if the original was longer (M7)."""
 
     text: str
     truncated: bool
 
 
 class ToolInput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a tool was asked, in the one field that fits its kind (M7)."""
+    """The input of a tool call, in the field that fits its kind (M7)."""
 
     command: PayloadText | None = None
     changes: PayloadText | None = None
@@ -102,7 +102,7 @@ class ToolInput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class ToolOutput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a tool answered (M7)."""
+    """The output of a tool call (M7)."""
 
     aggregated_output: PayloadText | None = None
     result: PayloadText | None = None
@@ -110,7 +110,7 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Tool(msgspec.Struct, frozen=True, gc=False):
-    """One tool call as it stands; `kind` is one of `TOOL_KINDS`, `status` the item's own (M3, AG6)."""
+    """The current state of one tool call. `kind` is one of `TOOL_KINDS`, `status` the item's own (M3, AG6)."""
 
     backend_item_id: str | None
     thread_id: str | None
@@ -127,7 +127,7 @@ class Tool(msgspec.Struct, frozen=True, gc=False):
 class ToolCall(
     msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="agent_api.tools.structured.v1", omit_defaults=True
 ):
-    """The facet of every tool_call and tool_result; `input` and `output` only with payloads asked for (M3, M7)."""
+    """The facet of every tool_call and tool_result. `input` and `output` are optional payloads (M3, M7)."""
 
     tool: Tool
     input: ToolInput | None = None
@@ -135,19 +135,19 @@ class ToolCall(
 
 
 class Session(msgspec.Struct, frozen=True, gc=False):
-    """The id by which a later run can resume or fork this one's session (M5)."""
+    """The id with which a later run can resume or fork this session (M5)."""
 
     id: str
 
 
 class SessionHandle(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="agent_api.session.handle.v1"):
-    """Given once per run, on a status event (M5)."""
+    """The session's id, reported once per run on a status event (M5)."""
 
     session: Session
 
 
 class TokenUsage(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.usage.v1"):
-    """The integers that the CLI gave at a turn's end, by their own names (M6)."""
+    """The token counts of a turn's end, with the names that the CLI uses (M6)."""
 
     usage: dict[str, int]
 
@@ -160,39 +160,39 @@ class PlanItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.plan.v1"):
-    """The agent's plan, whole, as of this event (M6)."""
+    """The agent's whole plan as of this event (M6)."""
 
     items: tuple[PlanItem, ...]
 
 
 class ErrorSource(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.error.v1"):
-    """Where the CLI reported an error: a warning item, or an `error` line; neither is terminal (M8)."""
+    """The origin of an error that the CLI reported: a warning item or an `error` line. Neither is terminal (M8)."""
 
     source: Literal["item", "event"]
 
 
 class HintNotice(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.hint.v1"):
-    """A cause that shows while the run goes on: a word of the list of hints, and what to do about it (F12)."""
+    """A cause that is found while the run continues: a hint word and its advice (F12)."""
 
     hint: str
     advice: str
 
 
 class UnknownLine(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.unknown.v1"):
-    """A well-formed line whose type nobody knows: the two names, cut and masked, and nothing else of it (T4)."""
+    """A well-formed line of an unknown type: only its two type names, masked and cut (T4)."""
 
     type: str | None
     item_type: str | None
 
 
 class DroppedReason(msgspec.Struct, frozen=True, gc=False):
-    """Why a facet is not there (B4)."""
+    """The reason why a facet is missing (B4)."""
 
     reason: Literal["oversize"] = "oversize"
 
 
 class Dropped(msgspec.Struct, frozen=True, gc=False):
-    """Stands in place of a facet over its bound (B4)."""
+    """A replacement for a facet over its limit (B4)."""
 
     dropped: DroppedReason = DroppedReason()
 
@@ -203,10 +203,10 @@ Facet: TypeAlias = (
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="type", tag="event"):
-    """One universal event: bounded, redacted, and encodable as UTF-8; encoded it is the wire's record (M0, B6, W1).
+    """One universal event: bounded, redacted, and encodable as UTF-8. Its JSON is the record on the wire.
 
-    `seq` counts the events of a run from 0, without gaps. `text` is there for text_output only, `message` for error
-    always and for status at times (M1).
+    `seq` counts the events of a run from 0, without gaps. Only text_output has `text`. Every error has a `message`, and
+    some status events do (M0, M1, B6, W1).
     """
 
     seq: int
@@ -219,14 +219,14 @@ class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
 
 
 class ExitStatus(msgspec.Struct, frozen=True, gc=False):
-    """How the agent's process ended: an exit `code`, or the name of the `signal` that killed it."""
+    """The end of the agent's process: an exit `code`, or the name of the `signal` that killed it."""
 
     code: int | None = None
     signal: str | None = None
 
     @classmethod
     def from_returncode(cls, returncode: int) -> ExitStatus:
-        """From a return code as `subprocess` gives it: negative for a signal."""
+        """Convert a return code of `subprocess`, which is negative for a signal."""
         if returncode >= 0:
             return cls(code=returncode)
         try:
@@ -249,15 +249,18 @@ class ExitStatus(msgspec.Struct, frozen=True, gc=False):
 
     @override
     def __str__(self) -> str:
-        """The `{status}` of the canonical texts (X4)."""
+        """Return the `{status}` of the canonical texts (X4)."""
         if self.signal is None:
             return f"exit status: {self.code}"
         return f"signal: {self.signal_number} ({self.signal})"
 
 
 class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a finished run has to say, known only after its events are final (F1, F2, F3): `usage` is the CLI's as of
-    the last turn's end, `run_usage` this run's own (F10), `hint` why it failed (F9), None where they are not known."""
+    """The result of a finished run, which exists only after its events are final.
+
+    `usage` is the CLI's count at the end of the last turn; `run_usage` is this run's own part. `hint` is the cause of a
+    failure. Each is None if it is unknown (F1, F2, F3, F9, F10).
+    """
 
     status: ExitStatus
     final_text: str | None = None
@@ -270,10 +273,10 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def ok(self) -> bool:
-        """Return whether the run went well: its turn completed, the agent exited with 0, and there is no hint (F11)."""
+        """Whether the run succeeded: its turn completed, the agent exited with 0, and there is no hint (F11)."""
         return self.turn == "completed" and self.status.success and self.hint is None
 
     @property
     def advice(self) -> str | None:
-        """Return the sentence that says what to do about the hint, None without one (F9)."""
+        """The next step for the hint, as a sentence; None without a hint (F9)."""
         return None if self.hint is None else ADVICE[self.hint]

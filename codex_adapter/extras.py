@@ -1,4 +1,4 @@
-"""Name the packages of an extra, in words that work wherever this distribution was installed from (P9)."""
+"""Name the packages of an extra, for any source of the installation (P9)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["how_to_install"]
 
 
 def how_to_install(extra: str) -> str:
-    """Return the next step for a user who lacks the packages of `extra`: one command, without this project's name."""
+    """Return the next step for a user without the packages of `extra`: one command, without this project's name."""
     import shlex  # noqa: PLC0415 - for failures only
     from importlib import metadata  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Bound what a file system that does not answer can hold up: callers in time, threads in number (K7)."""
+"""Bound the harm of a file system that does not answer: the time of callers, the number of threads (K7)."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ __all__ = [
 PATIENCE: Final = 10.0
 """Seconds after which a file system counts as dead."""
 _SLOW: Final = 0.25
-"""Seconds after which an inquiry no longer takes the place of one that may be answered."""
+"""Seconds after which an inquiry gives its place to another one that may be answered."""
 _AT_ONCE: Final = 40
 _MOST_WAITS: Final = 3
-"""How often an inquiry that found no place, since the event loop was busy, is given its seconds."""
+"""How often a delayed inquiry gets its seconds again. A busy event loop can delay the start of an inquiry."""
 _ON_ONE_MOUNT: Final = 8
-"""Slow threads of one mount beyond which its other inquiries wait without a thread."""
+"""The limit of slow threads on one mount. Beyond it, other inquiries to the mount wait without a thread."""
 _MOST_LINKS: Final = 40
 _T = TypeVar("_T")
 
 
 class _Crowded(Exception):
-    """As many threads as may wait for this mount do so."""
+    """The limit of threads that may wait for this mount is reached."""
 
 
 class Inquiry:
@@ -55,28 +55,28 @@ class Inquiry:
 
     def __init__(self, role: str = "file system") -> None:
         self.role = role
-        """What the thread asks about, in words for an error."""
+        """The subject of the inquiry, in words for an error."""
         self.here = "/"
-        """The path that the thread asks about, without symbolic links."""
+        """The path that the thread accesses, without symbolic links."""
         self.abandoned = False
-        """Whether the result is of no use any more."""
+        """Whether the result is not needed any more."""
         self.answer: list[Any] = []
-        """What the thread returned, once it has."""
+        """The value that the thread returned; empty until it returns."""
         self._begun = math.inf
         self._mounts = _Mounts([])
 
     @property
     def has_begun(self) -> bool:
-        """Whether the thread was to start."""
+        """Whether the start of the thread was requested."""
         return self._begun < math.inf
 
     def begin(self, mounts: _Mounts) -> None:
-        """Note that the thread starts, and must not ask about crowded `mounts`."""
+        """Record that the thread starts and must not access crowded `mounts`."""
         self._begun = time.monotonic()
         self._mounts = mounts
 
     def at(self, role: str, path: str) -> None:
-        """Note that `path` is asked about next, follow it to its file, and come no further than a mount that hangs."""
+        """Record that `path` is the next path, and follow its links without entering a crowded mount."""
         self.role, self.here = role, "/"
         links = 0
         rest = (path if path.startswith("/") else posixpath.join(Path.cwd(), path)).split("/")[::-1]
@@ -90,7 +90,7 @@ class Inquiry:
             self.here = posixpath.join(self.here, name)
             self._mounts.refuse_crowded(self.here)
             try:
-                target = os.readlink(self.here)  # noqa: PTH115 - a string, whatever it holds
+                target = os.readlink(self.here)  # noqa: PTH115 - the path may hold any characters
             except (OSError, ValueError) as error:
                 if getattr(error, "errno", None) == errno.EINVAL:
                     continue  # not a link
@@ -102,16 +102,16 @@ class Inquiry:
             rest += target.split("/")[::-1]
 
     def is_slow(self) -> bool:
-        """Return whether the thread counts among those that wait for a mount."""
+        """Return whether the thread counts as one that waits for a mount."""
         return self.abandoned or time.monotonic() - self._begun > _SLOW
 
 
 def no_inquiry(_role: str, _path: str) -> None:
-    """Do nothing, as `Inquiry.at` where no limit is wanted."""
+    """Do nothing. Callers without a limit pass this as `Inquiry.at`."""
 
 
 class _Mounts:
-    """The mounts that have as many waiting threads as they may; found by text alone, which never hangs."""
+    """The mounts that have reached their limit of waiting threads. Only text is compared, which never blocks."""
 
     def __init__(self, waiting: list[str]) -> None:
         self._points: list[str] = []
@@ -133,7 +133,7 @@ class _Mounts:
 
 
 def mount_points(process: int | str = "self") -> list[str]:
-    """Return where file systems are mounted for a process, by its id. Raises OSError where that cannot be told."""
+    """Return the mount points of a process, by its id. Raise OSError if they are unknown."""
     with Path(f"/proc/{process}/mountinfo").open(encoding="utf-8", errors="surrogateescape") as file:
         return [_unescaped(line.split(" ")[4]) for line in file]
 
@@ -143,7 +143,7 @@ def _unescaped(point: str) -> str:
 
 
 class _Inquiries:
-    """All inquiries of one event loop whose threads are alive."""
+    """All inquiries of one event loop with a live thread."""
 
     def __init__(self) -> None:
         self._places = trio.CapacityLimiter(_AT_ONCE)
@@ -154,7 +154,7 @@ class _Inquiries:
         self._answered = trio.Event()
 
     async def ask(self, work: Callable[..., _T], args: tuple[Any, ...], seconds: float) -> _T:
-        """As `inquire`."""
+        """Do the work of `inquire`."""
         inquiry = Inquiry()
         for _ in range(_MOST_WAITS):
             with trio.move_on_after(seconds):
@@ -168,7 +168,7 @@ class _Inquiries:
                 except trio.Cancelled:
                     _UNANSWERED.set(inquiry.role)
                     raise
-            # On a busy machine the event loop may be late: for an answer that is here, or with the question itself.
+            # On a busy machine the event loop may start the inquiry late, or handle its result late.
             if inquiry.answer:
                 return cast("_T", inquiry.answer[0])
             if inquiry.has_begun:
@@ -190,7 +190,7 @@ class _Inquiries:
             self._looked = 0.0
             raise
         except RuntimeError:
-            # No thread can be started: ask here, as this thread can do it as well.
+            # No thread can be started, so this thread does the work.
             self._alive.discard(inquiry)
             return work(inquiry, *args)
         finally:
@@ -219,7 +219,7 @@ class _Inquiries:
         await self._places.acquire_on_behalf_of(inquiry)
 
     async def _sweep(self) -> None:
-        """Take the places of slow inquiries away for as long as all are taken."""
+        """Take the places of slow inquiries away while no place is free."""
         while not self._places.available_tokens:
             await trio.sleep(_SLOW / 2)
             for inquiry in list(self._alive):
@@ -229,12 +229,12 @@ class _Inquiries:
         self._sweeping = False
 
     def _look(self) -> None:
-        """Find out which mounts are crowded."""
+        """Find the crowded mounts."""
         self._mounts = _Mounts([it.here for it in list(self._alive) if it.is_slow()])
         self._looked = time.monotonic()
 
     def _give_place(self, inquiry: Inquiry) -> None:
-        with suppress(RuntimeError):  # it has been given back
+        with suppress(RuntimeError):  # it was released before
             self._places.release_on_behalf_of(inquiry)
 
 
@@ -243,10 +243,11 @@ _INQUIRIES: trio.lowlevel.RunVar[_Inquiries] = trio.lowlevel.RunVar("codex_adapt
 
 
 async def inquire(work: Callable[..., _T], *args: Any, seconds: float = PATIENCE) -> _T:
-    """Return `work(inquiry, *args)`, called in a thread that says by `inquiry.at` what it asks about.
+    """Return `work(inquiry, *args)`, called in a thread that announces each path with `inquiry.at`.
 
-    Raise `BackendError` (`io`) with advice when there is no answer in time. The thread is then abandoned, as it is on a
-    cancellation: it takes nothing from inquiries to other file systems, and is one of a bounded number. (K7)
+    Raise `BackendError` (`io`) with advice if there is no result in time. The thread is then abandoned, as after a
+    cancellation. An abandoned thread does not delay inquiries to other file systems, and the number of threads is
+    bounded (K7).
     """
     try:
         inquiries = _INQUIRIES.get()
@@ -257,12 +258,12 @@ async def inquire(work: Callable[..., _T], *args: Any, seconds: float = PATIENCE
 
 
 def advice_on(role: str, problem: str) -> str:
-    """Return what a person can do about a file system with this problem."""
+    """Return advice about a file system with this problem."""
     return f"The {role} {problem}. Check its file system (a network mount may be down)."
 
 
 def unanswered() -> str | None:
-    """Return the role of the inquiry of this task that was cancelled last."""
+    """Return the role of this task's inquiry that was cancelled last."""
     return _UNANSWERED.get()
 
 
@@ -271,9 +272,9 @@ _lock = threading.Lock()
 
 
 async def work_through(work: Callable[..., _T], *args: Any) -> _T:
-    """Return `work(*args)`, called in a thread that no cancellation abandons; `longest_work` knows of it. (E6)
+    """Return `work(*args)`, called in a thread that no cancellation abandons, and count its time in `longest_work`.
 
-    Where no thread can be started, this thread does the work.
+    If no thread can be started, this thread does the work (E6).
     """
     begun = False
 
@@ -298,6 +299,6 @@ async def work_through(work: Callable[..., _T], *args: Any) -> _T:
 
 
 def longest_work() -> float:
-    """Return the seconds that the oldest call of `work_through` has lasted, 0 without one."""
+    """Return the duration in seconds of the oldest call of `work_through`, 0 without a call."""
     with _lock:
         return time.monotonic() - min(_working.values(), default=time.monotonic())

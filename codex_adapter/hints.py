@@ -1,4 +1,4 @@
-"""Causes of failures: a closed list of words, and for each the sentence that says what to do (F9)."""
+"""List the causes of failures as a closed list of words, each with a sentence on what to do (F9)."""
 
 from __future__ import annotations
 
@@ -36,37 +36,45 @@ Hint = Literal[
     "cli_not_executable",
     "home_missing",
 ]
-"""Why a run failed; what each word means is in the rule on hints (F9)."""
+"""The cause of a failure. The rule on hints explains each word (F9)."""
 
 ADVICE: Final[Mapping[Hint, str]] = {
-    "not_logged_in": "not logged in, or the key was refused: run `codex-adapter login`, or set CODEX_API_KEY",
-    "forbidden": "the service refuses this account, key or place: check what the account may do",
-    "quota_exceeded": "the quota is used up or the plan does not cover it: check plan and billing, or wait",
-    "rate_limited": "too many requests: wait and try again (the CLI before 0.155 also says so of a used-up quota)",
-    "overloaded": "the service or the model has no capacity: try again later, or another model",
-    "server_error": "the service failed: try again later",
-    "stream_cut": "the answer of the model was cut off: try again",
-    "no_network": "the service cannot be reached: check the network, the proxy and the address of the model provider",
-    "endpoint_unknown": "the address answers, but not to this: check `base_url` of the model provider",
-    "model_unknown": "there is no such model, or not for this account: choose another model",
-    "context_too_long": "the session no longer fits into the model's context: begin a new one, or say less",
-    "input_too_long": "the prompt is longer than the CLI or the service takes: shorten it, or put it into a file",
-    "policy_refused": "the service refused the prompt or the answer by its policy: word the task in another way",
-    "answer_incomplete": "the model stopped before its answer was complete: ask for less at once",
-    "request_rejected": "the service takes no such request: check model, reasoning effort and output schema",
-    "configuration_broken": "the configuration of the CLI is broken: check `config.toml` and the values of `--config`",
-    "flag_unknown": "this release of the CLI does not take the command line: run `codex-adapter doctor`",
-    "mcp_server_failed": "an MCP server that the run needs did not start: try its command by itself",
-    "not_a_git_repository": "the CLI runs only inside a git repository or a trusted directory: run it in one",
-    "session_unknown": "there is no such session: begin a new one",
-    "sandbox_unavailable": (
-        "the CLI cannot start its sandbox, so commands fail: `codex-adapter doctor` tries it and names the next step"
+    "not_logged_in": (
+        "The CLI is not logged in, or the service refused the key. Run `codex-adapter login` or set CODEX_API_KEY."
     ),
-    "time_limit": "the run took longer than its `timeout`: raise the limit, or ask for less at once",
-    "idle_limit": "the agent made no progress for as long as `idle_timeout`: try again, or raise the limit",
-    "tool_limit": "a tool call took longer than `tool_timeout`: check why it hangs, or raise the limit",
-    "cli_not_found": "no Codex CLI was found: install one, or name its path in CODEX_BINARY",
-    "cli_not_executable": "the Codex CLI cannot be executed: `codex-adapter doctor` checks its file",
-    "home_missing": "CODEX_HOME is not a directory: create the directory, or unset the variable",
+    "forbidden": "The service refuses this account, key or location. Check the permissions of the account.",
+    "quota_exceeded": "The quota is used up, or the plan excludes this use. Check plan and billing, or wait.",
+    "rate_limited": (
+        "The service received too many requests. Wait and try again. With a CLI before 0.155, check the quota too."
+    ),
+    "overloaded": "The service or the model has no capacity. Try again later or choose another model.",
+    "server_error": "The service failed. Try again later.",
+    "stream_cut": "The connection or the service cut off the model's answer. Try again.",
+    "no_network": "The service cannot be reached. Check the network, the proxy and the address of the model provider.",
+    "endpoint_unknown": "The server does not know the requested address. Check `base_url` of the model provider.",
+    "model_unknown": "The model does not exist, or this account cannot use it. Choose another model.",
+    "context_too_long": "The session does not fit into the model's context. Start a new session or shorten the prompt.",
+    "input_too_long": "The prompt is too long for the CLI or the service. Shorten it or put it into a file.",
+    "policy_refused": "The policy of the service refused the prompt or the answer. Rephrase the task.",
+    "answer_incomplete": "The model stopped before its answer was complete. Split the task into smaller parts.",
+    "request_rejected": "The service rejected the request. Check model, reasoning effort and output schema.",
+    "configuration_broken": (
+        "The configuration of the CLI is invalid. Check `config.toml` and the values of `--config`."
+    ),
+    "flag_unknown": "This release of the CLI does not support the command line. Run `codex-adapter doctor`.",
+    "mcp_server_failed": "A required MCP server did not start. Run its command on its own to see the error.",
+    "not_a_git_repository": (
+        "The directory is neither a git repository nor trusted. Run the CLI in a repository or a trusted directory."
+    ),
+    "session_unknown": "The session does not exist. Start a new session.",
+    "sandbox_unavailable": (
+        "The CLI cannot start its sandbox, so commands fail. Run `codex-adapter doctor` for the next step."
+    ),
+    "time_limit": "The run exceeded its `timeout`. Raise the limit or split the task into smaller parts.",
+    "idle_limit": "The agent made no progress for the time of `idle_timeout`. Try again or raise the limit.",
+    "tool_limit": "A tool call exceeded `tool_timeout`. Check why it hangs, or raise the limit.",
+    "cli_not_found": "The Codex CLI was not found. Install it, or set its path in CODEX_BINARY.",
+    "cli_not_executable": "The Codex CLI cannot be executed. Run `codex-adapter doctor` to check its file.",
+    "home_missing": "CODEX_HOME is not a directory. Create the directory or unset CODEX_HOME.",
 }
-"""One sentence for each hint: the problem, and the next step."""
+"""The advice for each hint: the problem and the next step, in full sentences."""

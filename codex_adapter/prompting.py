@@ -1,4 +1,4 @@
-"""Prompt an agent that can only answer: one run after another, each to its last message (O15, I17)."""
+"""Run an agent that can only answer: one run after another, each until its last message (O15, I17)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from msgspec.structs import replace
 
 from codex_adapter import AdapterError, BackendError, Completion, Event, RunCancelled, RunHandle, RunRequest
 from codex_adapter.events import ToolCall
-from codex_adapter.records import in_pieces
+from codex_adapter.records import split_batch
 from codex_adapter.text import TextAssembler
 from codex_adapter.workspace import WorkspaceError, empty_directory, outside_environment
 
 __all__ = ["AgentPrompter", "AgentReply", "OnEvents", "OpenRun", "PromptedAgent", "ToolUsed"]
 
 OpenRun: TypeAlias = Callable[[RunRequest], AbstractAsyncContextManager[RunHandle]]
-"""Opens a run of the agent, as a backend does."""
+"""A function that opens a run of the agent."""
 OnEvents: TypeAlias = Callable[[Sequence[Event]], Awaitable[object]]
-"""Receives events of a run; what it raises ends the run and passes through."""
+"""A receiver of a run's events. An error that it raises ends the run and propagates."""
 
 _NO_REPOSITORY: Final = {"GIT_DIR": os.devnull}
 
 
 class PromptedAgent(Protocol):
-    """An agent, as far as a prompter changes the requests of its runs."""
+    """The part of an agent that a prompter uses to change requests."""
 
     @property
     def kind(self) -> str:
@@ -44,24 +44,24 @@ class PromptedAgent(Protocol):
 
 
 class AgentReply(NamedTuple):
-    """How a run ended, and its last message: None if the run failed, empty if it had no message."""
+    """The outcome of a run and its last message: None if the run failed, empty if it had no message."""
 
     outcome: Completion | AdapterError
     text: str | None
 
 
 class ToolUsed(BackendError):
-    """The agent used a tool of its own, which no policy and no audit governs."""
+    """The agent used one of its own tools, which no policy and no audit governs."""
 
     def __init__(self, kind: str) -> None:
-        advice = f"The agent used a tool of its own ({kind}). Take the tool out of the configuration of the CLI."
+        advice = f"The agent used its own tool ({kind}). Remove the tool from the configuration of the CLI."
         super().__init__("invalid_request", advice=advice)
 
 
 class AgentPrompter:
-    """Run an agent with one prompt at a time.
+    """A runner of one agent, with one prompt at a time.
 
-    Each run is in an empty directory of its own, finds no repository, and looks up no program in the workspace.
+    Each run works in an empty directory of its own, finds no repository, and looks up no program in the workspace.
     """
 
     def __init__(self, agent: PromptedAgent, open_run: OpenRun) -> None:
@@ -71,7 +71,7 @@ class AgentPrompter:
         self._scope = trio.CancelScope()
 
     def cancel(self) -> None:
-        """End the current run in order."""
+        """End the current run gracefully."""
         if self._run is None:
             self._scope.cancel()
         else:
@@ -85,9 +85,9 @@ class AgentPrompter:
             self._run.kill()
 
     async def prompt(self, request: RunRequest, on_events: OnEvents, workspace: str) -> AgentReply:
-        """Run `request` to its end; nothing in `workspace` steers the run.
+        """Run `request` to its end. Nothing in `workspace` influences the run.
 
-        `on_events` receives the events, at most as many at once as can be encoded in one piece.
+        `on_events` receives the events, in batches that can be encoded in one piece.
         """
         texts = TextAssembler()
         outcome: Completion | AdapterError = RunCancelled("cancelled")
@@ -118,7 +118,7 @@ def _isolated(request: RunRequest, directory: str, workspace: str) -> RunRequest
 
 async def _forward(run: RunHandle, texts: TextAssembler, on_events: OnEvents) -> None:
     async for batch in run.events.batches():
-        for events in in_pieces(batch):
+        for events in split_batch(batch):
             await on_events(events)
         for event in batch:
             texts.receive(event)

@@ -1,6 +1,6 @@
-"""The wire records: one JSON object a line for every event, and one for the completion (W1 to W3, J19).
+"""Encode and decode wire records: one JSON object per line, for each event and for the completion.
 
-Writing is on the way of every event; what only reading needs is made when the first record is read (V1).
+Every event is encoded here. The decoders are made only when the first record is read (J19, V1, W1 to W3).
 """
 
 from __future__ import annotations
@@ -30,21 +30,24 @@ __all__ = [
     "encode_events",
     "encode_lines",
     "encode_record",
-    "in_pieces",
+    "split_batch",
     "text_size",
 ]
 
 _LONGEST_TEXT: Final = 65_536
 _MUCH_TEXT: Final = 1024 * 1024
-"""Characters of text that are encoded in one piece."""
+"""The characters of text that are encoded in one piece."""
 _TEXT: Final = attrgetter("text")
 _encoder = msgspec.json.Encoder()
 _LINE_ENDS = re.compile(b"\xe2\x80[\xa8\xa9]")
 
 
 class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a run came to no completion: the error's name on the wire, its canonical message, for the kind `backend` the
-    failure in one word, a known cause, and the next step (W2)."""
+    """The reason why a run failed without a completion.
+
+    `kind` is the error's name on the wire and `message` its canonical message. `failure` is set for the kind `backend`.
+    `hint` is a known cause, `advice` the next step (W2).
+    """
 
     kind: str
     message: str
@@ -54,7 +57,7 @@ class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FailedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="completion"):
-    """The last record of any other run."""
+    """The last record of a run without a completion."""
 
     seq: int
     outcome: Literal["failed"] = "failed"
@@ -63,17 +66,17 @@ class FailedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
 
 
 class CompletedRecord(msgspec.Struct, frozen=True):
-    """The last record of a run that came to a completion, and its place in the stream (W2)."""
+    """The last record of a run with a completion, and its place in the stream (W2)."""
 
     seq: int
     completion: Completion
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="run"):
-    """What a run was asked for: the first line of its journal (J19).
+    """The request of a run: the first line of its journal.
 
-    `release` is that of the agent's CLI, `containment` the level at which the run was held; `labels` are the caller's.
-    What is not known, as of a run that was cancelled before its checks, is None.
+    `release` is the release of the agent's CLI, `containment` the run's level, `labels` the caller's words. An unknown
+    value is None, for example if the run was cancelled before its checks (J19).
     """
 
     run_id: str
@@ -87,7 +90,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 Record: TypeAlias = Event | CompletedRecord | FailedRecord
-"""What one line of a stream holds."""
+"""The content of one line of a stream."""
 
 
 class _Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome", tag="failed"):
@@ -96,39 +99,42 @@ class _Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome", ta
 
 
 def encode_events(events: Sequence[Event]) -> bytes:
-    """The lines of some events, each with its newline (W1)."""
+    """Return the lines of some events, each with its newline (W1)."""
     return encode_lines(events)
 
 
 def encode_lines(values: Sequence[object]) -> bytes:
-    """Any values as JSON, each on a line of its own; they may hold events."""
-    # Of what is no list, msgspec's own loop never lets go again.
-    return _one_line_for_everybody(_encoder.encode_lines(values if isinstance(values, list) else [*values]))
+    """Return any values as lines of JSON. The values may contain events."""
+    # msgspec's own loop leaks an iterable that is not a list.
+    return _escape_line_ends(_encoder.encode_lines(values if isinstance(values, list) else [*values]))
 
 
-def in_pieces(events: Sequence[Event], most: int = _MUCH_TEXT) -> Iterator[Sequence[Event]]:
-    """A batch of events, at least one, in parts that are encoded each by itself: whole where its texts have fewer than
-    `most` characters, a multiple of what one text can have. The events of one long line are megabytes."""
+def split_batch(events: Sequence[Event], most: int = _MUCH_TEXT) -> Iterator[Sequence[Event]]:
+    """Yield a batch of events in parts that are encoded separately.
+
+    A batch whose texts have fewer than `most` characters is one part. `most` is a multiple of the longest text of an
+    event. The events of one long line have megabytes of text.
+    """
     step = len(events) if text_size(events) < most else most // _LONGEST_TEXT
     for start in range(0, len(events), step):
         yield events[start : start + step]
 
 
 def text_size(events: Sequence[Event]) -> int:
-    """The characters of the texts of some events."""
+    """Return the number of characters in the texts of some events."""
     return sum(map(len, filter(None, map(_TEXT, events))))
 
 
 def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
-    """The line of the completion, or of the error in its place, with its newline (W2, W3).
+    """Return the line of the completion, or of the error instead, with its newline.
 
-    `seq` is the number after that of the last event.
+    `seq` is the number after that of the last event (W2, W3).
     """
-    return _one_line_for_everybody(b'{"type":"completion","seq":%d,%b\n' % (seq, completion_body(outcome)[1:]))
+    return _escape_line_ends(b'{"type":"completion","seq":%d,%b\n' % (seq, completion_body(outcome)[1:]))
 
 
 def completion_body(outcome: Completion | AdapterError) -> bytes:
-    """The JSON object of a completion without the fields that place it in a stream (W2)."""
+    """Return the JSON object of a completion without the fields that place it in a stream (W2)."""
     if isinstance(outcome, Completion):
         ok = b"true" if outcome.ok else b"false"
         body = _encoder.encode(outcome)[1:]
@@ -143,31 +149,31 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
 
 
 def encode_record(record: Record) -> bytes:
-    """The line of a record, with its newline (W1, W2)."""
+    """Return the line of a record, with its newline (W1, W2)."""
     match record:
         case Event():
             return encode_events((record,))
         case CompletedRecord(seq=seq, completion=completion):
             return encode_completion(seq, completion)
-    return _one_line_for_everybody(_encoder.encode(record) + b"\n")
+    return _escape_line_ends(_encoder.encode(record) + b"\n")
 
 
 def decode_record(line: bytes) -> Record:
-    """What a line of a stream holds, with its newline or without (W1, W2).
+    """Return the record in a line, with or without a newline.
 
-    Reads what later releases may write as far as it can be known here: fields that nobody knows are left out, and so is
-    `data` of an unknown schema and a `hint` or a `failure` that is not in the list. Raises ValueError, in whose text is
-    nothing of the line, for what is no record: no JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of
-    another type or one that is missing (X1).
+    Records of later releases are read as far as possible. Unknown fields are dropped, and so are `data` of an unknown
+    schema and an unknown `hint` or `failure`. Raise ValueError, without any text of the line, if the line is not a
+    record: not a JSON object in UTF-8, another `type`, `outcome` or `kind`, a field of another type, or a missing field
+    (W1, W2, X1).
     """
     try:
         return _decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise ValueError("not a record: no JSON object with the fields of an event or of a completion") from None
+        raise ValueError("not a record: the line must be a JSON object with the fields of a record") from None
 
 
 def decode_run_record(line: bytes) -> RunRecord:
-    """Return the run record in a line, its unknown fields left out. Raise ValueError for any other line (J19, X1)."""
+    """Return the run record in a line, without its unknown fields. Raise ValueError for any other line (J19, X1)."""
     try:
         return _run_reader().decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -184,12 +190,12 @@ def _decode(line: bytes) -> Record:
         return Event(place.seq, event.agent_kind, event.kind, event.channel, event.text, event.message, data)
     if place.type != "completion":
         raise ValueError("not a record: type must be event or completion")
-    # One a run, and small: read as any JSON first, so that a word which nobody knows here costs no more than itself.
+    # A run has one completion, and it is small. Decode it as any JSON first, so that only an unknown word is dropped.
     fields: dict[str, Any] = msgspec.json.decode(line)
     if place.outcome == "completed":
-        return CompletedRecord(place.seq, msgspec.convert(_without_strange_words(fields), Completion))
+        return CompletedRecord(place.seq, msgspec.convert(_without_unknown_words(fields), Completion))
     if place.outcome == "failed":
-        error = _without_strange_words(fields.get("error"))
+        error = _without_unknown_words(fields.get("error"))
         return FailedRecord(seq=place.seq, error=msgspec.convert(error, ErrorBody))
     raise ValueError("not a record: outcome must be completed or failed")
 
@@ -198,17 +204,17 @@ def _facet(data: msgspec.Raw) -> Facet | None:
     try:
         facet: Facet | None = _facet_reader().decode(data)
     except msgspec.ValidationError:
-        told = _schema_reader().decode(data)
-        if told.schema is None and told.dropped is not None:
-            return Dropped(told.dropped)
-        if told.schema in _SCHEMAS:
+        tagged = _schema_reader().decode(data)
+        if tagged.schema is None and tagged.dropped is not None:
+            return Dropped(tagged.dropped)
+        if tagged.schema in _SCHEMAS:
             raise
         return None
     return facet
 
 
-def _without_strange_words(fields: Any) -> Any:
-    """Remove a hint and a failure of a later release, which are not in the lists of this one."""
+def _without_unknown_words(fields: Any) -> Any:
+    """Remove a hint or a failure of a later release, which the lists of this release do not have."""
     for name, words in (("hint", Hint), ("failure", BackendKind)):
         if isinstance(fields, dict) and fields.get(name) not in get_args(words):
             fields.pop(name, None)
@@ -261,15 +267,15 @@ def _schema_reader() -> msgspec.json.Decoder[_Schema]:
 
 @cache
 def _facet_reader() -> msgspec.json.Decoder[Any]:
-    # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
+    # msgspec distinguishes the members of a union by tag, and the replacement of a dropped facet has no tag.
     return msgspec.json.Decoder(Union[(*_FACETS, None)])
 
 
-def _one_line_for_everybody(data: bytes) -> bytes:
-    """U+2028 and U+2029 escaped: JSON allows them as they are, and some readers of lines end a line there (W1)."""
-    # One byte that is rare is found sixty times faster than the pattern is searched.
-    return _LINE_ENDS.sub(_escaped, data) if b"\xe2" in data else data
+def _escape_line_ends(data: bytes) -> bytes:
+    """Escape U+2028 and U+2029. JSON allows them, but some line readers end a line there (W1)."""
+    # Finding one rare byte is sixty times faster than searching the pattern.
+    return _LINE_ENDS.sub(_escape, data) if b"\xe2" in data else data
 
 
-def _escaped(line_end: re.Match[bytes]) -> bytes:
+def _escape(line_end: re.Match[bytes]) -> bytes:
     return rb"\u2028" if line_end[0].endswith(b"\xa8") else rb"\u2029"

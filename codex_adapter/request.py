@@ -1,6 +1,6 @@
-"""Define what a run is asked for (`RunRequest`) and how it is run (`RunConfig`).
+"""Define the request of a run (`RunRequest`) and its configuration (`RunConfig`).
 
-Both are plain data. They are checked when a run is opened, all of it before any process is started (Q1 to Q7).
+Both are plain data. All of it is checked when a run is opened, before a process is started (Q1 to Q7).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of the agent; the same six fields in Python and in JSON (Q).
+    """One run of the agent, with the same six fields in Python and in JSON.
 
-    `prompt` goes to the agent exactly as given. `working_dir` is a directory, relative to the process's own.
-    `timeout` bounds the whole run, in seconds of wall clock. `env` is added to the agent's environment and wins.
-    `extensions` has a JSON value under each namespaced key; the keys are in `Q3`. `labels` are the caller's own words
-    for the run; a daemon's journal keeps them, and the agent never sees them (Q6).
+    `prompt` goes to the agent unchanged. `working_dir` is a directory, relative to the working directory of this
+    process. `timeout` limits the whole run, in seconds of wall clock. `env` is added to the agent's environment and
+    takes precedence. `extensions` has a JSON value under each namespaced key. `labels` are the caller's own words for
+    the run; a daemon's journal keeps them, and the agent never sees them (Q2, Q3, Q6).
     """
 
     prompt: str
@@ -42,19 +42,21 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the runs of any agent are run; a request's own fields win over the defaults here.
+    """The configuration for runs of any agent. The fields of a request take precedence over the defaults here.
 
-    `binary` is a path or a name on PATH of the agent CLI; None looks for one (S6). `model`, `default_timeout` (seconds)
-    and `default_working_dir` serve requests that have none. `env` is merged below the request's (S5). `mask` names
-    further variables of the run's environment whose values are secrets (X5).
+    `binary` is a path or a name on PATH of the agent CLI; None looks for one. `model`, `default_timeout` (seconds) and
+    `default_working_dir` apply to requests without these values. `env` is merged below the request's. `mask` names
+    further variables of the run's environment whose values are secrets (S5, S6, X5).
 
-    Limits, in seconds: `idle_timeout` without progress (K2); `tool_timeout` for one open tool call (K2);
-    `stop_timeout` for ending a run, in total (K4); `descendant_grace` for output after the agent's exit (F7);
-    `exit_grace` for an agent that closed its output (F8) or finished its turn (K6) to exit by itself.
-    `max_line_bytes` bounds one line of the agent (L2). `containment` is the weakest level to accept: `cgroup`,
-    `pid_namespace`, `guard` or `process_group`; None for any. `containment_max` is the strongest level to try, for
-    agents that a user namespace hinders; None for the strongest that the machine has (N3). `tool_payloads` is
-    `metadata` or `full`, for requests that do not say (M7).
+    The limits are in seconds. `idle_timeout` limits the time without progress, `tool_timeout` one open tool call.
+    `stop_timeout` limits the whole end of a run. `descendant_grace` limits the wait for output after the agent's exit.
+    `exit_grace` limits the wait for the exit of an agent that closed its output or finished its turn (F7, F8, K2, K4,
+    K6).
+
+    `max_line_bytes` limits one line of the agent. `containment` is the weakest level to accept: `cgroup`,
+    `pid_namespace`, `guard` or `process_group`; None accepts any. `containment_max` is the strongest level to try, for
+    agents that cannot work in a user namespace; None tries the strongest of the machine. `tool_payloads` is `metadata`
+    or `full`, for requests without this value (L2, M7, N3).
     """
 
     binary: str | None = None
@@ -82,5 +84,5 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def names(values: Mapping[str, Any]) -> str:
-    """Return how a mapping may be shown whose values may be secret."""
+    """Return a text with the names of a mapping and without its values, which may be secret."""
     return f"{{{', '.join(f'{name!r}: ...' for name in values)}}}"

@@ -1,4 +1,4 @@
-"""Open runs: of an agent by its kind, and of a recording (Q, Y, K5)."""
+"""Open runs of an agent by its kind, and replays of recordings (Q, Y, K5)."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def open_run(
     config: RunConfig | None = None,
     mask_env: Mapping[str, str] = NO_VARIABLES,
 ) -> AbstractAsyncContextManager[RunHandle]:
-    """Start a run of an agent, as an async context manager that gives its handle.
+    """Start a run of an agent; return an async context manager of its handle.
 
-    `mask_env` are variables of processes that the run starts, which the run does not have: they are masked as its own
-    are (X5).
+    `mask_env` are variables of processes that the run starts but does not have itself. Their values are masked too.
 
-    Entering checks the request and starts the agent; it raises `InvalidRequestError`, `UnsupportedCapabilityError` or
-    `BackendError`, and then nothing was left running. Leaving normally waits for the run's end, its events unread;
-    leaving by an exception or a cancelled scope ends the run first (K5). No process of it is left afterwards (K4).
+    Entering checks the request and starts the agent. It raises `InvalidRequestError`, `UnsupportedCapabilityError` or
+    `BackendError`, and then no process is left. Leaving normally drops the remaining events and waits for the end of
+    the run. Leaving by an exception or a cancelled scope ends the run first. No process of the run is left (K4, K5,
+    X5).
     """
     return AgentBackend(agent_of(agent), config).open_run(request, mask_env=mask_env)
 
 
 async def check_request(request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> None:
-    """Check a request, without starting anything. Raise what entering `open_run` raises where it shows before (Q)."""
+    """Check a request without starting anything. Raise the errors of `open_run` that need no process (Q)."""
     await AgentBackend(agent_of(agent), config).check(request)
 
 
@@ -54,11 +54,12 @@ async def open_replay(
     interval: float = 0.0,
     full_payloads: bool = False,
 ) -> AsyncIterator[RunHandle]:
-    """Replay a recorded stream as a run, with the events and the completion that the live run had (Y1, Y2).
+    """Replay a recorded stream as a run, with the events and the completion of the live run.
 
-    `recording` is a path or an open descriptor, a pipe for example, which stays the caller's. `exit_status` is the
-    recorded agent's return code, negative for a signal; `interval` the seconds before each line; with `full_payloads`
-    tool calls have their input and output. Raises `InvalidRequestError` for an unreadable file.
+    `recording` is a path or an open descriptor, such as a pipe, which remains open. `exit_status` is the return code of
+    the recorded agent, negative for a signal. `interval` is the delay in seconds before each line. With
+    `full_payloads`, tool calls have their input and output. Raise `InvalidRequestError` for an unreadable file (Y1,
+    Y2).
     """
     require_trio()
     if not 0 <= interval < float("inf"):
@@ -70,7 +71,7 @@ async def open_replay(
 
 
 async def collect(request: RunRequest, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> Completion:
-    """Run to the end and return the completion, the events unread. Raises as `open_run` and `wait_completed` do."""
+    """Run to the end without reading events. Return the completion, or raise as `open_run` and `wait_completed` do."""
     async with open_run(request, agent=agent, config=config) as run:
         await run.events.aclose()
         return await run.wait_completed()

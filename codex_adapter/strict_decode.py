@@ -1,4 +1,4 @@
-"""Say what does not fit a schema by the key and its rule: no value, and no words of a library (A1, J5, O3, X3, Z1)."""
+"""Decode JSON with errors that name the key and its rule, without values or library texts (A1, J5, O3, X3, Z1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINE: Final = re.compile(r"\(at line (\d+)")
 
 
 class FieldError(ValueError):
-    """A member is missing or breaks its rule; `field` is its name on the wire. No value is in the message (X3)."""
+    """A member is missing or breaks its rule. `field` is its name on the wire. The message has no value (X3)."""
 
     def __init__(self, field: str, rule: str) -> None:
         super().__init__(f"{field}: {rule}")
@@ -30,27 +30,27 @@ class FieldError(ValueError):
 
 
 def problem(error: msgspec.ValidationError) -> str:
-    """Return what is wrong with a document, with the path of the key and without its value, which may be a secret."""
+    """Return the error of a document, with the path of the key and without its value, which may be a secret."""
     text = str(error)
     place = _PLACE.search(text)
     key = place["key"] if place else ""
     if unknown := _UNKNOWN.match(text):
-        return f"there is no key '{shown(_joined(key, unknown[1]))}'; remove it"
+        return f"the key '{shown(_joined(key, unknown[1]))}' is unknown; remove it"
     if missing := _MISSING.match(text):
         return f"the key '{shown(_joined(key, missing[1]))}' is missing"
     if place and place["name"]:
-        return f"a key in '{shown(key)}' is no name that can stand there"
-    return f"the key '{shown(key)}' has a wrong type or value" if key else "it is no table"
+        return f"a key in '{shown(key)}' is not an allowed name"
+    return f"the key '{shown(key)}' has a wrong type or value" if key else "it is not a table"
 
 
 def in_line(error: Exception) -> str:
-    """Return " in line N" for an error of tomllib that has a line; the rest of its message may quote the file."""
+    """Return " in line N" for an error of tomllib with a line number. The rest of its message may quote the file."""
     line = _LINE.search(str(error))
     return f" in line {line[1]}" if line else ""
 
 
 def shown(text: str) -> str:
-    """Return a name or a key as it can stand in a sentence: printable, and not long."""
+    """Return a name or a key fit for a sentence: printable, and at most 200 characters."""
     begin = text[:_LONGEST_SHOWN]
     plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in begin)
     return plain if len(text) <= _LONGEST_SHOWN else f"{plain}…"
@@ -62,10 +62,10 @@ def read_struct(
     prefix: str = "",
     decode: Callable[[str, Raw, Any], Any] | None = None,
 ) -> _S:
-    """Return a struct of the members of an object, by their names on the wire; ignore members that it has no field for.
+    """Return a struct from the members of an object, by their names on the wire. Ignore members without a field.
 
-    Every field's type is `Annotated` with a description, the rule of its error. `prefix` stands before the names in
-    errors. `decode`, called with the name, the JSON and the type, replaces msgspec's. Raise `FieldError`.
+    The type of every field is `Annotated` with a description, which is the rule in its error. `prefix` comes before the
+    names in errors. `decode` replaces msgspec's decoding; it takes the name, the JSON and the type. Raise `FieldError`.
     """
     values: dict[str, Any] = {}
     for field in _fields(kind):
@@ -92,17 +92,17 @@ class _Field(NamedTuple):
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
-    """What msgspec finds out anew from the annotations each time that it is asked."""
+    """Return the fields of a struct. They are cached, because msgspec parses the annotations at each call."""
     fields = ((field, _without_unset(field.type)) for field in msgspec.structs.fields(kind))
     return tuple(_Field(field.name, field.encode_name, bare, field.required, _rule(bare)) for field, bare in fields)
 
 
-def _decode(_name: str, given: Raw, kind: Any) -> Any:
-    return msgspec.json.decode(given, type=kind)
+def _decode(_name: str, encoded: Raw, kind: Any) -> Any:
+    return msgspec.json.decode(encoded, type=kind)
 
 
 def _rule(kind: Any) -> str:
-    """What a member takes, in the words that its schema has too."""
+    """Return the rule of a member, as its schema describes it."""
     described: str = next(word.description for word in kind.__metadata__ if word.description)
     return described
 

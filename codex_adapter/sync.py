@@ -75,16 +75,16 @@ class Run:
         self._request = request
         self._agent = agent
         self._config = config
-        self._thread = threading.Thread(target=self._carry, name="codex_adapter.sync", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="codex_adapter.sync", daemon=True)
         self._token: trio.lowlevel.TrioToken | None = None
         self._handle: RunHandle | None = None
         self._outcome: Completion | BaseException | None = None
         self._listening = threading.Event()  # the thread takes calls, or has failed
-        self._opened = threading.Event()  # the run is open, or will never be
-        self._ended = threading.Event()  # nothing of the run is left
+        self._opened = threading.Event()  # the run is open, or will never open
+        self._ended = threading.Event()  # no part of the run is left
         self._life = trio.CancelScope()
         self._forwarding = trio.CancelScope()
-        self._room = trio.Semaphore(1)  # one batch waits for the consumer; the next stays with the run
+        self._room = trio.Semaphore(1)  # one batch waits for the consumer; the next one waits in the run
         self._batches: SimpleQueue[Sequence[Event]] = SimpleQueue()
         self._batch: Iterator[Event] = iter(())
         self._left = False
@@ -126,13 +126,13 @@ class Run:
         return None if self._handle is None else self._handle.containment
 
     def cancel(self) -> None:
-        """Ask the run to end: its events end now, and its completion is `RunCancelled` (K3)."""
+        """Cancel the run: its events end now, and its completion is `RunCancelled` (K3)."""
         if self._handle is not None:
             self._call(self._handle.cancel)
         self._leave()
 
     def kill(self) -> None:
-        """As `cancel`, but without asking the agent first (K4)."""
+        """Cancel the run without asking the agent first (K4)."""
         if self._handle is not None:
             self._call(self._handle.kill)
         self._leave()
@@ -149,13 +149,13 @@ class Run:
             self._result()
 
     def _leave(self) -> None:
-        """Read no more events; a loop that waits for one ends."""
+        """Read no more events. A loop that waits for an event ends."""
         self._left = True
         self._batches.put(())
         self._call(self._forwarding.cancel)
 
     def _finish(self, stop: Callable[[], None]) -> None:
-        """End the run where it has not ended, and wait for that; a KeyboardInterrupt meanwhile kills the agent."""
+        """End the run if it has not ended, and wait for its end. A KeyboardInterrupt meanwhile kills the agent."""
         while not self._ended.is_set():
             try:
                 stop()
@@ -174,14 +174,14 @@ class Run:
         raise (self._outcome or RunCancelled("cancelled")).with_traceback(None)
 
     def _call(self, function: Callable[[], object]) -> None:
-        """Have the trio thread call this; do nothing when the run has ended."""
+        """Call this in the trio thread. Do nothing if the run has ended."""
         self._listening.wait()
         if self._token is not None:
             with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(function)
 
-    def _carry(self) -> None:
-        """Run trio in the thread of this run; every wait of the consumer ends with it."""
+    def _run_thread(self) -> None:
+        """Run trio in the thread of this run. Every wait of the consumer ends with it."""
         try:
             self._outcome = trio.run(self._main)
         except BaseException as error:  # noqa: BLE001, ASYNC103 - raised again in the consumer's thread

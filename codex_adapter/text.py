@@ -23,7 +23,7 @@ class AssembledText:
         self.seq = event.seq
         """The number of the first event of the text."""
         self.complete = False
-        """Whether the text has come to its end."""
+        """Whether the text is complete."""
         self.whole = False
         """Whether no part of the last snapshot is missing."""
         self._pieces: list[str] = []
@@ -45,9 +45,9 @@ class AssembledText:
 
 @final
 class TextAssembler:
-    """Assembles the texts of one run: fragments are appended, snapshots replace, long texts come in parts (P10).
+    """An assembler of one run's texts: it appends fragments, replaces snapshots and joins the parts of long texts.
 
-    It holds the texts that are not complete, and the last message.
+    It holds the incomplete texts and the last message (P10).
     """
 
     def __init__(self) -> None:
@@ -56,16 +56,16 @@ class TextAssembler:
 
     @property
     def open(self) -> tuple[AssembledText, ...]:
-        """The texts that are not complete, in the order in which they began."""
+        """The incomplete texts, in the order of their first events."""
         return tuple(self._open.values())
 
     @property
     def last_message(self) -> str | None:
-        """The last complete message of the agent; None while there was none."""
+        """The last complete message of the agent; None before the first one."""
         return None if self._last is None else self._last.text
 
     def receive(self, event: Event) -> AssembledText | None:
-        """Return the text that an event belongs to, as of this event; None for an event without a text."""
+        """Return the text of an event as of this event; None for an event without a text."""
         part = event.data
         if not isinstance(part, TextPart):
             return None

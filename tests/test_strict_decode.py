@@ -48,14 +48,14 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     ("document", "expected"),
     [
-        ([], "it is no table"),
+        ([], "it is not a table"),
         ({}, "the key 'name' is missing"),
         ({"name": SECRET}, "the key 'name' has a wrong type or value"),
         ({"name": "a", "inner": {"words": ["ab", "x"]}}, "the key 'inner.words[1]' has a wrong type or value"),
         ({"name": "a", "inner": {"kind": SECRET}}, "the key 'inner.kind' has a wrong type or value"),
-        ({"name": "a", "inner": {"other": 1}}, "there is no key 'inner.other'; remove it"),
-        ({"name": "a", "o\n": 1}, "there is no key 'o\N{REPLACEMENT CHARACTER}'; remove it"),
-        ({"name": "a", "env": {SECRET: "x"}}, "a key in 'env' is no name that can stand there"),
+        ({"name": "a", "inner": {"other": 1}}, "the key 'inner.other' is unknown; remove it"),
+        ({"name": "a", "o\n": 1}, "the key 'o\N{REPLACEMENT CHARACTER}' is unknown; remove it"),
+        ({"name": "a", "env": {SECRET: "x"}}, "a key in 'env' is not an allowed name"),
         ({"name": "a", "env": {"A": 1}}, "the key 'env[...]' has a wrong type or value"),
     ],
 )

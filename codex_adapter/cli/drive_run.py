@@ -24,7 +24,7 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import View
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.records import in_pieces
+from codex_adapter.records import split_batch
 
 if TYPE_CHECKING:
     from codex_adapter.cli.present.run_narration import RunItem
@@ -113,7 +113,7 @@ class _Stoppable:
 async def _forward(run: RunHandle, view: View[RunItem], output: Output) -> None:
     """Show the events until they end or nobody is left to see them (D3)."""
     async for batch in run.events.batches(patience=view.refresh_seconds):
-        shown = map(view.show, in_pieces(batch)) if batch else [view.refresh()]
+        shown = map(view.show, split_batch(batch)) if batch else [view.refresh()]
         for text in shown:
             if not await output.write(text):
                 await run.events.aclose()

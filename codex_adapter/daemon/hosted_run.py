@@ -25,7 +25,7 @@ from codex_adapter.daemon.messages import LiveRun, RunCompleted, RunEvent, Waits
 from codex_adapter.daemon.run_record import run_record
 from codex_adapter.daemon.run_slots import Slot
 from codex_adapter.daemon.transport import SendQueue
-from codex_adapter.records import encode_completion, encode_events, in_pieces, text_size
+from codex_adapter.records import encode_completion, encode_events, split_batch, text_size
 
 __all__ = ["HostedRun"]
 
@@ -188,7 +188,7 @@ class HostedRun:
         self._wait(run)
         async for batch in run.events.batches():
             self._idle = False
-            for piece in in_pieces(batch, _PIECE):
+            for piece in split_batch(batch, _PIECE):
                 await self._send(piece)
             self._waits_for = "agent"
             self._wait(run)

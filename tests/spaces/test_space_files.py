@@ -90,8 +90,8 @@ command = "true"
         (HEAD + 'version = "1.2.3+b"', "space.toml: the key 'version' is no semantic version"),
         (HEAD + 'version = "01.2.3"', "space.toml: the key 'version' is no semantic version"),
         (HEAD + "deps = [1]", "space.toml: the key 'deps[0]' has a wrong type or value"),
-        (HEAD + 'colour = "red"', "space.toml: there is no key 'colour'; remove it"),
-        (HEAD + "[settings]\nmodels = 1", "space.toml: there is no key 'settings.models'; remove it"),
+        (HEAD + 'colour = "red"', "space.toml: the key 'colour' is unknown; remove it"),
+        (HEAD + "[settings]\nmodels = 1", "space.toml: the key 'settings.models' is unknown; remove it"),
         (HEAD + f'[settings]\npermissions = "{SECRET}"', "space.toml: the key 'settings.permissions' has a wrong"),
         (HEAD + "[settings.env]\nA = 1", "space.toml: the key 'settings.env[...]' has a wrong type or value"),
         (HEAD + f'[settings.env]\nA = "{SECRET}\\u0000"', "space.toml: the key 'settings.env[...]' has a wrong"),
@@ -102,7 +102,7 @@ command = "true"
         (HEAD + "x = " + "[" * 9000, "space.toml is no TOML; mend it"),
         (HEAD + "x = " + "9" * 9000, "space.toml is no TOML; mend it"),
         ("a" + ".a" * 30000 + "=1", "space.toml: a line has more than 500 dots"),
-        ("[a" + ".a" * 400 + "]\nx=1", "space.toml: there is no key 'a'"),
+        ("[a" + ".a" * 400 + "]\nx=1", "space.toml: the key 'a'"),
     ],
 )
 def test_what_is_wrong_in_a_manifest_is_named(text: str, says: str) -> None:
@@ -121,7 +121,7 @@ def test_a_file_takes_time_by_its_length_and_not_by_its_square() -> None:
     where = "the key 'mcpServers[...].command' has a wrong type or value"
     for text in ("a" * many + "\n", " " * many + "\n", " " * many):
         assert where in complaint(mcp=json.dumps({"mcpServers": {"a": {"command": text}}}))
-    assert "there is no key" in complaint(mcp=json.dumps({"mcpServers": {}, " - at `$" * (many // 8): 1}))
+    assert "is unknown; remove it" in complaint(mcp=json.dumps({"mcpServers": {}, " - at `$" * (many // 8): 1}))
     assert "line has more than 500 dots" in complaint(space_toml='"\u2028".'.join(["a." * 490] * 60) + "a=1")
     for head in (
         "a" + " " * many + "x",
@@ -158,7 +158,7 @@ def test_a_directory_without_a_manifest_is_no_space() -> None:
         (HOOK + "timeout = 601", "the key 'hook[0].timeout' has a wrong type or value"),
         (HOOK + "timeout = 1.5", "the key 'hook[0].timeout' has a wrong type or value"),
         (HOOK + 'matcher = "x"', "hook 'h' has the key 'matcher', which only events of tools have"),
-        (HOOK + "async = true", "there is no key 'hook[0].async'; remove it"),
+        (HOOK + "async = true", "the key 'hook[0].async' is unknown; remove it"),
         (HOOK + HOOK.removeprefix("schema = 1\n"), "there are two hooks 'h'; rename one"),
         ("hook = []", "the key 'schema' is missing"),
         (TOOL_HOOK + f"matcher = '({SECRET}'", "hook 'h': the key 'matcher' is no regular expression"),
@@ -174,15 +174,15 @@ def test_what_is_wrong_with_hooks_is_named(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("servers", "says"),
     [
-        ({"A": {"command": "x"}}, "a key in 'mcpServers' is no name that can stand there"),
-        ({"a-b": {"command": "x"}}, "a key in 'mcpServers' is no name that can stand there"),
+        ({"A": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
+        ({"a-b": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
         ({"a": {}}, "server 'a' has to have either the key 'command' or the key 'url'"),
         ({"a": {"command": "x", "url": "http://x"}}, "server 'a' has to have either the key"),
         ({"a": {"url": "http://x", "env": {"A": SECRET}}}, "server 'a' has the key 'url', with which no other key"),
         ({"a": {"url": f"ftp://{SECRET}"}}, "the key 'mcpServers[...].url' has a wrong type or value"),
         ({"a": {"command": "x", "args": [1]}}, "the key 'mcpServers[...].args[0]' has a wrong type or value"),
         ({"a": {"command": "x", "env": {"A": f"{SECRET}\0"}}}, "the key 'mcpServers[...].env[...]' has a wrong"),
-        ({"a": {"command": "x", "type": "stdio"}}, "there is no key 'mcpServers[...].type'; remove it"),
+        ({"a": {"command": "x", "type": "stdio"}}, "the key 'mcpServers[...].type' is unknown; remove it"),
     ],
 )
 def test_what_is_wrong_with_servers_is_named(servers: dict[str, object], says: str) -> None:
@@ -237,8 +237,8 @@ compose = []
     [
         ("schema = 1\n[targets.a]", "the key 'targets[...].compose' is missing"),
         ('schema = 1\n[targets.a]\ncompose = "space:a"', "the key 'targets[...].compose' has a wrong type or value"),
-        ("schema = 1\n[targets.a]\ncompose = []\nenv = 1", "there is no key 'targets[...].env'; remove it"),
-        ("schema = 1\n[target.a]\ncompose = []", "there is no key 'target'; remove it"),
+        ("schema = 1\n[targets.a]\ncompose = []\nenv = 1", "the key 'targets[...].env' is unknown; remove it"),
+        ("schema = 1\n[target.a]\ncompose = []", "the key 'target' is unknown; remove it"),
         (f'schema = 1\n[targets.a]\ncompose = []\nharness.x.permissions = "{SECRET}"', "the key 'targets[...].harness"),
     ],
 )
