@@ -1,6 +1,6 @@
 """Define the interface between the runtime and a folder of `agents`: all that an agent CLI needs to provide.
 
-The runtime starts a `Launch`, passes the agent's standard output and standard error to a `Decoder`, writes the
+The runtime starts a `Launch` and passes the agent's standard output and standard error to a `Decoder`. It writes the
 decoder's data to standard input, and ends the agent with the launch's signals. It knows nothing else about an agent
 (AG1 to AG6).
 """

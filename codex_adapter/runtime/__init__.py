@@ -1,1 +1,1 @@
-"""The trio side: it owns the tasks and the child processes of runs."""
+"""Run agents under trio: own the tasks and the child processes of runs."""

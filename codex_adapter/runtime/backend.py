@@ -35,36 +35,36 @@ NO_VARIABLES: Final[Mapping[str, str]] = MappingProxyType({})
 
 _Result = TypeVar("_Result")
 
-_TELLING: Final = 1.0
-"""Seconds: a shorter time limit passes on a healthy file system as well."""
+_SHORTEST_UNANSWERED: Final = 1.0
+"""The time limit in seconds from which an unanswered file system counts as the cause of a timeout."""
 
 
 class Backend(Protocol):
-    """What a gateway can hold: something that opens runs of one agent kind."""
+    """An opener of runs of one agent kind, which a gateway can hold."""
 
     @property
     def agent_kind(self) -> str:
-        """The name under which requests ask for it (G1)."""
+        """The agent kind that requests name (G1)."""
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The capability ids that it has, extension keys among them (G3)."""
+        """The supported capability ids, extension keys among them (G3)."""
 
     def open_run(self, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
-        """As the function of that name."""
+        """Open a run, like `codex_adapter.open_run`."""
 
     async def check(self, request: RunRequest) -> RunSetup | None:
-        """Return where and with what a run of the request would work, None where this process does not know.
+        """Return where and with what a run of the request would work; None if this process does not know.
 
-        Raise what `open_run` would for a request that cannot be executed, where that shows before a start (Q).
+        Raise the errors of `open_run` that need no start (Q).
         """
 
 
 class AgentBackend:
-    """An agent as a backend: one configuration, any number of runs, also at once.
+    """A backend for one agent and one configuration, with any number of runs at once.
 
-    `containment` holds its runs; without one, it is made for the level that the configuration demands (N3). With
-    `ask_release` the agent is asked for its release before a run, for `RunHandle.setup`.
+    `containment` contains its runs. None creates one for the level that the configuration demands. With `ask_release`
+    the agent is asked for its release before a run, for `RunHandle.setup` (N3).
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class AgentBackend:
     async def open_run(
         self, request: RunRequest, *, mask_env: Mapping[str, str] = NO_VARIABLES
     ) -> AsyncIterator[RunHandle]:
-        """Start a run, as an async context manager that gives its handle; as `codex_adapter.open_run`."""
+        """Start a run; return an async context manager of its handle, like `codex_adapter.open_run`."""
         require_trio()
         check_type(request)
         check_environment("mask_env", mask_env)
@@ -104,23 +104,23 @@ class AgentBackend:
                 run = await self._of_this_agent(self._start(request, held, mask_env))
             if opening.cancelled_caught:
                 role = unanswered()
-                told = role is not None and limit is not None and limit >= _TELLING
-                advice = advice_on(str(role), "did not answer before the time limit") if told else None
-                error = RunTimedOut("timeout", advice=advice, hint=None if told else "time_limit")
+                unresponsive = role is not None and limit is not None and limit >= _SHORTEST_UNANSWERED
+                advice = advice_on(str(role), "did not answer before the time limit") if unresponsive else None
+                error = RunTimedOut("timeout", advice=advice, hint=None if unresponsive else "time_limit")
                 raise error.of_agent(self._agent.kind)
             async with live_run(run) as handle:
                 yield handle
 
     async def check(self, request: RunRequest) -> RunSetup:
-        """As `Backend.check`: all of the request, and the program (Q1 to Q7, S6); its release is not asked for."""
+        """Check all of the request, and find the program. Do not ask for its release (Q1 to Q7, S6)."""
         require_trio()
         checked = await self._of_this_agent(self._agent.check(request, self._config))
-        # Made when it is first used: without a journal it never is.
+        # Made at the first use: without a journal it is never used.
         masker = cache(lambda: Masker(checked.secrets))
         return RunSetup(checked.cwd, checked.model, None, lambda text, limit: masker().mask_and_cut(text, limit))
 
     async def containment_level(self) -> str | None:
-        """Return the level at which a run would be contained now (N1); None where none that is demanded works (N3)."""
+        """Return the level at which a run would be contained now; None if no demanded level works (N1, N3)."""
         require_trio()
         self._containment = self._containment or Containment.of(self._config)
         try:
@@ -136,14 +136,14 @@ class AgentBackend:
             raise
 
     async def _start(self, request: RunRequest, held: AsyncExitStack, mask_env: Mapping[str, str]) -> Run:
-        """Return the run of a request, its agent started. What only the start needs is not kept."""
+        """Start the agent of a request and return its run. Data that only the start needs is not kept."""
         config = self._config
         begun = trio.current_time()
         mark = new_mark()
         prepared = self._agent.prepare(request, config, mark=mark, ask_release=self._ask_release)
         launch = await held.enter_async_context(prepared)
         if self._containment is None:
-            # Only now: the configuration has been checked.
+            # Not earlier: the configuration must be checked first.
             self._containment = Containment.of(config)
         source = await spawn(launch, mark=mark, stop_timeout=config.stop_timeout, containment=self._containment)
         secrets = (*launch.secrets, *secret_values(mask_env, directory=launch.cwd).values)

@@ -1,4 +1,4 @@
-"""The clock of one run: seconds since its start, standing still while the run waits for its consumer (D4)."""
+"""Measure the seconds since the start of a run, without the time that it waits for its consumer (D4)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ class RunClock:
     def __init__(self) -> None:
         self._origin = trio.current_time()
         self._paused_at: float | None = None
-        self._overslept = False  # a sleep ran out while the clock stood still; `resume` starts it anew
+        self._overslept = False  # a sleep ended while the clock was paused; `resume` starts it again
         self._moved = trio.Event()
 
     def now(self) -> float:
-        """Seconds since the start, without the time spent paused."""
+        """Return the seconds since the start, without the paused time."""
         return (trio.current_time() if self._paused_at is None else self._paused_at) - self._origin
 
     def pause(self) -> None:
-        """Stand still until `resume`."""
+        """Stop the clock until `resume`."""
         self._paused_at = trio.current_time()
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue after a pause."""
         if self._paused_at is not None:
             self._origin += trio.current_time() - self._paused_at
             self._paused_at = None
@@ -33,7 +33,7 @@ class RunClock:
                 self.wake()
 
     def wake(self) -> None:
-        """Let `sleep_until` return, since what it waits for may have changed."""
+        """Make `sleep_until` return, because its condition may have changed."""
         self._overslept = False
         self._moved.set()
         self._moved = trio.Event()

@@ -1,4 +1,4 @@
-"""Refuse code that runs under another event loop than trio's, with a sentence that says what to do."""
+"""Refuse to run under another event loop than trio's, with an error that names the next step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def require_trio() -> None:
     """Raise RuntimeError unless the caller runs under trio (P8)."""
     if trio.lowlevel.in_trio_task():
         return
-    # Code that runs under asyncio has loaded it: nobody else pays for the import.
+    # Code that runs under asyncio has loaded asyncio. All other code is spared the import.
     asyncio = sys.modules.get("asyncio")
     loop = "asyncio" if asyncio is not None and asyncio._get_running_loop() is not None else "another event loop"
     raise RuntimeError(

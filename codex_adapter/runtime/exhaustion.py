@@ -1,4 +1,4 @@
-"""What passes: the system had too little left at that moment, which says nothing about what it can do (S6, N1)."""
+"""Recognize temporary shortages of the system, which do not mean that an operation is unsupported (N1, S6)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.E
 
 def is_shortage(error: BaseException) -> bool:
     """Return whether the system refused a descriptor, memory, a process or a thread."""
-    # Python gives the refusal of a thread no type of its own.
+    # Python has no exception type of its own for a refused thread.
     no_thread = isinstance(error, RuntimeError) and error.args == ("can't start new thread",)
     return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 
 
 def parse_shortage(message: bytes) -> OSError | None:
-    """Return the shortage that a program names, in English, in what it says of its failure."""
+    """Return the shortage that a program names in its English error message."""
     numbers = (number for number in sorted(_SHORTAGES) if os.strerror(number).encode() in message)
     return next((OSError(number, os.strerror(number)) for number in numbers), None)

@@ -32,16 +32,16 @@ class Gateway:
         return dict(self._backends)
 
     def register(self, backend: Backend) -> None:
-        """Add a backend. Raises `InvalidAgentKindError` for a kind that is no identifier or is taken (G1)."""
+        """Add a backend. Raise `InvalidAgentKindError` for a kind that is not an identifier or is taken (G1)."""
         kind = _checked_kind(backend.agent_kind)
         if kind in self._backends:
-            raise InvalidAgentKindError(f"the agent kind {kind!r} has a backend already")
+            raise InvalidAgentKindError(f"the agent kind {kind!r} is already registered")
         self._backends[kind] = backend
 
     def backend_of(self, agent_kind: str) -> Backend:
         """Return the backend of a kind.
 
-        Raises `UnknownBackendError` if none is registered (G2), `InvalidAgentKindError` if none can be (G1).
+        Raise `UnknownBackendError` if none is registered, `InvalidAgentKindError` if the kind is invalid (G1, G2).
         """
         backend = self._backends.get(_checked_kind(agent_kind))
         if backend is None:
@@ -50,9 +50,9 @@ class Gateway:
         return backend
 
     def open_run(self, agent_kind: str, request: RunRequest) -> AbstractAsyncContextManager[RunHandle]:
-        """Open a run of the backend of that kind; raises as `backend_of` besides."""
+        """Open a run with the backend of that kind. Raise its errors and those of `backend_of`."""
         return self.backend_of(agent_kind).open_run(request)
 
     async def check(self, agent_kind: str, request: RunRequest) -> RunSetup | None:
-        """Check a request as `Backend.check` of that kind does; raises as `backend_of` besides."""
+        """Check a request with the backend of that kind. Raise its errors and those of `backend_of`."""
         return await self.backend_of(agent_kind).check(request)

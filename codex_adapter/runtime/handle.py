@@ -1,4 +1,4 @@
-"""What a run is to whoever opened it, wherever its agent lives, and the block in which it lives (K5)."""
+"""Define the handle of a run, wherever its agent runs, and the block in which the run lives (K5)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["OwnRun", "RunHandle", "RunSetup", "completion_or_raise", "live_run"]
 
 
 class RunSetup(NamedTuple):
-    """Where and with what a run works.
+    """The place and the setup of a run's work.
 
-    `working_dir` is absolute. `model` is None where the CLI chooses, `release` where the CLI was not asked for it or
-    gave none. `mask(text, limit)` gives a text without the run's secrets, cut to `limit` bytes (X5).
+    `working_dir` is absolute. `model` is None if the CLI chooses it. `release` is None if the CLI was not asked for it
+    or did not report one. `mask(text, limit)` returns a text without the run's secrets, cut to `limit` bytes (X5).
     """
 
     working_dir: str
@@ -30,12 +30,13 @@ class RunSetup(NamedTuple):
 
 
 class RunHandle(ABC):
-    """One run under way: its events, and its completion once they are final. Made by `open_run` and its like."""
+    """One run in progress: its events, and its completion once they are final. `open_run` and similar functions return
+    it."""
 
     containment: str | None
-    """The level at which the run's processes are held (N1); None where it has none, as a replay."""
+    """The level of containment of the run's processes; None for a replay (N1)."""
     setup: RunSetup | None = None
-    """Where and with what the run works; None where this process does not know, as with a replay."""
+    """The place and the setup of the run's work; None if this process does not know it, as for a replay."""
 
     @property
     @abstractmethod
@@ -45,39 +46,39 @@ class RunHandle(ABC):
     @property
     @abstractmethod
     def session_id(self) -> str | None:
-        """The id by which the session can be resumed; None until the agent has told it (M5)."""
+        """The id with which the session can be resumed; None until the agent has reported it (M5)."""
 
     @abstractmethod
     async def wait_completed(self) -> Completion:
-        """The completion, once the agent has exited and the events were read to their end or left (F1).
+        """Return the completion, once the agent has exited and the consumer has read or closed the events.
 
-        Whoever does not read the events must close them, or this waits for ever. Gives or raises the same thing every
-        time (F5). Raises `BackendError` where there is no completion: `RunCancelled`, `RunTimedOut` or another (F4).
+        If the consumer neither reads nor closes the events, this waits for ever. Every call returns or raises the same.
+        Raise `BackendError` if there is no completion: `RunCancelled`, `RunTimedOut` or another (F1, F4, F5).
         """
 
     @abstractmethod
     def cancel(self) -> None:
-        """Ask the run to end: its events end now, its completion is `RunCancelled` once the agent has exited (K3).
+        """Cancel the run: its events end now, and its completion is `RunCancelled` once the agent has exited.
 
-        May be called at any time, from any task of the same event loop, any number of times. It does nothing to a
-        completion that was given out already (F6).
+        Any task of the same event loop may call this at any time, any number of times. It does not change a completion
+        that was returned before (F6, K3).
         """
 
     @abstractmethod
     def kill(self) -> None:
-        """As `cancel`, but the agent is not asked first (K4)."""
+        """Cancel the run without asking the agent first (K4)."""
 
 
 class OwnRun(RunHandle):
-    """A run as its opener has it: besides what others may do with it, its life is in the opener's hands."""
+    """A run as its opener has it, with control over its life."""
 
     @abstractmethod
     async def drive(self) -> None:
-        """Run the run: everything else hangs on this task. It raises nothing of its own."""
+        """Drive the run to its end. All other tasks depend on this task. It raises no error of its own."""
 
     @abstractmethod
     def abandon(self) -> None:
-        """Nobody will read or wait any more: end the run (K5)."""
+        """End the run, because no consumer will read or wait any more (K5)."""
 
     @abstractmethod
     async def wait_ended(self) -> None:
@@ -85,7 +86,7 @@ class OwnRun(RunHandle):
 
 
 def completion_or_raise(outcome: Completion | AdapterError) -> Completion:
-    """The completion; or the error in its place is raised, with none of the places where it was raised before."""
+    """Return the completion, or raise the error without its earlier traceback."""
     if isinstance(outcome, AdapterError):
         raise outcome.with_traceback(None)
     return outcome
@@ -93,7 +94,7 @@ def completion_or_raise(outcome: Completion | AdapterError) -> Completion:
 
 @asynccontextmanager
 async def live_run(run: OwnRun) -> AsyncIterator[RunHandle]:
-    """The block in which a run lives: its tasks run inside, and none is left after it (K5)."""
+    """Hold a run in a block: its tasks run inside, and none is left after it (K5)."""
     error: BaseException | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run.drive)
@@ -101,7 +102,7 @@ async def live_run(run: OwnRun) -> AsyncIterator[RunHandle]:
             yield run
             run.events.leave()
             await run.wait_ended()
-        # Raised again below, outside the nursery that would wrap it.
+        # This is raised again below, outside of the nursery, which would wrap it.
         except BaseException as raised:  # noqa: BLE001, ASYNC103
             error = raised
             run.abandon()

@@ -1,7 +1,7 @@
-"""Which time limit of a run is due next; pure bookkeeping on a clock that stands still while the consumer is slow (D4).
+"""Find the next time limit of a run, on a clock that stops while the consumer is slow (D4).
 
-All times are seconds of that clock. The run's tasks note what happens; `next` says what to wait for. Events that only
-move a deadline away need no wake-up: whoever waits asks again when the old one has come.
+All times are seconds of that clock, and no method waits. The run's tasks record events; `next` returns the deadline to
+wait for. An event that only moves a deadline away needs no wake-up: the waiter asks again at the old deadline.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Limit", "Limits"]
 
 
 class Limit(enum.Enum):
-    """What has come to its end when a deadline passes."""
+    """The cause of a deadline."""
 
     RUN = "the run's timeout (K1)"
     IDLE = "no progress for too long (K2)"
@@ -52,46 +52,46 @@ class Limits:
         self._stopping = False
 
     def observe(self, state: StreamState, now: float) -> bool:
-        """What the agent has shown; True when a deadline has come nearer."""
+        """Record what the agent has shown. Return True if a deadline is nearer now."""
         if state.take_progress():
-            self.progress(now)
-        nearer = self.tools(state.open_tools, now)
-        return self.turn(state.turn, now) or nearer
+            self.record_progress(now)
+        nearer = self.record_tools(state.open_tools, now)
+        return self.record_turn(state.turn, now) or nearer
 
-    def progress(self, now: float) -> None:
-        """The agent has done something that counts."""
+    def record_progress(self, now: float) -> None:
+        """Record progress of the agent."""
         self._progress_at = now
 
-    def tools(self, open_ids: Collection[str], now: float) -> bool:
-        """The tool calls that have no result yet; True when a deadline has come nearer."""
+    def record_tools(self, open_ids: Collection[str], now: float) -> bool:
+        """Record the tool calls without a result. Return True if a deadline is nearer now."""
         if not self._open_tools and not open_ids:
             return False
         nearer = bool(self._open_tools) != bool(open_ids)
         self._open_tools = {tool: self._open_tools.get(tool, now) for tool in open_ids}
         return nearer
 
-    def turn(self, outcome: TurnOutcome | None, now: float) -> bool:
-        """How the last turn stands; True when a deadline has come nearer."""
+    def record_turn(self, outcome: TurnOutcome | None, now: float) -> bool:
+        """Record the state of the last turn. Return True if a deadline is nearer now."""
         ended = outcome is not None and outcome != "cut_off"
         if ended == (self._turn_ended_at < math.inf):
             return False
         self._turn_ended_at = now if ended else math.inf
         return True
 
-    def output_ended(self, now: float) -> None:
-        """The agent's output is at its end."""
+    def record_output_end(self, now: float) -> None:
+        """Record the end of the agent's output."""
         self._output_ended_at = now
 
-    def exited(self, now: float) -> None:
-        """The agent's process has exited."""
+    def record_exit(self, now: float) -> None:
+        """Record the exit of the agent's process."""
         self._exited_at = now
 
-    def stopping(self) -> None:
-        """The run is being ended: nothing but the end of its output can be late any more."""
+    def record_stop(self) -> None:
+        """Record that the run is being ended. Only the end of its output still has a deadline."""
         self._stopping = True
 
     def next(self) -> tuple[float, Limit]:
-        """The nearest deadline, infinitely far when there is none."""
+        """Return the nearest deadline; infinity without one."""
         if self._exited_at < math.inf:
             if self._output_ended_at < math.inf:
                 return math.inf, Limit.DESCENDANT

@@ -1,4 +1,4 @@
-"""Reading a pipe at one checkpoint for each read (D1, S7)."""
+"""Read a pipe with one checkpoint for each read (D1, S7)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["PipeReader"]
 
 
 class PipeReader:
-    """The reading end of a pipe, its own from now on.
+    """The reading end of a pipe, which this object owns.
 
-    What trio has for it makes a checkpoint, then finds the pipe empty, then waits: for an agent that prints line by
-    line, that is the most of what a read costs.
+    trio's own stream makes a checkpoint, then finds the pipe empty, then waits. For an agent that prints line by line,
+    this is most of the cost of a read.
     """
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
-        self._emptied = False  # by the last read, as far as can be told: it gave less than was asked for
+        self._emptied = False  # the last read returned fewer bytes than requested, so the pipe is probably empty
 
     async def receive_some(self, size: int) -> bytes:
-        """The next bytes, at most `size`; empty at the end or once closed. Raises OSError. Always a checkpoint."""
+        """Return the next bytes, at most `size`, after a checkpoint; empty at the end. Raise OSError."""
         waits = self._emptied
         try:
             while True:
@@ -43,14 +43,14 @@ class PipeReader:
             return b""
 
     def receive_now(self, size: int) -> bytes:
-        """What there is to be read at once, at most `size`; empty when there is none. Raises OSError."""
+        """Return the bytes that can be read at once, at most `size`; empty without any. Raise OSError."""
         try:
             return os.read(self._fd, size) if self._fd >= 0 else b""
         except BlockingIOError:
             return b""
 
     def close(self) -> None:
-        """Close it; whoever waits for it is given the end. May be called again."""
+        """Close the pipe. A waiting reader receives the end. It may be called again."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             trio.lowlevel.notify_closing(fd)

@@ -1,4 +1,4 @@
-"""Keep a file for one run: private to it, named by its mark, and gone with it (S10)."""
+"""Keep a private file for one run, in a directory with the run's mark, and remove it with the run (S10)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from codex_adapter.runtime.containment.marks import directory_name, is_left_dire
 __all__ = ["left_directories", "private_file"]
 
 _LAST_PATIENCE: Final = 2.0
-"""Seconds that the end of a run waits for the removal."""
+"""The limit in seconds of the removal at the end of a run."""
 
 
 @asynccontextmanager
 async def private_file(mark: str, name: str, content: bytes) -> AsyncIterator[str]:
-    """Write a file that only this user may read; give its path, and remove it on leaving (S10).
+    """Write a file that only this user may read, yield its path, and remove it on leaving.
 
-    Its directory is named by the run's mark. Raises `BackendError` (`io`).
+    Its directory is named by the run's mark. Raise `BackendError` (`io`) (S10).
     """
     try:
         file = await inquire(_make, directory_name(mark), name, content)
@@ -60,7 +60,7 @@ def _remove_in_thread(inquiry: Inquiry, file: Path) -> None:
 
 
 def _remove(file: Path) -> None:
-    # Not by rmtree, which needs descriptors, and there may be none.
+    # `rmtree` would need descriptors, which may have run out.
     with suppress(OSError):
         os.unlink(file)  # noqa: PTH108
     with suppress(OSError):
@@ -68,14 +68,14 @@ def _remove(file: Path) -> None:
 
 
 def _io_error() -> BackendError:
-    advice = "Check that the temporary directory can be written to."
+    advice = "The temporary directory cannot be written to. Check its permissions and its free space."
     return BackendError("io", advice=advice)
 
 
 def left_directories() -> list[Path]:
-    """Return the directories of runs on this machine whose adapter is gone and that no guard has removed (S10)."""
+    """Return the directories of dead adapters' runs on this machine that no guard has removed (S10)."""
     with suppress(OSError):
-        names = os.listdir(tempfile.gettempdir())  # noqa: PTH208 - names are all that is needed, and there are many
+        names = os.listdir(tempfile.gettempdir())  # noqa: PTH208 - only names are needed, and there are many
         return [
             Path(tempfile.gettempdir(), name) for name in names if is_of_this_boot(name) and is_left_directory(name)
         ]
@@ -85,7 +85,7 @@ def left_directories() -> list[Path]:
 def _write(file: Path, content: bytes) -> None:
     from codex_adapter.durable import write_new  # noqa: PLC0415 - few runs need it
 
-    # Whatever the umask takes away is given back: the agent must be able to read, and no other user.
+    # The mode is set again, whatever the umask is: the agent must be able to read the file, and no other user.
     file.parent.mkdir(0o700)
     file.parent.chmod(0o700)
     write_new(file, content)

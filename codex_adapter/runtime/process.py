@@ -20,16 +20,16 @@ from codex_adapter.runtime.pipe_reader import PipeReader
 
 __all__ = ["ProcessSource", "spawn"]
 
-# Half of what a pipe holds: the other runs wait for as long as a read's lines take, and its events are held where
-# nobody takes them. All that a pipe holds at once costs a fortieth less; more than that, in a larger pipe, costs more
-# again, for its lines have left the cache when they are decoded.
+# Half of the capacity of a pipe. The other runs wait while the lines of one read are processed, and events that the
+# consumer has not taken stay in memory. Reading the whole capacity at once costs a fortieth less. More than that, with
+# a larger pipe, costs more, because the lines leave the cache before they are decoded.
 READ_SIZE: Final = 32_768
 _MOST_UNREAD: Final = 64 * 1024 * 1024
-"""Bytes for standard input that an agent may leave unread."""
+"""The limit of bytes for standard input that an agent has not read."""
 
 
 async def spawn(launch: Launch, *, mark: str, stop_timeout: float, containment: Containment) -> ProcessSource:
-    """Start the agent (S1 to S5). Raises `SpawnError`, and `BackendError` (`io`) for a directory that is gone."""
+    """Start the agent. Raise `SpawnError`, or `BackendError` (`io`) if the directory cannot be entered (S1 to S5)."""
     try:
         stop_signals = tuple(tuple(Signals(number) for number in group) for group in launch.stop_signals)
     except (ValueError, TypeError):
@@ -57,13 +57,13 @@ async def spawn(launch: Launch, *, mark: str, stop_timeout: float, containment: 
         stdin=launch.stdin,
         stop_signals=stop_signals,
         stop_timeout=stop_timeout,
-        # What `containment` says now is of this agent: nothing else has been done since it was started.
+        # No other agent was started since, so the current level of `containment` is this agent's.
         level=containment.level,
     )
 
 
 def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[int, int]:
-    """A pipe, each end closed with the stack of the side that it belongs to."""
+    """Create a pipe. Each end is closed with the stack of its side."""
     read_end, write_end = os.pipe()
     read.callback(os.close, read_end)
     write.callback(os.close, write_end)
@@ -72,23 +72,23 @@ def _pipe(*, read: contextlib.ExitStack, write: contextlib.ExitStack) -> tuple[i
 
 def _spawn_error(error: OSError, cwd: str) -> BackendError:
     if error.filename == cwd:
-        return BackendError("io", advice="The working directory cannot be entered.")
+        return BackendError("io", advice="The working directory cannot be entered. Check its permissions.")
     if is_shortage(error):
         reason = os.strerror(error.errno or 0)
-        advice = f"The system has too little left to start a process ({reason}); raise its limits."
+        advice = f"The system has too few resources to start a process ({reason}). Raise its limits."
         return SpawnError(not_found=False, advice=advice)
     if error.errno == errno.E2BIG:
-        advice = "The environment is longer than the system passes on; set fewer or shorter variables."
+        advice = "The environment is too long for the system. Set fewer or shorter variables."
         return SpawnError(not_found=False, advice=advice)
     if isinstance(error, FileNotFoundError):
-        # Its file was found before: it is gone, or names an interpreter that does not exist.
-        advice = "The binary of the agent or its interpreter does not exist; `codex-adapter doctor` checks it."
+        # The file existed before. Either it was removed, or its interpreter does not exist.
+        advice = "The agent's binary or its interpreter does not exist. Run `codex-adapter doctor` to check it."
         return SpawnError(not_found=True, advice=advice, hint="cli_not_found")
     return SpawnError(not_found=False, hint="cli_not_executable")
 
 
 class ProcessSource:
-    """A spawned agent, contained at `level`. It writes standard input while it is read, and drains stderr (S3, S7)."""
+    """A started agent, contained at `level`. It writes standard input during reads, and drains stderr (S3, S7)."""
 
     def __init__(
         self,
@@ -117,19 +117,19 @@ class ProcessSource:
         self._status: ExitStatus | None = None
 
     def send(self, data: bytes) -> None:
-        """As `Source.send`."""
+        """Queue bytes for standard input, like `Source.send`."""
         if len(self._outgoing) + len(data) > _MOST_UNREAD:
-            raise BackendError("io", advice="The agent asks for answers and does not read them.")
+            raise BackendError("io", advice="The agent does not read the answers that it asks for. Correct the agent.")
         self._outgoing += data
         self._input_changed.set()
 
     def close_input(self) -> None:
-        """As `Source.close_input`."""
+        """Close standard input after the queued bytes, like `Source.close_input`."""
         self._input_ends = True
         self._input_changed.set()
 
     def report_stderr(self, receive: Callable[[bytes], None]) -> None:
-        """As `Source.report_stderr`."""
+        """Set the receiver of standard error, like `Source.report_stderr`."""
         self._receive_stderr = receive
 
     async def serve(self) -> None:
@@ -140,25 +140,25 @@ class ProcessSource:
             nursery.start_soon(self._reap)
 
     async def receive_some(self) -> bytes:
-        """As `Source.receive_some`."""
+        """Return the next bytes of standard output, like `Source.receive_some`."""
         try:
             return await self._stdout.receive_some(READ_SIZE)
         except OSError:
             raise BackendError("io") from None
 
     def close_output(self) -> None:
-        """As `Source.close_output`."""
+        """Stop reading, like `Source.close_output`."""
         self._stdout.close()
 
     async def wait(self) -> ExitStatus:
-        """As `Source.wait`. Raises `BackendError` (`wait`) when the status cannot be learned."""
+        """Wait for the exit, like `Source.wait`. Raise `BackendError` (`wait`) if the status is unknown."""
         await self._exited.wait()
         if self._status is None:
             raise BackendError("wait")
         return self._status
 
     async def stop(self) -> None:
-        """Send the launch's signals, group by group, then SIGKILL to everything; each gets an equal time (K4)."""
+        """Send the launch's signals, group by group, then SIGKILL to all processes, at equal intervals (K4)."""
         for signals in self._stop_signals:
             for number in signals:
                 if not self._exited.is_set():
@@ -166,19 +166,19 @@ class ProcessSource:
             await self._wait_a_while(hurry=True)
         self._contained.kill()
         await self._wait_a_while(hurry=False)
-        # A process that SIGKILL does not end within the bound sleeps in the kernel: nothing more can be done here.
+        # A process that survives SIGKILL sleeps in the kernel. The adapter can do nothing more.
         self._exited.set()
 
     def kill(self) -> None:
-        """As `Source.kill`."""
+        """Kill all processes, like `Source.kill`."""
         self._hurry.set()
         self._contained.kill()
 
     async def aclose(self) -> None:
-        """As `Source.aclose`."""
+        """Release everything, like `Source.aclose`."""
         with trio.CancelScope(shield=True):
             await self._contained.aclose()
-            # The last words of an agent that has exited may not have been waited for; a pipe holds no more of them.
+            # The last diagnostics of an exited agent may be unread. A pipe does not hold more than one read.
             with contextlib.suppress(OSError):
                 if last := self._stderr.receive_now(READ_SIZE):
                     self._receive_stderr(last)
@@ -200,23 +200,23 @@ class ProcessSource:
                     nursery.start_soon(first, self._hurry)
 
     async def _write_input(self) -> None:
-        # An agent that never reads its input, or exits before it has, is no error by itself.
+        # An agent that does not read its input, or exits before it has read it, is not an error.
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while self._outgoing or not self._input_ends:
                 if not self._outgoing:
                     self._input_changed = trio.Event()
                     await self._input_changed.wait()
-                data, self._outgoing = self._outgoing, bytearray()  # it may be long, and the run too
+                data, self._outgoing = self._outgoing, bytearray()  # the data may be long, and so may the run
                 await self._stdin.send_all(data)
                 del data
         await self._stdin.aclose()
 
     async def _drain_stderr(self) -> None:
-        # An agent whose diagnostics cannot be read is no worse for it.
+        # An agent without readable diagnostics can still succeed.
         with contextlib.suppress(OSError):
             while data := await self._stderr.receive_some(READ_SIZE):
                 self._receive_stderr(data)
-                del data  # it need not be kept while the next is waited for
+                del data  # free it before the next wait
 
     async def _reap(self) -> None:
         with contextlib.suppress(BackendError):
@@ -225,4 +225,4 @@ class ProcessSource:
 
 
 def _drop(_data: bytes) -> None:
-    """Receive what no decoder wants."""
+    """Drop the bytes."""

@@ -1,4 +1,4 @@
-"""A recorded JSON Lines stream as a `Source`: no agent, no network, no configuration (Y1, Y2)."""
+"""Replay a recorded JSON Lines stream as a `Source`, without agent, network or configuration (Y1, Y2)."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ READ_SIZE: Final = 65_536
 def open_recording(
     recording: str | os.PathLike[str] | int, *, exit_status: ExitStatus, interval: float
 ) -> ReplaySource:
-    """Open a recording: a path, or a descriptor, which stays the caller's. Raises `InvalidRequestError`."""
+    """Open a recording: a path, or a descriptor that the caller keeps. Raise `InvalidRequestError`."""
     try:
         if isinstance(recording, int):
             fd = os.dup(recording)
         else:
-            # Without waiting: the writer of a FIFO may come later, and is waited for by reading.
+            # Open without waiting: the writer of a FIFO may start later; then the read waits for it.
             fd = os.open(recording, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         mode = os.fstat(fd).st_mode
     except (OSError, ValueError) as error:
-        reason = "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
-        raise InvalidRequestError(f"the recording {reason}; give the path of a JSON Lines file") from None
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
+        raise InvalidRequestError(f"The recording {reason}. Pass the path of a JSON Lines file.") from None
     if stat.S_ISDIR(mode):
         os.close(fd)
-        raise InvalidRequestError("the recording is a directory; give the path of a JSON Lines file")
+        raise InvalidRequestError("The recording is a directory. Pass the path of a JSON Lines file.")
     return ReplaySource(fd, waits=not stat.S_ISREG(mode), exit_status=exit_status, interval=interval)
 
 
 class ReplaySource:
-    """Gives the bytes of a descriptor as they come, or line by line with `interval` seconds before each.
+    """A source of a descriptor's bytes as they arrive, or of one line after each `interval` in seconds.
 
-    `waits` for what is no file on a disk: its reader may have to wait for the writer.
+    `waits` is True for anything but a file on a disk: a read may have to wait for the writer.
     """
 
     def __init__(self, fd: int, *, waits: bool, exit_status: ExitStatus, interval: float) -> None:
@@ -49,7 +49,7 @@ class ReplaySource:
         self._waits = waits and _can_be_waited_for(fd)
         self._status = exit_status
         self._interval = interval
-        self._ahead = bytearray()  # read already, and due only after the interval
+        self._ahead = bytearray()  # was read, but its interval has not passed
         self._at_end = False
         self._ended = trio.Event()
 
@@ -63,11 +63,11 @@ class ReplaySource:
         """Report nothing: a recording has no standard error."""
 
     async def serve(self) -> None:
-        """There is nothing to do."""
+        """Return at once."""
         await trio.lowlevel.checkpoint()
 
     async def receive_some(self) -> bytes:
-        """As `Source.receive_some`."""
+        """Return the next bytes, like `Source.receive_some`."""
         data = b""
         if not self._ended.is_set():
             data = await (self._read_line() if self._interval > 0 else self._read())
@@ -110,21 +110,21 @@ class ReplaySource:
             nursery.cancel_scope.cancel()
 
     def close_output(self) -> None:
-        """As `Source.close_output`."""
+        """Stop reading, like `Source.close_output`."""
         self._ended.set()
 
     async def wait(self) -> ExitStatus:
-        """The status that the recorded agent is said to have exited with, at the end of the file."""
+        """Return the status of the recorded agent, at the end of the file."""
         await self._ended.wait()
         return self._status
 
     async def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._ended.set()
         await trio.lowlevel.checkpoint()
 
     def kill(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._ended.set()
 
     async def aclose(self) -> None:
@@ -134,7 +134,7 @@ class ReplaySource:
 
 
 def _can_be_waited_for(fd: int) -> bool:
-    """Whether the system can tell when `fd` is readable; what it cannot, as /dev/null, never makes anybody wait."""
+    """Return whether epoll supports `fd`. A descriptor that it refuses, such as /dev/null, never blocks."""
     poll = select.epoll()
     try:
         poll.register(fd, select.EPOLLIN)

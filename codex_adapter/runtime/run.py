@@ -1,4 +1,4 @@
-"""One run: its tasks, its time limits, and the gate before its completion (F, D, K)."""
+"""Drive one run: its tasks, its time limits, and the decision on its completion (D, F, K)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from codex_adapter.runtime.stream import EventStream, open_hand_off
 __all__ = ["Run"]
 
 _LONG_LINE: Final = 256 * 1024
-"""Bytes that may be processed without holding up other runs."""
+"""The bytes that the event loop may process at once without delaying other runs."""
 _limiter: trio.lowlevel.RunVar[trio.CapacityLimiter | None] = trio.lowlevel.RunVar("long_lines", default=None)
 _log = logging.getLogger("codex_adapter")
 _HINTS: Final[Mapping[Limit, Hint]] = {
@@ -35,7 +35,7 @@ _HINTS: Final[Mapping[Limit, Hint]] = {
     Limit.IDLE: "idle_limit",
     Limit.TOOL: "tool_limit",
 }
-"""The cause of a run that a limit ended, where the CLI itself names none (F9)."""
+"""The cause of a run that a limit ended, if the CLI itself names none (F9)."""
 
 
 class Run(OwnRun):
@@ -86,18 +86,18 @@ class Run(OwnRun):
     @property
     @override
     def events(self) -> EventStream:
-        """As `RunHandle.events`."""
+        """The events, like `RunHandle.events`."""
         return self._events
 
     @property
     @override
     def session_id(self) -> str | None:
-        """As `RunHandle.session_id`."""
+        """The session's id, like `RunHandle.session_id`."""
         return self._pipeline.session_id
 
     @override
     async def wait_completed(self) -> Completion:
-        """As `RunHandle.wait_completed`."""
+        """Return the completion, like `RunHandle.wait_completed`."""
         await self._ended.wait()
         await self._events.final.wait()
         self._outcome = self._outcome or self._decide()
@@ -105,7 +105,7 @@ class Run(OwnRun):
 
     @override
     def cancel(self) -> None:
-        """As `RunHandle.cancel`."""
+        """Cancel the run, like `RunHandle.cancel`."""
         self._cancelled = True
         self._forwarder.close()
         self._events.discard()
@@ -114,25 +114,25 @@ class Run(OwnRun):
 
     @override
     def kill(self) -> None:
-        """As `RunHandle.kill`."""
+        """Kill the run, like `RunHandle.kill`."""
         self.cancel()
         if not self._exited.is_set():
             self._source.kill()
 
     @override
     def abandon(self) -> None:
-        """As `OwnRun.abandon`."""
+        """End the run, like `OwnRun.abandon`."""
         self._events.leave()
         self._begin_stop()
 
     @override
     async def wait_ended(self) -> None:
-        """As `OwnRun.wait_ended`."""
+        """Wait for the end, like `OwnRun.wait_ended`."""
         await self._ended.wait()
 
     @override
     async def drive(self) -> None:
-        """As `OwnRun.drive`."""
+        """Drive the run, like `OwnRun.drive`."""
         with trio.CancelScope(shield=True):
             try:
                 async with trio.open_nursery() as nursery:
@@ -150,14 +150,14 @@ class Run(OwnRun):
                 self._ended.set()
 
     async def _recorded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """A failure of one of our tasks ends the run and is its outcome; it never leaves as an exception."""
+        """Do the work of one task. A failure ends the run and becomes its outcome, but is not raised."""
         try:
             await work()
         except BackendError as error:
             self._fail(error)
-        # A defect of ours, or of an agent, must not take the caller's nursery down.
+        # A bug in the adapter or in an agent's module must not end the caller's nursery.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            # Only the type: a foreign error's message can quote what it choked on (X3).
+            # Log only the type: the message of a foreign error may quote its input (X3).
             _log.error("internal error: %s", type(error).__name__)
             self._fail(BackendError("other"))
 
@@ -169,11 +169,11 @@ class Run(OwnRun):
                 self._clock.pause()
                 await self._forwarder.taken.wait()
                 self._clock.resume()
-        self._limits.output_ended(self._clock.now())
+        self._limits.record_output_end(self._clock.now())
         self._clock.wake()
 
     async def _read(self) -> bool:
-        """Forward the events of one read, and keep nothing of it; False after those of an unfinished line (L3)."""
+        """Forward the events of one read, and keep no reference. Return False after the end of the stream (L3)."""
         data = await self._source.receive_some()
         self._reads += 1
         events = await self._events_of(data)
@@ -184,8 +184,10 @@ class Run(OwnRun):
         return bool(data)
 
     async def _events_of(self, data: bytes) -> list[Event]:
-        """Return what a read, or the end, gives; a long line is processed beside the event loop, which it would hold up
-        for as long as its masking takes (J9)."""
+        """Return the events of one read or of the end.
+
+        A long line is processed in a thread, because its masking would block the event loop (J9).
+        """
         receive = partial(self._pipeline.receive_data, data) if data else self._pipeline.receive_eof
         if self._pipeline.unfinished + len(data) <= _LONG_LINE or (data and b"\n" not in data):
             return receive()
@@ -196,14 +198,14 @@ class Run(OwnRun):
         events = await trio.to_thread.run_sync(receive, limiter=_long_lines())
         self._clock.resume()
         if self._processing and self._stop_requested.is_set():
-            # The consumer gets no more of these events, so what they say of tools does not count.
+            # The consumer gets none of these events, so their changes of tools do not count.
             state.replace_tools(shown)
             self._unanswered = self._pipeline.close_tools()
         self._processing = False
         return events
 
     def _answer(self) -> None:
-        """Send what the agent is to be answered, and close its input once the decoder is done with it (AG3)."""
+        """Send the decoder's answer to the agent. Close its input once the decoder needs it no more (AG3)."""
         decoder = self._pipeline.decoder
         if data := decoder.data_to_send():
             self._source.send(data)
@@ -212,7 +214,7 @@ class Run(OwnRun):
             self._source.close_input()
 
     def _observe(self) -> bool:
-        """Note what the last bytes showed; False when they are of a session that was not asked for (S9)."""
+        """Record what the last bytes showed. Return False if they are from another session than requested (S9)."""
         state = self._pipeline.state
         if self._limits.observe(state, self._clock.now()):
             self._clock.wake()
@@ -229,7 +231,7 @@ class Run(OwnRun):
             self._status = await self._source.wait()
 
         await self._recorded(watch)
-        self._limits.exited(self._clock.now())
+        self._limits.record_exit(self._clock.now())
         self._clock.wake()
         if self._stop_requested.is_set():
             self._source.kill()
@@ -244,8 +246,8 @@ class Run(OwnRun):
                 self._expire(limit)
 
     async def _caught_up(self) -> bool:
-        """Whether what was printed in time has been read, however slow the consumer and short the grace (D4)."""
-        # What there is to read is read while every task goes on twice, as this one does.
+        """Return whether all output until now was read, even with a slow consumer and a short grace (D4)."""
+        # All available output is read while each task, such as this one, runs twice.
         reads = self._reads
         await self._forwarder.taken.wait()
         await trio.lowlevel.checkpoint()
@@ -253,7 +255,7 @@ class Run(OwnRun):
 
     def _expire(self, limit: Limit) -> None:
         if limit is Limit.DESCENDANT:
-            self._limits.output_ended(self._clock.now())
+            self._limits.record_output_end(self._clock.now())
             self._source.close_output()
         elif limit is Limit.LINGER:
             self._lingered = True
@@ -270,12 +272,12 @@ class Run(OwnRun):
         try:
             await self._source.stop()
         except Exception:
-            # Whatever went wrong, nothing of the run may stay (K4).
+            # After any error, no process of the run may remain (K4).
             self._source.kill()
             raise
 
     def _begin_stop(self) -> None:
-        self._limits.stopping()
+        self._limits.record_stop()
         if not self._stop_requested.is_set() and not self._processing:
             self._unanswered = self._pipeline.close_tools()
         self._forwarder.hold()
@@ -296,7 +298,7 @@ class Run(OwnRun):
         return number_events(last, self._forwarder.next_seq)
 
     def _decide(self) -> Completion | BackendError:
-        """The outcome, once the gate is open: a cancel that came before wins (F6)."""
+        """Decide the outcome when the completion is first asked for. An earlier cancel wins (F6)."""
         if self._cancelled:
             return RunCancelled("cancelled").of_agent(self._agent_kind)
         if self._failure is not None:
@@ -307,7 +309,7 @@ class Run(OwnRun):
 
 
 def _long_lines() -> trio.CapacityLimiter:
-    """Return what lets one long line be processed at a time: they share one interpreter with the event loop."""
+    """Return the limiter that lets one long line be processed at a time: all threads share one interpreter."""
     limiter = _limiter.get()
     if limiter is None:
         limiter = trio.CapacityLimiter(1)

@@ -1,6 +1,6 @@
-"""Define what a run reads from and writes to: a process, a recorded file or a script in a test.
+"""Define the interface of a run's source: a process, a recorded file or a script in a test.
 
-Nothing else of a run knows which of them it is.
+The rest of a run does not know which of them it has.
 """
 
 from __future__ import annotations
@@ -14,37 +14,38 @@ __all__ = ["Source"]
 
 
 class Source(Protocol):
-    """What a run reads from. Methods that fail raise `BackendError`."""
+    """The source of a run's output. Methods that fail raise `BackendError`."""
 
     async def serve(self) -> None:
-        """Do what the source has to do beside being read; returns when there is no more of it, or is cancelled."""
+        """Do the source's work besides reading. Return when it is done or cancelled."""
 
     async def receive_some(self) -> bytes:
-        """The next bytes of standard output; empty at its end."""
+        """Return the next bytes of standard output; empty at its end."""
 
     def close_output(self) -> None:
-        """Read no more: `receive_some` gives the end, also to whoever waits in it (F7)."""
+        """Stop reading: `receive_some` returns the end, also in a waiting call (F7)."""
 
     async def wait(self) -> ExitStatus:
-        """Wait until the agent has exited; cancelling the wait changes nothing. May be called again."""
+        """Wait until the agent has exited. A cancelled wait changes nothing. It may be called again."""
 
     async def stop(self) -> None:
-        """End the agent in order: ask, insist, kill (K4). Returns when it has exited; bounded in time."""
+        """End the agent gracefully: first by signals, then by SIGKILL. Return when it has exited, after a bounded time
+        (K4)."""
 
     def kill(self) -> None:
-        """End the agent and all that it started without asking first; makes a `stop` under way hurry."""
+        """End the agent and all that it started without asking first. A running `stop` finishes sooner."""
 
     async def aclose(self) -> None:
-        """Leave nothing: no process of the run, no open descriptor (K4). Safe to call under cancellation."""
+        """Release everything: no process of the run and no open descriptor is left. Safe under cancellation (K4)."""
 
     def send(self, data: bytes) -> None:
-        """Write these bytes to standard input, behind all that was to be written before; do not wait for it.
+        """Queue these bytes for standard input, after all earlier bytes, and return at once.
 
-        Raises `BackendError` (`io`) for an agent that has left too much of it unread.
+        Raise `BackendError` (`io`) if the agent has left too many bytes unread.
         """
 
     def close_input(self) -> None:
-        """Close standard input once all that was sent is written."""
+        """Close standard input after all queued bytes are written."""
 
     def report_stderr(self, receive: Callable[[bytes], None]) -> None:
-        """Pass all bytes of standard error to `receive`, and empty ones at its end, before `aclose` returns (S7)."""
+        """Pass all bytes of standard error to `receive`, and empty bytes at its end, before `aclose` returns (S7)."""

@@ -1,4 +1,4 @@
-"""The bounded hand-off between a run and its consumer: the events of one read at a time (D1 to D4)."""
+"""Hand the events of a run to its consumer, one read at a time and without a buffer (D1 to D4)."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from codex_adapter.events import Event
 __all__ = ["EventStream", "Forwarder", "Sink", "open_hand_off"]
 
 _EVENTS_PER_CHECKPOINT: Final = 32
-_CLOSED: Final = "the event stream was closed; open a new run to receive events"
+_CLOSED: Final = "The event stream was closed. Open a new run to receive events."
 
 
 Sink = Callable[[Sequence[Event]], bool]
-"""Takes a batch of events at once, or by False leaves it to be received."""
+"""A function that takes a batch of events at once, or returns False to leave it for the consumer."""
 
 
 class _Waiting:
-    """A consumer's task that waits, and then what it is given: its own, whoever comes before it goes on."""
+    """A waiting task of the consumer, and its batch. Each waiter has its own, even if another task takes the next
+    batch."""
 
-    __slots__ = ("given", "task")
+    __slots__ = ("events", "task")
 
     def __init__(self, task: trio.lowlevel.Task) -> None:
         self.task = task
-        self.given: Sequence[Event] = ()
+        self.events: Sequence[Event] = ()
 
 
 class _HandOff:
-    """Between the two: a batch that nobody has taken yet, or a consumer that waits for one, or neither.
+    """The point between a run and its consumer: an offered batch, or a waiting consumer, or neither.
 
-    By hand, for a channel with a scope to interrupt it costs as much for each read as all of its events. `taken` is set
-    unless a batch is `offered`; `ended` says that there will be none any more, or nobody to take it.
+    It replaces a trio channel with a cancel scope, which costs as much for each read as all of its events. `taken` is
+    set unless a batch is `offered`. `ended` means that no more batches arrive, or that no consumer takes them.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class _HandOff:
             self.taken = trio.Event()
 
     async def take(self) -> Sequence[Event]:
-        """The next batch; empty at the end."""
+        """Return the next batch; empty at the end."""
         if self.offered or self.ended:
             await trio.lowlevel.checkpoint_if_cancelled()
             return self.withdraw()
@@ -67,7 +68,7 @@ class _HandOff:
 
         self.consumer = waiting = _Waiting(trio.lowlevel.current_task())
         await trio.lowlevel.wait_task_rescheduled(forget)
-        return waiting.given
+        return waiting.events
 
     def withdraw(self) -> Sequence[Event]:
         events, self.offered = self.offered, ()
@@ -81,31 +82,31 @@ class _HandOff:
             self._wake(self.consumer, ())
 
     def _wake(self, consumer: _Waiting, events: Sequence[Event]) -> None:
-        self.consumer, consumer.given = None, events
+        self.consumer, consumer.events = None, events
         trio.lowlevel.reschedule(consumer.task)
 
 
 class EventStream(trio.abc.ReceiveChannel[Event]):
-    """The events of one run, live and in order, for one consumer (D1, D2).
+    """The events of one run, live and in order, for one consumer.
 
-    Iterate it, or `batches()` where thousands of events a second pass through. Closing it, or leaving the run's block,
-    says that nobody listens any more: the run goes on to its end all the same (D3).
+    Iterate over it, or over `batches()` for thousands of events a second. Closing it, or leaving the run's block, means
+    that the consumer stops listening. The run still continues to its end (D1, D2, D3).
     """
 
     def __init__(self, hand_off: _HandOff) -> None:
         self._hand_off = hand_off
         self._rest: Iterator[Event] = iter(())  # of the last batch
-        self._ready: Iterator[Event] = iter(())  # of the rest: what is given without a checkpoint
+        self._ready: Iterator[Event] = iter(())  # the part of the rest that is returned without a checkpoint
         self._closed = False
         self._discarding = False
         self.final = trio.Event()
-        """Set once the consumer has seen the end of the events or has left them (F1)."""
+        """Set once the consumer has read the end of the events or has closed them (F1)."""
 
     @override
     async def receive(self) -> Event:
-        """The next event.
+        """Return the next event.
 
-        Raises `trio.EndOfChannel` at the end of the events, `trio.ClosedResourceError` after `aclose()`,
+        Raise `trio.EndOfChannel` at the end of the events, `trio.ClosedResourceError` after `aclose()`,
         `trio.BusyResourceError` while another task waits for the next event.
         """
         for event in self._ready:
@@ -114,7 +115,7 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
 
     @override
     async def __anext__(self) -> Event:
-        # As `receive`, without a second coroutine: this is where most consumers spend their time.
+        # The code of `receive` again, without a second coroutine: most consumers spend their time here.
         for event in self._ready:
             return event
         try:
@@ -123,44 +124,44 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
             raise StopAsyncIteration from None
 
     async def receive_batch(self) -> Sequence[Event]:
-        """All events at hand, at least one and at most those of one read; raises as `receive`."""
+        """Return all available events, at least one and at most those of one read. Raise as `receive` does."""
         return [*self._ready, *self._rest] or await self._receive()
 
     def batches(self, *, patience: float | None = None) -> AsyncIterator[Sequence[Event]]:
         """Yield what `receive_batch` returns until the events end or are closed.
 
-        With `patience`, in seconds, yield an empty batch whenever none arrived for so long. Raise
-        `trio.BusyResourceError` while another task waits for the next event. (D5)
+        With `patience`, in seconds, yield an empty batch whenever none arrived for that time. Raise
+        `trio.BusyResourceError` while another task waits for the next event (D5).
         """
         return _Batches(self, patience)
 
     def offer_to(self, sink: Sink) -> None:
-        """Offer each batch to `sink` first, as soon as it is there, without waiting for the turn of a task.
+        """Offer each batch to `sink` as soon as it arrives, before any task runs.
 
-        What it does not take is received as ever. It must be quick, and raise nothing.
+        The consumer receives the batches that the sink does not take. The sink must be quick and must not raise.
         """
         self._hand_off.sink = sink
 
     @override
     async def aclose(self) -> None:
-        """Leave the events: the run drains the rest and goes on to its completion (D3)."""
+        """Close the events. The run drains the rest and continues to its completion (D3)."""
         self.leave()
         await trio.lowlevel.checkpoint()
 
     def leave(self) -> None:
-        """As `aclose`, without a checkpoint."""
+        """Close the events without a checkpoint."""
         self._closed = True
         self.discard()
         self._hand_off.end()
         self.final.set()
 
     def discard(self) -> None:
-        """Forget events that were handed over and not yet taken: a cancelled run's events end at once (K3)."""
+        """Drop the events that the consumer has not received: a cancelled run's events end at once (K3)."""
         self._ready = self._rest = iter(())
         self._discarding = True
 
     async def _receive_more(self) -> Event:
-        """The next event, where a checkpoint is due or nothing is left of the last batch."""
+        """Return the next event after a checkpoint, with a new batch if the last one is used up."""
         await trio.lowlevel.checkpoint_if_cancelled()
         while True:
             self._ready = islice(self._rest, _EVENTS_PER_CHECKPOINT)
@@ -172,9 +173,9 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
         if self._closed:
             raise trio.ClosedResourceError(_CLOSED)
         if self._hand_off.consumer is not None:
-            raise trio.BusyResourceError("another task receives these events; they are for one consumer")
+            raise trio.BusyResourceError("Another task receives these events. Use one consumer for each run.")
         batch = await self._hand_off.take()
-        # It may have been handed over already when the events were closed or the run cancelled.
+        # The batch may have arrived before the events were closed or the run was cancelled.
         if self._closed:
             raise trio.ClosedResourceError(_CLOSED)
         if self._discarding or not batch:
@@ -184,7 +185,7 @@ class EventStream(trio.abc.ReceiveChannel[Event]):
 
 
 class _Batches(AsyncIterator[Sequence[Event]]):
-    """The batches of a stream; no generator, which would cost each batch more and a run its orderly end."""
+    """The batches of a stream. A generator would cost more per batch and would not end a run in order."""
 
     def __init__(self, events: EventStream, patience: float | None) -> None:
         self._events = events
@@ -195,7 +196,7 @@ class _Batches(AsyncIterator[Sequence[Event]]):
         events = self._events
         try:
             if self._patience is None:
-                # As `receive_batch`, without a second coroutine.
+                # The code of `receive_batch` again, without a second coroutine.
                 return [*events._ready, *events._rest] or await events._receive()
             with trio.move_on_after(self._patience):
                 return await events.receive_batch()
@@ -205,9 +206,10 @@ class _Batches(AsyncIterator[Sequence[Event]]):
 
 
 class Forwarder:
-    """The run's side of the hand-off: forwards until the consumer leaves or the run is being ended (D3, D4).
+    """The run's side of the hand-off. It forwards events until the consumer leaves or the run is being ended.
 
-    `next_seq` is the number that the next event must have: one more than that of the last event forwarded or held.
+    `next_seq` is the number of the next event: one more than that of the last event that was forwarded or held (D3,
+    D4).
     """
 
     def __init__(self, hand_off: _HandOff) -> None:
@@ -217,37 +219,39 @@ class Forwarder:
 
     @property
     def taken(self) -> trio.Event:
-        """Set once nobody needs to be waited for: what was forwarded is taken, nobody is left to take it, or `hold`."""
+        """Set when the run need not wait: the events are taken, or no consumer is left, or `hold` was called."""
         return self._hand_off.taken
 
     def forward(self, events: Sequence[Event]) -> None:
-        """Hand over the events, at least one, to a consumer that waits, or for it to come: nothing else may be
-        forwarded until they are `taken`. Nothing is done once it has left (D3)."""
+        """Pass at least one event to the consumer.
+
+        Do not call this again before the events are `taken`. After the consumer has left, this does nothing (D3).
+        """
         if not self._hand_off.ended and not self._holding:
             self.next_seq = events[-1].seq + 1
             self._hand_off.put(events)
 
     def hold(self) -> None:
-        """Do not wait for the consumer: what it has not taken stays at hand, what comes later is dropped.
+        """Stop waiting for the consumer: the offered events stay available, later events are dropped.
 
-        A run that is being ended must go on reading, whatever its consumer does (K4).
+        A run that is being ended must continue to read, whatever its consumer does (K4).
         """
         self._holding = True
         self._hand_off.taken.set()
 
     async def release(self, last: Sequence[Event]) -> None:
-        """Hand over the last events of all, after what `hold` kept, and wait until they are taken."""
+        """Pass the last events of the run, after those that `hold` kept, and wait until they are taken."""
         self._holding = False
         if events := [*self._hand_off.withdraw(), *last]:
             self.forward(events)
             await self.taken.wait()
 
     def close(self) -> None:
-        """The events are at their end."""
+        """End the events."""
         self._hand_off.end()
 
 
 def open_hand_off() -> tuple[Forwarder, EventStream]:
-    """Both sides of a hand-off without a buffer of its own: at most one batch is under way (D4)."""
+    """Return both sides of a hand-off without a buffer: at most one batch is between them (D4)."""
     hand_off = _HandOff()
     return Forwarder(hand_off), EventStream(hand_off)

@@ -107,7 +107,9 @@ def test_quiet_says_nothing_on_standard_error(cli: Cli, command: str) -> None:
 
 def test_each_hint_has_a_sentence_that_fits_a_line() -> None:
     assert list(ADVICE) == list(get_args(Hint))
-    assert [hint for hint, sentence in ADVICE.items() if not 20 < len(sentence) < 120 or not sentence.endswith(".")] == []
+    assert [
+        hint for hint, sentence in ADVICE.items() if not 20 < len(sentence) < 120 or not sentence.endswith(".")
+    ] == []
 
 
 @pytest.mark.rule("C7")

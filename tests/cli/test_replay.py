@@ -96,7 +96,7 @@ def test_the_agents_end_is_ours_to_say(cli: Cli, recording: str, given: str, sta
 def test_the_exit_status_is_the_first_that_is_not_zero_and_no_file_is_left_out(cli: Cli, recording: str) -> None:
     done = cli.run("replay", recording, "nowhere.jsonl", recording)
     assert done.status == 2
-    assert done.complaint == "the recording is not there; give the path of a JSON Lines file"
+    assert done.complaint == "The recording does not exist. Pass the path of a JSON Lines file."
     outcomes = [record["outcome"] for record in done.records if record["type"] == "completion"]
     assert outcomes == ["completed", "failed", "completed"]
     assert cli.run("replay", "--exit-status", "3", recording, "nowhere.jsonl").status == 3

@@ -17,7 +17,7 @@ AGENTLESS: Final = (
     *("agent.py", "agent_places.py", "findings.py", "harness.py", "options.py", "prompting.py"),
 )
 NAME: Final = re.compile(r"codex|claude|openai", re.IGNORECASE)
-OF_OTHER_PROGRAMS: Final = {"hiding.py", "steering.py"}
+OF_OTHER_PROGRAMS: Final = {"secret_places.py", "steering_files.py"}
 """Tables of files of many programs, among them agents that have no folder here."""
 OWN_NAME: Final = re.compile(r"codex[_-]adapter", re.IGNORECASE)
 

@@ -39,7 +39,7 @@ async def test_the_level_of_a_run_is_told_and_is_the_best_there_is(
         for _ in range(2):
             async with runs.open_run(RunRequest(prompt="x")) as run:
                 assert run.containment == containment.level == levels[0]
-    assert caplog.messages == [f"runs are held at the level {levels[0]}"]
+    assert caplog.messages == [f"runs are contained at the level {levels[0]}"]
 
 
 @pytest.mark.rule("N3")

@@ -232,7 +232,7 @@ def test_a_level_that_is_demanded_and_cannot_be_had_is_refused_with_advice(
     with adapter(WHOLE_TURN, survivors, tmp_path, demanded=demanded, without=without) as started:
         assert started.level == level
         if level is None:
-            assert started.said.startswith("spawn This machine has no containment of the level demanded;")
+            assert started.said.startswith("spawn This machine does not support the demanded containment level.")
             assert "codex-adapter doctor" in started.said
         else:
             assert started.end() == "exit status: 0"

@@ -20,7 +20,7 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.releases import Version, parse_version
 from codex_adapter.errors import SpawnError
 from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
-from codex_adapter.runtime.descriptors import give_back_limit
+from codex_adapter.runtime.descriptors import restore_limit
 
 __all__ = ["Binary", "Versions", "ask_version", "find_binary", "packaged_release"]
 
@@ -116,7 +116,7 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
     except (OSError, RuntimeError):  # no process or no thread could be started
         await trio.lowlevel.checkpoint()
         return None
-    give_back_limit(process.pid)
+    restore_limit(process.pid)
     output = bytearray()
     assert process.stdout is not None  # noqa: S101 - asked for above
     try:

@@ -1,1 +1,1 @@
-"""Contain an agent and all that it starts, so that nothing survives a run."""
+"""Contain an agent and all processes that it starts, so that none survives a run."""

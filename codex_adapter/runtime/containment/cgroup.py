@@ -1,4 +1,4 @@
-"""A cgroup of a run's own, where this process may make one below its own cgroup (N1)."""
+"""Make a cgroup for a run, if this process may make one below its own cgroup (N1)."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ __all__ = ["Cgroup", "left_cgroups", "make_cgroup", "remove_stranded_cgroups"]
 
 
 class Cgroup:
-    """A directory of the cgroup file system that holds all of one run."""
+    """A directory of the cgroup file system that holds all processes of one run."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     async def aclose(self) -> None:
-        """Kill what is in it and remove it, within about a second."""
+        """Kill its processes and remove it, within about a second."""
         await kill_until_none_is_found(self._kill)
 
     def processes(self) -> list[int]:
-        """The ids of the processes in it."""
+        """Return the ids of its processes."""
         try:
             return [int(line) for line in Path(self.path, "cgroup.procs").read_text().split()]
         except OSError:
             return []
 
     def _kill(self) -> bool:
-        """Kill what is in it; whether it is still there."""
+        """Kill its processes and try to remove it. Return whether it still exists."""
         with contextlib.suppress(OSError):
             Path(self.path, "cgroup.kill").write_text("1")
         with contextlib.suppress(OSError):
-            os.rmdir(self.path)  # noqa: PTH106 - an instant on this file system
+            os.rmdir(self.path)  # noqa: PTH106 - this file system does not block
         return os.path.lexists(self.path)
 
 
 def make_cgroup(mark: str) -> Cgroup | None:
-    """A new cgroup below this process's own, with `cgroup.kill`; None where that cannot be had.
+    """Return a new cgroup below this process's own; None if there is no cgroup with `cgroup.kill`.
 
-    Raises OSError for a shortage, which passes.
+    Raise OSError for a temporary shortage.
     """
     place = _place()
     if place is None:
@@ -70,23 +70,24 @@ def make_cgroup(mark: str) -> Cgroup | None:
 
 
 def left_cgroups() -> Iterator[Cgroup]:
-    """Yield the cgroups of runs whose adapter is gone, wherever on this machine that was."""
+    """Yield the cgroups of dead adapters' runs, anywhere on this machine."""
     for directory, name in _below():
         if is_left_directory(name):
-            yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk gives them
+            yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk returns them
 
 
 def remove_stranded_cgroups() -> None:
-    """Remove the empty cgroups of adapters whose PID namespace has no process any more (N5).
+    """Remove the empty cgroups of adapters whose PID namespace has no process any more.
 
-    The order decides: whoever made a cgroup that was found is alive when the processes are looked at, or gone for good.
+    The order matters: the cgroups are listed before the processes. So an adapter that is missing in the second list has
+    exited and made no cgroup since (N5).
     """
     found = [(directory, name, namespace_of_directory(name)) for directory, name in _below()]
     living = living_namespaces()
     for directory, name, namespace in found:
         if living is not None and namespace is not None and namespace not in living:
-            with contextlib.suppress(OSError):  # it is not empty, or another user's
-                os.rmdir(os.path.join(directory, name))  # noqa: PTH106, PTH118 - as os.walk gives them
+            with contextlib.suppress(OSError):  # it is not empty, or belongs to another user
+                os.rmdir(os.path.join(directory, name))  # noqa: PTH106, PTH118 - as os.walk returns them
 
 
 def _below() -> Iterator[tuple[str, str]]:
@@ -98,16 +99,16 @@ def _below() -> Iterator[tuple[str, str]]:
 
 
 def _sweep(home: Path) -> None:
-    """Remove empty cgroups of adapters that are gone: one that was killed could not remove its own."""
+    """Remove the empty cgroups of dead adapters, which could not remove their own."""
     with contextlib.suppress(OSError):
-        for name in os.listdir(home):  # noqa: PTH208 - one for each run under way
+        for name in os.listdir(home):  # noqa: PTH208 - only names are needed
             if is_left_directory(name):
                 with contextlib.suppress(OSError):
                     Path(home, name).rmdir()
 
 
 def _place() -> tuple[str, str] | None:
-    """Where the unified hierarchy is mounted, and this process's cgroup from there."""
+    """Return the mount point of the unified hierarchy, and this process's cgroup below it."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
         groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="surrogateescape")

@@ -1,8 +1,8 @@
-"""Nothing survives a run: the levels by which an agent and all that it starts are held, and the choice of one (N1).
+"""Contain an agent and all processes that it starts, at the strongest level of this machine.
 
-Best first: `cgroup`, a guard in a PID namespace and a cgroup of the run's own; `pid_namespace`, a guard that is process
-1 of a namespace; `guard`, a guard that inherits all orphans; `process_group`, what the group and the mark reach. What
-each cannot hold is a table in specs/containment.md.
+The levels, strongest first: `cgroup`, a guard in a PID namespace and the run's own cgroup; `pid_namespace`, a guard
+that is process 1 of a namespace; `guard`, a guard that inherits all orphans; `process_group`, the processes that share
+the group or the mark. A table in specs/containment.md lists what each level cannot contain (N1).
 """
 
 from __future__ import annotations
@@ -34,26 +34,25 @@ _log = logging.getLogger("codex_adapter")
 
 
 class Contained(Protocol):
-    """A started agent and all that came of it."""
+    """A started agent and all processes that it started."""
 
     async def wait(self) -> ExitStatus:
-        """Wait for the agent's exit, for one waiter. Raises `BackendError` (`wait`) when its status was lost."""
+        """Wait for the agent's exit, for one waiter. Raise `BackendError` (`wait`) if its status was lost."""
 
     def signal(self, number: signal.Signals) -> None:
-        """Send the agent a signal; nothing when it has exited."""
+        """Send the agent a signal. Do nothing if it has exited."""
 
     def kill(self) -> None:
-        """SIGKILL to everything of the run."""
+        """Send SIGKILL to all processes of the run."""
 
     async def aclose(self) -> None:
-        """Kill until nothing is left, bounded in time, and let go of the agent. Called once, under a shield."""
+        """Kill until no process is left, for a bounded time, and release the agent. Call it once, under a shield."""
 
 
 class Containment:
-    """Starts agents at the strongest level that this machine has, and remembers which that is.
+    """The start of agents at the strongest level of this machine, which it remembers.
 
-    `demanded` is the weakest level to be content with, `strongest` the first one to try. `allowed` are the levels to
-    choose from.
+    `demanded` is the weakest level to accept, `strongest` the first level to try, `allowed` the levels to choose from.
     """
 
     def __init__(
@@ -67,13 +66,13 @@ class Containment:
         last = LEVELS.index(demanded) if demanded is not None else len(LEVELS) - 1
         self._ways = [way for way in _ways(allowed) if way[0] in LEVELS[first : last + 1]]
         self.level: Level | None = None
-        """The level of the last run that was started; None before the first."""
+        """The level of the last started run; None before the first."""
         self.in_user_namespace = False
-        """Whether that run is in a user namespace of its own."""
+        """Whether the last started run has a user namespace of its own."""
 
     @classmethod
     def of(cls, config: RunConfig) -> Containment:
-        """Return the containment that a configuration asks for; it has been checked (N3)."""
+        """Return the containment for a checked configuration (N3)."""
         return cls(cast("Level | None", config.containment), cast("Level | None", config.containment_max))
 
     async def start(
@@ -86,10 +85,10 @@ class Containment:
         mark: str,
         file: str | None = None,
     ) -> Contained:
-        """Start an agent on the three descriptors `pipes`, marked with `mark`.
+        """Start an agent on the three descriptors `pipes`, with the mark `mark`.
 
-        `file` is a file in a directory of its own that is to go with the run, also where this process is killed.
-        Raises OSError when it cannot be executed, `SpawnError` where no level that is good enough can be had.
+        `file` is a file in its own directory. It is removed with the run, also if this process is killed. Raise OSError
+        if the agent cannot be executed, `SpawnError` if no accepted level works.
         """
         env = with_mark(env, mark)
         while self._ways:
@@ -110,15 +109,17 @@ class Containment:
                 else:
                     self._use(way)
                     return contained
-            if way in self._ways:  # another run, begun meanwhile, may have found out first
+            if way in self._ways:  # a concurrent run may have removed it
                 self._ways.remove(way)
-        raise SpawnError(
-            not_found=False,
-            advice="This machine has no containment of the level demanded; `codex-adapter doctor` lists those it has.",
+        advice = (
+            "This machine does not support the demanded containment level. "
+            "Run `codex-adapter doctor` to list the supported levels."
         )
+        raise SpawnError(not_found=False, advice=advice)
 
     async def try_out(self, env: Mapping[str, str]) -> Level:
-        """The level at which an agent would be held now, learnt by starting a small program. Raises as `start`."""
+        """Return the level at which an agent would be contained now, after a test with a small program. Raise as
+        `start` does."""
         async with self.silent(["/bin/sh", "-c", ":"], env=env, cwd="/") as contained:
             level = cast("Level", self.level)
             await contained.wait()
@@ -126,7 +127,7 @@ class Containment:
 
     @asynccontextmanager
     async def silent(self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str) -> AsyncIterator[Contained]:
-        """Start a program that reads nothing and whose output is dropped; leave nothing of it. Raises as `start`."""
+        """Start a program without input and output, and end it on leaving. Raise as `start` does."""
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             contained = await self.start(argv, env=env, cwd=cwd, pipes=(nothing,) * 3, mark=new_mark())
@@ -141,12 +142,12 @@ class Containment:
     def _use(self, way: tuple[Level, str]) -> None:
         level, hold = way
         if level != self.level:
-            _log.info("runs are held at the level %s", level)
+            _log.info("runs are contained at the level %s", level)
         self.level, self.in_user_namespace = level, hold == "user_namespace"
 
 
 def _ways(allowed: Sequence[Level]) -> Iterator[tuple[Level, str]]:
-    """Levels with the ways in which the guard can hold them, best first."""
+    """Yield the levels, strongest first, each with the ways in which a guard can provide it."""
     for level in LEVELS:
         if level not in allowed:
             continue

@@ -1,4 +1,4 @@
-"""Wait for the exit of a child process, with a pidfd where there is one (N1)."""
+"""Wait for the exit of a child process, with a pidfd if one is available (N1)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import trio
 __all__ = ["open_pidfd", "wait_for_exit", "why_no_pidfd"]
 
 _PAUSE: Final = 0.005
-"""Seconds between two looks at a child where no pidfd wakes the waiter."""
+"""The seconds between two checks of a child without a pidfd."""
 
 
 def open_pidfd(pid: int) -> int | None:
-    """Return a descriptor that becomes readable when the process exits, or None where pidfds are not available."""
+    """Return a descriptor that becomes readable when the process exits; None if pidfds are not available."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -22,7 +22,7 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def why_no_pidfd() -> str | None:
-    """Return why this process cannot have pidfds, or None if it can."""
+    """Return why this process cannot have pidfds; None if it can."""
     if not hasattr(os, "pidfd_open"):
         return "this Python was built without them"
     try:
@@ -33,7 +33,7 @@ def why_no_pidfd() -> str | None:
 
 
 async def wait_for_exit(pid: int, pidfd: int | None) -> os.waitid_result:
-    """Wait until a child has exited and leave it unreaped. Raises ChildProcessError when something else reaped it."""
+    """Wait until a child has exited, and do not reap it. Raise ChildProcessError if other code reaped it."""
     if pidfd is not None:
         await trio.lowlevel.wait_readable(pidfd)
     options = os.WEXITED | os.WNOWAIT | os.WNOHANG

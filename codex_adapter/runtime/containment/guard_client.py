@@ -1,4 +1,4 @@
-"""The adapter's side of a guard: start one, tell it what to do, hear how the agent ended (N1, N2)."""
+"""Start a guard, send it commands and receive the agent's end: the adapter's side of a guard (N1, N2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GUARD_PATIENCE: Final = 1.0
 
 
 class LevelUnavailable(Exception):
-    """The guard cannot hold a run in this way on this machine."""
+    """This machine does not support this way of guarding a run."""
 
 
 async def start_guarded(
@@ -46,9 +46,9 @@ async def start_guarded(
     cgroup: Cgroup | None,
     file: str | None,
 ) -> Guarded:
-    """Start a guard, and by it the agent on the three descriptors `pipes`; whatever happens, the cgroup is taken over.
+    """Start a guard and, through it, the agent on the three descriptors `pipes`. Always take over the cgroup.
 
-    Raises OSError when the agent cannot be executed, `LevelUnavailable` when the run cannot be held like this.
+    Raise OSError if the agent cannot be executed, `LevelUnavailable` if the run cannot be contained in this way.
     """
     guard = [sys.executable, "-I", "-S", *_bytecode(), _GUARD, hold, cgroup.path if cgroup else "", file or ""]
     guard.append(original_limit())
@@ -58,12 +58,12 @@ async def start_guarded(
         if cgroup is not None:
             with trio.CancelScope(shield=True):
                 await cgroup.aclose()
-        # What is too long, or passes, is no reason to do without guards from now on.
+        # Do not stop using guards because of too long arguments or a temporary shortage.
         if error.filename == sys.executable and error.errno != errno.E2BIG and not is_shortage(error):
             raise LevelUnavailable from None
         raise
     try:
-        message = await guarded.hear()
+        message = await guarded.receive()
     except BaseException:
         with trio.CancelScope(shield=True):
             await guarded.aclose()
@@ -73,14 +73,14 @@ async def start_guarded(
     with trio.CancelScope(shield=True):
         await guarded.aclose()
     if len(message) > 1:
-        told = OSError(_number(message), "", argv[0])
-        if message[:1] == b"E" or is_shortage(told):
-            raise told
+        failure = OSError(_number(message), "", argv[0])
+        if message[:1] == b"E" or is_shortage(failure):
+            raise failure
     raise LevelUnavailable
 
 
 def _bytecode() -> list[str]:
-    """What this process was told about the files of compiled modules, which `-I` keeps from the guard otherwise."""
+    """Return the options of this process for compiled modules, which `-I` would hide from the guard."""
     if sys.dont_write_bytecode:
         return ["-B"]
     return [] if sys.pycache_prefix is None else ["-X", f"pycache_prefix={sys.pycache_prefix}"]
@@ -100,7 +100,7 @@ def _start_guard(
     stdin, stdout, stderr = pipes
     with contextlib.ExitStack() as undo, theirs:
         undo.callback(ours.close)
-        # From this thread, at once: the guard is to die with the thread that forked it, and this one stays.
+        # Fork in this thread: the guard dies with the thread that forked it, and this thread stays.
         process = subprocess.Popen(
             [*guard, str(theirs.fileno()), *argv],
             env=env,
@@ -119,7 +119,7 @@ def _start_guard(
 
 
 class Guarded:
-    """A guard, the agent that it started, and all that came of it."""
+    """A guard, its agent, and all processes that the agent started."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], control: socket.socket, mark: str, cgroup: Cgroup | None
@@ -131,38 +131,40 @@ class Guarded:
         self._cgroup = cgroup
         self._pidfd = open_pidfd(process.pid)
 
-    async def hear(self) -> bytes:
-        """The guard's next message; empty when the guard is gone."""
+    async def receive(self) -> bytes:
+        """Return the guard's next message; empty when the guard has exited."""
         while True:
             await trio.lowlevel.wait_readable(self._control)
             try:
                 return self._control.recv(16)
             except (BlockingIOError, ConnectionResetError):
-                # Reset is said once, when the guard left without hearing all; what it had said itself comes after.
+                # The kernel reports the reset once, if the guard exited with unread messages. The guard's own messages
+                # follow.
                 continue
 
     async def wait(self) -> ExitStatus:
-        """As `Contained.wait`."""
-        message = await self.hear()
+        """Wait for the agent's exit, like `Contained.wait`."""
+        message = await self.receive()
         if message[:1] != b"X":
-            # The guard was killed: what became of the agent nobody can tell.
+            # The guard was killed, so the agent's status is unknown.
             raise BackendError("wait")
         return ExitStatus.from_returncode(os.waitstatus_to_exitcode(_number(message)))
 
     def signal(self, number: signal.Signals) -> None:
-        """As `Contained.signal`."""
-        self._say(b"S" + bytes((number,)))
+        """Send the agent a signal, like `Contained.signal`."""
+        self._send(b"S" + bytes((number,)))
 
     def kill(self) -> None:
-        """As `Contained.kill`."""
-        self._say(b"K")
+        """Kill the run, like `Contained.kill`."""
+        self._send(b"K")
 
     async def aclose(self) -> None:
-        """As `Contained.aclose`."""
-        self._say(b"K")
+        """End the run, like `Contained.aclose`."""
+        self._send(b"K")
         await self._wait_for_guard()
         if self._process.poll() != 0:
-            # It was killed, or is stopped, or cannot kill all. A namespace ends with it; else the mark is what is left.
+            # The guard was killed, or is stopped, or cannot kill all. A namespace ends with it; otherwise only the mark
+            # identifies its processes.
             found = await descendants(self._process.pid) if self._process.returncode is None else []
             self._process.kill()
             await kill_until_none_is_found(lambda: kill_marked(self._mark))
@@ -178,16 +180,16 @@ class Guarded:
             os.close(self._pidfd)
 
     async def _wait_for_guard(self) -> None:
-        """Wait for its exit for a bounded time, unless other code of this process has reaped it."""
+        """Wait for the guard's exit for a bounded time, unless other code of this process has reaped it."""
         with trio.move_on_after(_GUARD_PATIENCE), contextlib.suppress(ChildProcessError):
             await wait_for_exit(self._process.pid, self._pidfd)
 
-    def _say(self, message: bytes) -> None:
-        # A guard that somebody has stopped would not hear it. Its group has no other member than its own forks.
+    def _send(self, message: bytes) -> None:
+        # A stopped guard would not receive it. The guard's process group has only its own forks as other members.
         if self._process.poll() is None:
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGCONT)
-        with contextlib.suppress(OSError):  # it is gone, or hears nothing any more: `aclose` sees to that
+        with contextlib.suppress(OSError):  # the guard has exited or does not receive; `aclose` handles both
             self._control.send(message)
 
 

@@ -1,7 +1,7 @@
-"""Start the processes of a guard: the agent, process 1 of a namespace, and the one that removes the run's file (N2).
+"""Start the processes of a guard: the agent, process 1 of a namespace, and the remover of the run's file.
 
-A process that is forked here never returns into the code of its parent, except process 1 of a namespace, which goes on
-as the guard. Standard library only, and as little of it as possible: see `guard_program.py`.
+A process that is forked here never returns to its parent's code, except process 1 of a namespace, which continues as
+the guard. Only the standard library is used, and as little of it as possible: see `guard_program.py` (N2).
 """
 
 import contextlib
@@ -12,15 +12,15 @@ import struct
 
 __all__ = [
     "become_subreaper",
-    "become_the_agent",
+    "cancel_remover",
     "check",
     "enter_namespace",
+    "execute_agent",
     "forbid_tracing",
-    "keep_file",
-    "let_go_of_the_agents_pipes",
     "limit_open_files",
+    "release_agent_pipes",
     "remove",
-    "remove_later",
+    "start_remover",
     "wake_on_child",
     "write",
 ]
@@ -31,8 +31,8 @@ _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x20000, 0x10000000, 0x20000000
 _MS_PRIVATE_REC, _MS_NOSUID_NODEV_NOEXEC = 0x44000, 0xE
 
 
-def become_the_agent(argv: list[str], cgroup: str, write_end: int) -> None:
-    """Execute the agent in this process, a fork, or write why it cannot be to `write_end` and exit."""
+def execute_agent(argv: list[str], cgroup: str, write_end: int) -> None:
+    """Execute the agent in this forked process, or write the error to `write_end` and exit."""
     failure = b"N"
     try:
         os.setsid()
@@ -52,7 +52,7 @@ def become_the_agent(argv: list[str], cgroup: str, write_end: int) -> None:
 
 
 def limit_open_files(limits: str) -> None:
-    """Set the soft and the hard limit of open files, `SOFT:HARD`, for this process and all that it starts."""
+    """Set the soft and the hard limit of open files, `SOFT:HARD`, for this process and its children."""
     import resource  # noqa: PLC0415 - few guards need it
 
     soft, _, hard = limits.partition(":")
@@ -61,7 +61,7 @@ def limit_open_files(limits: str) -> None:
 
 
 def enter_namespace(control: int, alive: int, remover: int, *, user: bool) -> None:
-    """Go on as process 1 of a new PID namespace; the old process stays outside, to be waited for, and to die with."""
+    """Continue as process 1 of a new PID namespace. The old process stays outside, waits for it, and dies with it."""
     _die_with_parent()
     flags = _CLONE_NEWPID | _CLONE_NEWNS
     if user:
@@ -81,11 +81,11 @@ def enter_namespace(control: int, alive: int, remover: int, *, user: bool) -> No
 
 
 def _wait_for_namespace(inside: int, control: int, alive: int, remover: int) -> None:
-    """Wait until the namespace of which `inside` is process 1 has ended, and exit."""
+    """Wait until the namespace with process 1 `inside` has ended, then exit."""
     status = -1
     try:
         forbid_tracing()
-        let_go_of_the_agents_pipes()
+        release_agent_pipes()
         os.close(control)
         _, status = os.waitpid(inside, 0)
         if remover:
@@ -99,10 +99,11 @@ def _wait_for_namespace(inside: int, control: int, alive: int, remover: int) -> 
         os._exit(0 if status == 0 else 1)
 
 
-def remove_later(control: int, file: str) -> tuple[int, int]:
-    """Start a process that removes `file` when this one and its children have gone, unless the descriptor says not to.
+def start_remover(control: int, file: str) -> tuple[int, int]:
+    """Start a process that removes `file` when this process and its children have exited.
 
-    A guard in a namespace cannot: the kernel kills it with the adapter.
+    A byte on the returned descriptor prevents the removal. A guard in a namespace cannot remove the file itself,
+    because the kernel kills it with the adapter.
     """
     read_end, write_end = os.pipe()
     remover = os.fork()
@@ -110,7 +111,7 @@ def remove_later(control: int, file: str) -> tuple[int, int]:
         try:
             forbid_tracing()
             os.close(write_end)
-            let_go_of_the_agents_pipes()
+            release_agent_pipes()
             os.close(control)
             if not os.read(read_end, 1):
                 remove(file)
@@ -120,18 +121,18 @@ def remove_later(control: int, file: str) -> tuple[int, int]:
     return write_end, remover
 
 
-def keep_file(alive: int, remover: int) -> None:
-    """Let the remover end without removing anything: the run may be started at another level."""
+def cancel_remover(alive: int, remover: int) -> None:
+    """End the remover without a removal, because the run may be started at another level."""
     if remover:
         with contextlib.suppress(OSError):
             os.write(alive, b"-")
         with contextlib.suppress(OSError):
             os.close(alive)
-            os.waitpid(remover, 0)  # in the namespace it is not a child, but that of the process outside
+            os.waitpid(remover, 0)  # inside the namespace it is not a child; its parent is the process outside
 
 
 def remove(file: str) -> None:
-    """Remove a file, and its directory."""
+    """Remove a file and its directory."""
     with contextlib.suppress(OSError):  # the adapter may have removed it already
         os.unlink(file)
         os.rmdir(os.path.dirname(file))
@@ -145,7 +146,7 @@ def wake_on_child() -> int:
     return read_end
 
 
-def let_go_of_the_agents_pipes() -> None:
+def release_agent_pipes() -> None:
     """Replace the descriptors 0, 1 and 2 by /dev/null."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
@@ -158,7 +159,7 @@ def _die_with_parent() -> None:
 
 
 def forbid_tracing() -> None:
-    """Keep processes of the same user, such as the agent, from tracing this one."""
+    """Prevent processes of the same user, such as the agent, from tracing this one."""
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
@@ -172,7 +173,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def check(result: int, number: int | None = None) -> None:
-    """Raise OSError for a result that is not 0: `number`, or what the C library says."""
+    """Raise OSError for a result that is not 0, with `number` or else the errno of the C library."""
     if result != 0:
         raise OSError(ctypes.get_errno() if number is None else number, "")
 

@@ -1,19 +1,21 @@
-"""Guard one run: LEVEL CGROUP FILE LIMITS CONTROL ARGV..., the arguments of `guard.py` (N2).
+"""Guard one run with the arguments of `guard.py`: LEVEL CGROUP FILE LIMITS CONTROL ARGV...
 
-Standard library only, and as little of it as possible, since every run waits for it; the adapter never imports it.
-CONTROL is a socket to the adapter. It brings `S` with a byte, a signal for the agent; everything else ends the run:
-`K`, any other message, and the end of the socket or an error of it, which say that the adapter is gone. To the adapter
-go `N` with an errno when this level is not available here, `E` with one when the agent cannot be executed, else `P`
-with its process id, and `X` with its wait status once it has exited. Numbers are four bytes.
+The module uses only the standard library, and as little of it as possible, because every run waits for it. The adapter
+never imports it.
+
+CONTROL is a socket to the adapter. The adapter sends `S` with a byte, a signal for the agent. Any other message, such
+as `K`, ends the run. The end of the socket or an error also ends the run, because the adapter has exited then. The
+guard sends `N` with an errno if this level is not available, `E` with an errno if the agent cannot be executed, else
+`P` with the agent's process id. It sends `X` with the agent's wait status after its exit. Numbers have four bytes.
 
 LEVEL `guard`: orphans of the run become children of this process, which kills its descendants. `pid_namespace`: this
-process is number 1 of a namespace, which holds all of the run and ends with it. `user_namespace`: the same for a user
-who is not root. CGROUP, unless empty: the directory of a cgroup that holds the agent and all its descendants as well.
-FILE, unless empty: a file that goes with the run, and its directory with it. LIMITS, unless empty: the soft and the
-hard limit of open files for the agent, with a colon between them.
+process is process 1 of a namespace, which contains all of the run and ends with it. `user_namespace`: the same for a
+user other than root. CGROUP: the directory of a cgroup that also contains the agent and its descendants. FILE: a file
+that is removed with the run, together with its directory. LIMITS: the soft and the hard limit of open files for the
+agent, `SOFT:HARD`. CGROUP, FILE and LIMITS may be empty.
 
-The states are starting, watching, and ending. Any error leads to ending. Ending always ends: with exit status 0 when
-nothing of the run is left, else, after `_PATIENCE` seconds in which nothing new could be killed, with 1.
+The states are starting, watching and ending. Any error leads to ending, which always finishes. The exit status is 0 if
+no process of the run is left. It is 1 after `_PATIENCE` seconds without a process that could be killed (N2).
 """
 
 import contextlib
@@ -26,26 +28,26 @@ from collections.abc import Iterable
 
 from codex_adapter.runtime.containment.guard_processes import (
     become_subreaper,
-    become_the_agent,
+    cancel_remover,
     check,
     enter_namespace,
+    execute_agent,
     forbid_tracing,
-    keep_file,
-    let_go_of_the_agents_pipes,
     limit_open_files,
+    release_agent_pipes,
     remove,
-    remove_later,
+    start_remover,
     wake_on_child,
     write,
 )
 
 __all__ = ["main"]
 
-_PATIENCE = 3.0  # longer than that of the adapter, which looks at what this process could not kill
+_PATIENCE = 3.0  # longer than the adapter's, which handles the processes that the guard cannot kill
 
 
 def main(arguments: list[str]) -> None:
-    """Guard a run until it is over, then exit."""
+    """Guard a run until it ends, then exit."""
     level, cgroup, file, limits, number, *argv = arguments
     run = _Run(int(number), cgroup)
     failure, alive, remover = b"N", -1, 0
@@ -53,14 +55,14 @@ def main(arguments: list[str]) -> None:
         os.set_inheritable(run.control, False)
         if limits:
             limit_open_files(limits)
-        # Signals for the agent or the adapter are not for the guard; only a child's exit must wake it.
+        # Signals for the agent or the adapter must not reach the guard. Only a child's exit wakes it.
         signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - {signal.SIGCHLD})
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if level == "guard":
             run.adopt_orphans()
         else:
             if file:
-                alive, remover = remove_later(run.control, file)
+                alive, remover = start_remover(run.control, file)
             enter_namespace(run.control, alive, remover, user=level == "user_namespace")
         forbid_tracing()
         woken = wake_on_child()
@@ -68,7 +70,7 @@ def main(arguments: list[str]) -> None:
         if problem := run.start(argv):
             failure = problem[:1]
             check(-1, *struct.unpack_from("=i", problem, 1))
-        let_go_of_the_agents_pipes()
+        release_agent_pipes()
         run.send(b"P", run.agent)
         failure = b""
         run.watch(woken)
@@ -77,9 +79,9 @@ def main(arguments: list[str]) -> None:
             with contextlib.suppress(OSError):
                 run.send(failure, error.errno or 0)
         if failure == b"N":
-            keep_file(alive, remover)
+            cancel_remover(alive, remover)
     finally:
-        # A namespace ends with its process 1: whatever is left then, the kernel kills before others see the end.
+        # A namespace ends with its process 1: the kernel kills the remaining processes before others see the end.
         nothing_left = run.end() or level != "guard"
     if level == "guard" and not failure:
         remove(file)
@@ -87,14 +89,14 @@ def main(arguments: list[str]) -> None:
 
 
 class _Run:
-    """The agent, all that it started, and the socket to the adapter. `agent` is 0 unless it is a child."""
+    """The agent, all processes that it started, and the socket to the adapter. `agent` is 0 unless it is a child."""
 
     def __init__(self, control: int, cgroup: str) -> None:
         self.control = control
         self.agent = 0
         self._cgroup = cgroup
         self._children = -1
-        self._killed: set[int] = set()  # and not reaped yet
+        self._killed: set[int] = set()  # those that are not reaped yet
 
     def adopt_orphans(self) -> None:
         """Become the parent of all orphans of the run, and prepare to find them."""
@@ -102,27 +104,27 @@ class _Run:
         own = os.getpid()
         if os.readlink("/proc/self") != str(own):
             raise FileNotFoundError
-        # Not every kernel has this list. Kept open, it can be read again when there are no descriptors left.
+        # Not every kernel has this list. An open file can be read again after descriptors have run out.
         with contextlib.suppress(OSError):
             self._children = os.open(f"/proc/self/task/{own}/children", os.O_RDONLY | os.O_CLOEXEC)
 
     def send(self, kind: bytes, number: int) -> None:
-        """Send the adapter a message. Raises OSError, which says that the adapter is gone."""
+        """Send the adapter a message. Raise OSError if the adapter has exited."""
         os.write(self.control, kind + struct.pack("=i", number))
 
     def start(self, argv: list[str]) -> bytes:
-        """Start the agent in a session of its own, and in the cgroup; return the message of the failure, if any."""
+        """Start the agent in its own session and in the cgroup. Return the message of a failure, else empty bytes."""
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         self.agent = os.fork()
         if self.agent == 0:
-            become_the_agent(argv, self._cgroup, write_end)
+            execute_agent(argv, self._cgroup, write_end)
         os.close(write_end)
         failure = os.read(read_end, 5)
         os.close(read_end)
         return failure
 
     def watch(self, woken: int) -> None:
-        """Execute the adapter's messages and report the agent's exit, until the adapter ends the run or is gone."""
+        """Execute the adapter's messages and report the agent's exit, until the adapter ends the run or has exited."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
         poll.register(woken, select.POLLIN)
@@ -138,15 +140,15 @@ class _Run:
                 if len(message) < 2 or message[:1] != b"S":
                     return
                 if self.agent:
-                    # The agent may be another user's by now, and the number may not be a signal.
+                    # The agent may run as another user now, and the number may be invalid.
                     with contextlib.suppress(OSError):
                         os.kill(self.agent, message[1])
 
     def end(self) -> bool:
-        """Kill until no child is left; False when some are left that cannot be killed.
+        """Kill until no child is left. Return False if some cannot be killed.
 
-        Orphans become children of this process at once. So to kill its children again and again is enough, and as fast
-        as processes can replace each other. Descendants are searched for where a child does not die.
+        Orphans become children of this process at once. So it is enough to kill its children repeatedly, as fast as
+        processes can replace each other. If a child does not die, all descendants are searched.
         """
         quiet = 0
         deadline = time.monotonic() + _PATIENCE
@@ -169,9 +171,10 @@ class _Run:
                     time.sleep(min(quiet, 50) / 1000)
 
     def _reap(self) -> int:
-        """Reap some of what has exited and report the agent's status; 1 when more may have, -1 when no child is left.
+        """Reap up to 256 exited children and report the agent's status.
 
-        Not all: processes can be replaced as fast as they are reaped.
+        Return 1 if more may have exited, 0 if not, -1 if no child is left. The number is limited, because processes may
+        be replaced as fast as they are reaped.
         """
         with contextlib.suppress(ChildProcessError):
             for _ in range(256):
@@ -186,13 +189,13 @@ class _Run:
         return -1
 
     def _kill(self, *, deep: bool) -> bool:
-        """Send SIGKILL to all of the run that can be found now; return whether it is the first time for any."""
+        """Send SIGKILL to all processes of the run. Return whether any process got it for the first time."""
         if self._cgroup:
             with contextlib.suppress(OSError):
                 write(f"{self._cgroup}/cgroup.kill", "1")
         if self.agent:
             with contextlib.suppress(OSError):
-                os.killpg(self.agent, signal.SIGKILL)  # it is not reaped yet, so the id is its own
+                os.killpg(self.agent, signal.SIGKILL)  # it is not reaped yet, so its id is still valid
         if os.getpid() == 1:
             with contextlib.suppress(OSError):
                 os.kill(-1, signal.SIGKILL)
@@ -200,7 +203,8 @@ class _Run:
         before = len(self._killed)
         try:
             listed = os.pread(self._children, 1 << 19, 0)
-            # The youngest first: the others may have exited already. What is after the last space is a part of one.
+            # Youngest first, because the others may have exited already. The text after the last space is an incomplete
+            # id.
             self._kill_each(int(pid) for pid in reversed(listed[: listed.rfind(b" ") + 1].split()))
         except OSError:
             deep = True
@@ -212,7 +216,7 @@ class _Run:
         for pid in pids:
             if pid in self._killed:
                 continue
-            with contextlib.suppress(OSError):  # it is gone, or another user's
+            with contextlib.suppress(OSError):  # it has exited, or belongs to another user
                 os.kill(pid, signal.SIGKILL)
                 self._killed.add(pid)
 

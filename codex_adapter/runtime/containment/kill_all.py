@@ -1,4 +1,4 @@
-"""Kill until nothing is found any more, bounded in time, and log what is left (K4)."""
+"""Kill until no process is found, for a bounded time, and log the processes that are left (K4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("codex_adapter")
 
 
 async def kill_until_none_is_found(kill: Callable[[], bool]) -> bool:
-    """Call `kill` until it finds nothing any more, for at most a second; return whether it does."""
+    """Call `kill` until it returns False, for at most a second. Return whether it did."""
     with trio.move_on_after(_SECONDS):
         while True:
             if not await _in_thread(kill):
@@ -31,14 +31,14 @@ async def kill_until_none_is_found(kill: Callable[[], bool]) -> bool:
 
 
 async def descendants(pid: int) -> list[int]:
-    """Return the living descendants of a child of this process that has not been reaped; none when it takes long."""
+    """Return the living descendants of an unreaped child of this process; none if the search takes too long."""
     with trio.move_on_after(_SECONDS):
         return await _in_thread(lambda: _below(pid))
     return []
 
 
 async def log_left(mark: str, found: Iterable[int]) -> None:
-    """Log the processes that are alive among those found, and all that carry the mark (K4)."""
+    """Log the living processes among `found` and among all with the mark (K4)."""
     with trio.move_on_after(_SECONDS):
         candidates = await _in_thread(lambda: sorted({*found, *marked(mark)}))
         left = [process for pid in candidates if (process := _read(pid)) is not None]
@@ -60,10 +60,10 @@ class _Process(NamedTuple):
 
 
 async def _in_thread(function: Callable[[], _T]) -> _T:
-    # To look at a process can take long, and for ever where it waits for a file system. Other runs go on meanwhile.
+    # Reading about a process can block, even for ever if the process waits for a file system. Other runs continue.
     try:
         return await trio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1))
-    except RuntimeError:  # there is no room for a thread
+    except RuntimeError:  # no thread can be started
         return function()
 
 
@@ -81,7 +81,7 @@ def _below(pid: int) -> list[int]:
 
 
 def _read(pid: int) -> _Process | None:
-    """Return a living process; None when it is gone, has exited, or cannot be seen."""
+    """Return a living process; None if it has exited or cannot be read."""
     try:
         path = Path(f"/proc/{pid}/stat")
         before, _, after = path.read_bytes().rpartition(b")")

@@ -1,4 +1,4 @@
-"""The run's mark in the environment of its processes: whose it is, and how to find who carries it (K4, N4)."""
+"""Mark the processes of a run in their environment, and find the processes with a mark (K4, N4)."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ MARK_VARIABLE: Final = "CODEX_ADAPTER_RUN"
 _VARIABLE: Final = f"{MARK_VARIABLE}=".encode()
 _DIRECTORY: Final = "codex-adapter-"
 _FIRST_NAMESPACE: Final = 0xEFFFFFFC
-"""The inode of the PID namespace that a kernel starts with (PROC_PID_INIT_INO)."""
+"""The inode of the first PID namespace of a kernel (PROC_PID_INIT_INO)."""
 _PF_KTHREAD: Final = 0x200000
 _EXECVE_READS: Final = 200
 _EXECVE_SECONDS: Final = 0.0005
 
 
 def new_mark() -> str:
-    """A mark that no other run has. It begins with what tells this adapter from all others on the machine."""
+    """Return a unique mark. Its beginning identifies this adapter on this machine."""
     return f"{_of_process(os.getpid())}{uuid.uuid4().hex}"
 
 
 def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
-    """The environment of a run with its mark.
+    """Return the environment of a run with its mark.
 
-    An adapter inside a run keeps the outer run's mark, so that the outer run still knows its processes.
+    An adapter inside a run keeps the outer run's mark, so that the outer run still finds its processes.
     """
     return {**env, MARK_VARIABLE: ":".join(filter(None, (env.get(MARK_VARIABLE), mark)))}
 
 
 def adapter_has_exited(marks: str) -> bool:
-    """Return whether an adapter that these marks name is surely gone; one of another PID namespace cannot be judged.
+    """Return whether an adapter of these marks has certainly exited. In another PID namespace this is unknown.
 
-    The marks must be of this machine and its present boot, as those of processes and cgroups are.
+    The marks must come from processes or cgroups of this machine, so that they are of its current boot.
     """
     here = str(_namespace())
     for mark in marks.split(":"):
@@ -66,23 +66,23 @@ def adapter_has_exited(marks: str) -> bool:
 
 
 def directory_name(mark: str) -> str:
-    """The name of a directory, wherever it is, that belongs to the run with this mark."""
+    """Return the name of the directories of the run with this mark."""
     return _DIRECTORY + mark
 
 
 def is_left_directory(name: str) -> bool:
-    """Return whether this names a directory, of this machine and boot, of a run whose adapter is gone."""
+    """Return whether this is the directory name of a dead adapter's run, on this machine and in this boot."""
     if not name.startswith(_DIRECTORY):
         return False
     marks = name.removeprefix(_DIRECTORY)
-    # Most often it is of a run of this process, which can have hundreds at once.
+    # Most directories belong to runs of this process, which can have hundreds at once.
     return not marks.startswith(_of_process(os.getpid())) and adapter_has_exited(marks)
 
 
 def is_of_this_boot(name: str) -> bool:
-    """Return whether the directory of this name was made on this machine since its start; False where that is unknown.
+    """Return whether the directory of this name was made on this machine since its boot. False if that is unknown.
 
-    Machines can share a file system, and then a process id and an inode say nothing about whose a directory is (N4).
+    Machines can share a file system. Then a process id and an inode do not identify the owner of a directory (N4).
     """
     match name.removeprefix(_DIRECTORY).split("-"):
         case [_, _, _, boot, _]:
@@ -91,7 +91,7 @@ def is_of_this_boot(name: str) -> bool:
 
 
 def namespace_of_directory(name: str) -> int | None:
-    """Return the inode of the PID namespace of the adapter whose run has a directory of this name."""
+    """Return the inode of the adapter's PID namespace from the name of a run's directory."""
     match name.removeprefix(_DIRECTORY).split("-"):
         case [_, _, namespace, _, _] if name.startswith(_DIRECTORY) and namespace.isdecimal():
             return int(namespace)
@@ -99,18 +99,18 @@ def namespace_of_directory(name: str) -> int | None:
 
 
 def pids() -> Iterator[int]:
-    """The processes of this machine that can be seen from here."""
+    """Yield the ids of the visible processes."""
     with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):  # noqa: PTH208 - names are all that is needed, and there are many
+        for name in os.listdir("/proc"):  # noqa: PTH208 - only names are needed, and there are many
             if name.isdecimal():
                 yield int(name)
 
 
 def living_namespaces() -> set[int] | None:
-    """Return the inodes of the PID namespaces that have a process; None where that cannot be known.
+    """Return the inodes of the PID namespaces that have a process; None if this is unknown.
 
-    Only the first namespace of a machine sees all others. A process that this user may not look at is of that one, or
-    its namespace stays unknown.
+    Only the first namespace of a machine sees all others. A process that this user may not inspect is in the first one,
+    or its namespace stays unknown.
     """
     if _namespace() != _FIRST_NAMESPACE:
         return None
@@ -127,7 +127,7 @@ def living_namespaces() -> set[int] | None:
 
 
 def _is_in_inner_namespace(pid: int) -> bool:
-    """Return whether the process has an id in another PID namespace as well; False when it has exited."""
+    """Return whether the process has an id in another PID namespace too; False if it has exited."""
     with contextlib.suppress(OSError):
         lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
         return next((len(line.split()) > 2 for line in lines if line.startswith(b"NSpid:")), True)
@@ -135,7 +135,7 @@ def _is_in_inner_namespace(pid: int) -> bool:
 
 
 def marked(mark: str) -> Iterator[int]:
-    """Living processes that carry the mark; one about to be gone has no environment any more."""
+    """Yield the living processes with the mark. A process that is about to exit has no environment."""
     wanted = mark.encode()
     for pid in pids():
         if wanted in (_environment(pid) or b""):
@@ -143,7 +143,7 @@ def marked(mark: str) -> Iterator[int]:
 
 
 def mark_of(pid: int) -> str | None:
-    """The marks that a process carries, `:` between them; None when it has none, is gone, or is another user's."""
+    """Return the marks of a process, separated by `:`; None if it has none, has exited, or is another user's."""
     for variable in (_environment(pid) or b"").split(b"\0"):
         if variable.startswith(_VARIABLE):
             return variable.removeprefix(_VARIABLE).decode(errors="replace")
@@ -151,7 +151,7 @@ def mark_of(pid: int) -> str | None:
 
 
 def kill_marked(mark: str) -> bool:
-    """SIGKILL to all that carry the mark now; whether there was any."""
+    """Send SIGKILL to all processes with the mark. Return whether there were any."""
     found = False
     for pid in marked(mark):
         found = True
@@ -162,14 +162,14 @@ def kill_marked(mark: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _of_process(pid: int) -> str:
-    """What the marks of this process begin with, which has the id `pid`: a fork's begin with something else."""
+    """Return the beginning of the marks of this process, which has the id `pid`. A fork has another beginning."""
     return f"{pid}-{_started(pid) or 0}-{_namespace()}-{_boot()}-"
 
 
 def _environment(pid: int) -> bytes | None:
-    """Return the environment of a process; None when it has exited, may not be read, or does not finish its `execve`.
+    """Return the environment of a process; None if it has exited, cannot be read, or does not finish its `execve`.
 
-    For an instant in `execve`, a process has no environment, and would look as if it did not carry the mark.
+    For an instant in `execve`, a process has no environment and would appear to have no mark.
     """
     path = Path(f"/proc/{pid}/environ")
     with contextlib.suppress(OSError):
@@ -177,10 +177,10 @@ def _environment(pid: int) -> bytes | None:
             if found := path.read_bytes():
                 return found
             start, end = _environment_range(pid)
-            if start != end:  # it was executing the program at the first read
+            if start != end:  # the process executed the program during the first read
                 continue
             if end:
-                # Either it has no variable, or the kernel has not copied them yet.
+                # The process has no variable, or the kernel has not copied them yet.
                 time.sleep(_EXECVE_SECONDS)
                 return path.read_bytes()
             time.sleep(_EXECVE_SECONDS)
@@ -188,9 +188,9 @@ def _environment(pid: int) -> bytes | None:
 
 
 def _environment_range(pid: int) -> tuple[int, int]:
-    """Return where the environment of a process lies in its memory; zeros in `execve`. Raises OSError for others.
+    """Return the address range of a process's environment; zeros during `execve`.
 
-    A process that has exited and a thread of the kernel never have one.
+    Raise OSError for an exited process and for a kernel thread, which have no environment.
     """
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     if fields[0] in (b"Z", b"X") or int(fields[6]) & _PF_KTHREAD:
@@ -199,9 +199,9 @@ def _environment_range(pid: int) -> tuple[int, int]:
 
 
 def _started(pid: int) -> int | None:
-    """When a living process was started, in ticks since the machine was; with its id that is never used again."""
+    """Return the start time of a living process, in ticks since boot. Together with its id, it is unique."""
     try:
-        # The name, in parentheses, may hold anything; what follows it is numbers.
+        # The name, in parentheses, may contain any character. Only numbers follow it.
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return None if fields[0] in (b"Z", b"X") else int(fields[19])
     except (OSError, IndexError):
@@ -210,7 +210,7 @@ def _started(pid: int) -> int | None:
 
 @lru_cache(maxsize=1)
 def _boot() -> str:
-    """Return what tells this machine's present boot from all others; `0` where the system does not say."""
+    """Return the id of this machine's current boot; `0` if the system does not report one."""
     try:
         return uuid.UUID(Path("/proc/sys/kernel/random/boot_id").read_text().strip()).hex
     except (OSError, ValueError):
@@ -218,7 +218,7 @@ def _boot() -> str:
 
 
 def _namespace() -> int:
-    """The PID namespace in which this process's ids count; 0 where there is no telling."""
+    """Return the inode of this process's PID namespace; 0 if it is unknown."""
     try:
         return Path("/proc/self/ns/pid").stat().st_ino
     except OSError:

@@ -1,4 +1,4 @@
-"""What runs have left behind whose adapter was killed and that no guard has ended: how to find it, and end it (N5)."""
+"""Find and end the processes that killed adapters have left behind and that no guard has ended (N5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Orphan", "end_orphans", "orphans"]
 
 
 class Orphan(msgspec.Struct, frozen=True):
-    """A living process of a run whose adapter is gone; `name` is its program's, `seconds` its age."""
+    """A living process of a dead adapter's run. `name` is the name of its program, `seconds` its age."""
 
     pid: int
     name: str
@@ -30,14 +30,14 @@ class Orphan(msgspec.Struct, frozen=True):
 
 
 def orphans() -> list[Orphan]:
-    """The orphans that this user may see: they carry the mark of an adapter that is gone, or are in its cgroup (N5)."""
+    """Return the orphans that this user may see: they have the mark of a dead adapter, or are in its cgroup (N5)."""
     found = set(_orphaned())
     found.update(pid for cgroup in left_cgroups() for pid in cgroup.processes())
     return [orphan for pid in sorted(found) if (orphan := _describe(pid)) is not None]
 
 
 async def end_orphans() -> list[Orphan]:
-    """Kill all orphans, remove the cgroups and directories of their runs, and give the orphans that are left (N5)."""
+    """Kill all orphans, remove the cgroups and directories of their runs, and return the remaining orphans (N5)."""
     for cgroup in left_cgroups():
         await cgroup.aclose()
     await kill_until_none_is_found(_kill)
@@ -56,7 +56,7 @@ def _kill() -> bool:
     found = False
     for pid in _orphaned():
         pidfd = open_pidfd(pid)
-        # Looked at again: another process may have the id by now. Without a pidfd, an instant stays in which it may.
+        # Checked again, because another process may have the id by now. Without a pidfd, a short race remains.
         if _is_orphan(pid):
             with contextlib.suppress(OSError):
                 _send_sigkill(pid, pidfd)
