@@ -65,7 +65,7 @@ class Capture:
 
 
 def _last_boundary(data: bytearray) -> int:
-    """Return where the last, incomplete character begins; the length of `data` if there is none."""
+    """Return the index of an incomplete last character; the length of `data` if the last character is complete."""
     for back in range(1, min(_LONGEST_CHARACTER, len(data) + 1)):
         byte = data[-back]
         if not _continues(byte):
@@ -75,7 +75,7 @@ def _last_boundary(data: bytearray) -> int:
 
 
 def _first_boundary(data: bytearray) -> int:
-    """Return where the first complete character begins."""
+    """Return the index of the first complete character."""
     boundary = 0
     while boundary < min(_LONGEST_CHARACTER - 1, len(data)) and _continues(data[boundary]):
         boundary += 1

@@ -1,4 +1,4 @@
-"""Run one shell command in a workspace, contained so that no process of it outlives it (H8 to H10)."""
+"""Run one shell command in a workspace, contained so that none of its processes outlives it (H8 to H10)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.workspace.capture import KEEP, Captured
-from codex_adapter.workspace.entering import entered, root_name
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.outputs import Outputs
 from codex_adapter.workspace.sandbox import Sandbox
 from codex_adapter.workspace.shell import ShellCall, shell_call
-from codex_adapter.workspace.steering import remove_redirection
+from codex_adapter.workspace.steering_files import remove_commondir
+from codex_adapter.workspace.working_directory import find_root, open_working_directory
 
 __all__ = ["CommandResult", "run_command"]
 
@@ -51,25 +51,27 @@ async def run_command(
     *,
     cwd: str = "",
     env: Mapping[str, str] | None = None,
-    timeout: float,  # noqa: ASYNC109 - the command's, which is killed then, not the caller's
+    timeout: float,  # noqa: ASYNC109 - the command is killed then; the caller continues
     sandbox: Sandbox | None,
     network: bool = False,
     keep: int = KEEP,
     containment: Containment | None = None,
 ) -> CommandResult:
-    """Run `dash -c command` in the directory `cwd` of the workspace, for at most `timeout` seconds (H8 to H12).
+    """Run `dash -c command` in the directory `cwd` of the workspace, for at most `timeout` seconds.
 
-    It has the variables `env`, and a few that every command has. `sandbox` keeps it off the rest of the machine (H13);
-    without one it can do whatever this user can, and `network` has no effect. `keep` bytes of each output are kept.
-    `containment` remembers from one command to the next how well this machine can hold them.
+    The command has the variables `env`, and a few that every command has. `sandbox` separates it from the rest of the
+    machine. Without a sandbox the command can do everything that this user can do, and `network` has no effect. `keep`
+    bytes of each output are kept. Pass the same `containment` to several commands: it stores which levels of
+    containment work on this machine.
 
-    When this returns, raises or is cancelled, no process that the command started is left. Raises `WorkspaceError`.
+    When this returns, raises or is cancelled, no process that the command started is left. Raises `WorkspaceError`
+    (H8 to H13).
     """
     started_at = trio.current_time()
     status: ExitStatus | None = None
-    with entered(workspace, cwd) as place:
+    with open_working_directory(workspace, cwd) as place:
         call = shell_call(command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None)
-        root = None if sandbox is None else root_name(workspace)
+        root = None if sandbox is None else find_root(workspace)
         if sandbox is not None and root is not None:
             prefix = sandbox.argv(root, place.name, network=network)
             call = ShellCall((*prefix, *call.argv), call.env)
@@ -79,10 +81,10 @@ async def run_command(
                     status = await _run(call, place.path, outputs, containment or Containment())
             finally:
                 if root is not None:
-                    remove_redirection(root)
+                    remove_commondir(root)
             stdout, stderr = outputs.take_rest()
             if status is not None and not outputs.shell_has_started():
-                raise WorkspaceError("io", "The sandbox could not be set up: check that bubblewrap still works here")
+                raise WorkspaceError("io", "The sandbox cannot be set up. Check that bubblewrap still works here.")
     return CommandResult(
         exit_code=_TIMED_OUT if status is None else _exit_code(status),
         stdout=stdout,
@@ -93,9 +95,11 @@ async def run_command(
 
 
 async def _run(call: ShellCall, cwd: str, outputs: Outputs, containment: Containment) -> ExitStatus:
-    """Start the shell and wait for its end; no process of it is left, whatever happens (H8)."""
+    """Start the shell and wait until it exits. Leave no process of the command, also after an error (H8)."""
     try:
-        contained = await containment.start(call.argv, env=call.env, cwd=cwd, pipes=outputs.given, mark=new_mark())
+        contained = await containment.start(
+            call.argv, env=call.env, cwd=cwd, pipes=outputs.command_ends, mark=new_mark()
+        )
     except OSError as error:
         raise _start_error(error, cwd) from None
     except SpawnError as error:
@@ -111,7 +115,9 @@ async def _run(call: ShellCall, cwd: str, outputs: Outputs, containment: Contain
         with trio.CancelScope(shield=True):
             await contained.aclose()
     if status is None:
-        raise WorkspaceError("io", "The exit status of the command is lost: the process that held it was killed")
+        raise WorkspaceError(
+            "io", "The exit status of the command is unknown. The process that contained it was killed."
+        )
     return status
 
 
@@ -125,9 +131,9 @@ def _outputs(keep: int, *, announced: bool) -> Outputs:
 def _start_error(error: OSError, cwd: str) -> WorkspaceError:
     reason = os.strerror(error.errno or 0)
     if is_shortage(error):
-        return WorkspaceError("exhausted", f"The system has too little left to start a command ({reason})")
+        return WorkspaceError("exhausted", f"The system has too few resources to start a command ({reason})")
     if error.errno == errno.E2BIG:
-        return WorkspaceError("too_large", "The command and its variables are too long: put them into a file")
+        return WorkspaceError("too_large", "The command and its variables are too long. Put them into a file.")
     if error.filename == cwd:
         return WorkspaceError("denied", f"Working directory: it cannot be entered ({reason})")
     return WorkspaceError("io", f"The shell cannot be started ({reason})")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final, Self
 
 from codex_adapter.agent_places import AgentPlaces
-from codex_adapter.workspace import placing
+from codex_adapter.workspace import atomic_write
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.listing import Listing, listing
-from codex_adapter.workspace.names import components, file_components
-from codex_adapter.workspace.steering import is_below, own_programs, refuse_steering, steering_names
+from codex_adapter.workspace.listing import Listing, list_files
+from codex_adapter.workspace.paths import components, file_components
+from codex_adapter.workspace.steering_files import is_below, own_programs, refuse_steering, steering_names
 from codex_adapter.workspace.tree import Place, Tree
 
 __all__ = ["Workspace"]
@@ -25,20 +25,22 @@ READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_C
 
 
 class Workspace:
-    """The files below one directory, for an agent that is not trusted (H1).
+    """The files below one directory, for an agent that is not trusted.
 
-    Paths are relative to the root (H2); sizes are in bytes. Every failure of ours is a WorkspaceError (H6). Calls
-    block; use a workspace from one thread at a time, and close it, or use it as a context manager.
+    Paths are relative to the root; sizes are in bytes. Every failure is a `WorkspaceError`, except errors that the
+    caller's `pieces` or `change` raises. Calls block. Use a workspace from one thread at a time, and close it, or use
+    it as a context manager.
 
-    `root`: an existing directory, opened once. `agents`: those whose settings are not changed (H15). `hard_links`: read
-    files with several names too. `mounts`: enter other file systems that are mounted below the root too (H3). `hidden`:
-    absolute paths of files and directories that are neither read nor changed, as a sandbox hides them (H14).
+    `root` is an existing directory, opened once. `agents` are the agents whose settings must not change. With
+    `hard_links`, files with several names can be read too. With `mounts`, other file systems that are mounted below
+    the root can be entered too. `hidden` are absolute paths of files and directories that can be neither read nor
+    changed (H1, H2, H3, H6, H14, H15).
     """
 
     root: Final[str]
-    """The absolute path by which the root was opened; the descriptor counts, not this."""
+    """The absolute path by which the root was opened. Operations use the descriptor, not this path."""
     steering: Final[frozenset[str]]
-    """The names that are not changed, since other programs obey them (H15)."""
+    """The names of files that no operation changes, because other programs obey these files (H15)."""
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class Workspace:
             return _content(descriptor, status.st_size, limit)
 
     def digest(self, path: str, *, limit: int) -> bytes | None:
-        """Return the SHA-256 of a file's content, None without a file; after a kill it shows what was done (H4, H7)."""
+        """Return the SHA-256 of a file's content, None if the file does not exist (H7)."""
         try:
             with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, _):
                 return _digest(descriptor, limit)
@@ -95,8 +97,8 @@ class Workspace:
     def write(self, path: str, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
         """Write a file, create its directories, and return its size (H4, H5, H7).
 
-        `pieces` are read one by one; their exceptions pass through, and leave nothing behind. The error is `exists` if
-        the name exists and `overwrite` is false, and `too_large` for more than `limit` bytes.
+        `pieces` are read one by one. Their exceptions pass through, and then no temporary file is left. The error is
+        `exists` if the name exists and `overwrite` is false, and `too_large` for more than `limit` bytes.
         """
         names = file_components(path)
         refuse_steering(names, self.steering)
@@ -106,27 +108,30 @@ class Workspace:
                 _check_regular(place.status)
                 if not overwrite:
                     raise WorkspaceError("exists", "File already exists")
-            return placing.put(self._tree, place, pieces, overwrite=overwrite, limit=limit)
+            return atomic_write.write_file(self._tree, place, pieces, overwrite=overwrite, limit=limit)
 
     def replace(self, path: str, change: Callable[[bytes], bytes], *, limit: int) -> None:
-        """Replace a file's content with what `change` returns for it (H3, H4, H5); exceptions of `change` pass through.
+        """Replace a file's content by the result of `change`, which gets the old content.
 
-        `limit` applies to both contents (H7). Concurrent writes to the file are lost.
+        Exceptions of `change` pass through. `limit` applies to the old and the new content. Writes by other processes
+        at the same time are lost (H3, H4, H5, H7).
         """
         with self._tree.place(file_components(path)) as place:
             self._check_change(place)
             with self._opened(place, limit) as (descriptor, status):
                 content = _content(descriptor, status.st_size, limit)
-            placing.put(self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit)
+            atomic_write.write_file(
+                self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit
+            )
 
     def delete(self, path: str) -> None:
-        """Remove a name other than a directory's: of a link the link itself, of several hard links this one (H3)."""
+        """Remove a file, but not a directory. For a symbolic link or one of several hard links, remove it alone (H3)."""
         with self._tree.place(file_components(path), follow=False) as place:
             self._check_change(place)
             if place.status is None:
                 raise self._tree.missing("File")
             if stat.S_ISDIR(place.status.st_mode):
-                raise WorkspaceError("is_directory", "Path is a directory: only files can be deleted")
+                raise WorkspaceError("is_directory", "Path is a directory. Only files can be deleted.")
             try:
                 os.unlink(place.name, dir_fd=place.parent)
             except FileNotFoundError:
@@ -135,45 +140,45 @@ class Workspace:
                 raise WorkspaceError.of(error) from None
 
     def sweep(self, path: str) -> None:
-        """Remove the temporary files of killed writers of this path; no process may be writing it now (H4)."""
+        """Remove the temporary files that killed writers of this path left. No process may write the path now (H4)."""
         try:
             with self._tree.place(file_components(path)) as place:
-                placing.sweep(place)
+                atomic_write.remove_temporary_files(place)
         except WorkspaceError as error:
             if error.code != "not_found":
                 raise
 
     def entries(self, *, limit: int, without: Collection[str] = ()) -> Listing:
-        """Return the readable files, sorted by path, among at most `limit` names (H7).
+        """Return the readable files, sorted by path. Look at `limit` names at most (H7).
 
-        Directories with a name in `without` are skipped, wherever they are, and count as one name each.
+        Directories with a name in `without` are skipped at any depth, and count as one name each.
         """
-        return listing(self._tree, limit=limit, hard_links=self._hard_links, without=without)
+        return list_files(self._tree, limit=limit, hard_links=self._hard_links, without=without)
 
     @contextmanager
     def directory(self, path: str = "") -> Iterator[int]:
         """Open a directory and yield its descriptor for `dir_fd`, `fchdir` and /proc/self/fd (H1).
 
-        If the system supports it, the descriptor needs no permission to read and cannot be read from.
+        If the system supports it, opening needs no read permission, and the descriptor cannot read the directory.
         """
         with self._tree.directory(components(path)) as descriptor:
             yield descriptor
 
     def _check_change(self, place: Place) -> None:
-        """Raise WorkspaceError for what steers programs outside of the sandbox, those of ours included (H15)."""
+        """Raise `WorkspaceError` for a file that steers programs outside of the sandbox, or is part of them (H15)."""
         refuse_steering(map(os.fsdecode, place.path), self.steering)
         if _is_in(place, self._programs):
-            told = "Path leads to the program that does this, which its operations must not change"
-            raise WorkspaceError("denied", f"{told}: install it outside of the workspace")
+            problem = "Path leads to the program that executes operations, which they must not change"
+            raise WorkspaceError("denied", f"{problem}. Install the program outside of the workspace.")
         self._check_hidden(place)
 
     def _check_hidden(self, place: Place) -> None:
         if _is_in(place, self._hidden):
-            raise WorkspaceError("denied", "Path leads to a place of secrets, which is hidden: do without it")
+            raise WorkspaceError("denied", "Path leads to secrets, which are hidden. Do without them.")
 
     @contextmanager
     def _opened(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
-        """Open a regular file for reading (H3), and yield its descriptor and status."""
+        """Open a regular file for reading, and yield its descriptor and status (H3)."""
         if place.status is None:
             raise self._tree.missing("File")
         self._check_hidden(place)
@@ -188,7 +193,7 @@ class Workspace:
             status = os.fstat(descriptor)
             _check_regular(status)
             if status.st_nlink > 1 and not self._hard_links:
-                raise WorkspaceError("hard_linked", "File has other names by hard links: make a copy of it first")
+                raise WorkspaceError("hard_linked", "File has several hard links. Make a copy of it first.")
             self._tree.check_mount(descriptor)
             if status.st_size > limit:
                 raise _too_large(limit)
@@ -200,7 +205,7 @@ class Workspace:
 
 
 def _below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
-    """Return the names that lead from the root to those of the paths that are in it."""
+    """Return, for each path in the root, the names that lead from the root to it."""
     inside = (os.fsencode(path[len(root) :]) for path in paths if is_below(path, root))
     return tuple(tuple(path.strip(b"/").split(b"/")) for path in inside)
 
@@ -211,13 +216,13 @@ def _is_in(place: Place, tops: Iterable[tuple[bytes, ...]]) -> bool:
 
 def _check_regular(status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise WorkspaceError("is_directory", "Path is a directory: name a file")
+        raise WorkspaceError("is_directory", "Path is a directory. Name a file.")
     if not stat.S_ISREG(status.st_mode):
-        raise WorkspaceError("not_a_file", "Path is no regular file")
+        raise WorkspaceError("not_a_file", "Path is not a regular file")
 
 
 def _content(descriptor: int, size: int, limit: int) -> bytes:
-    """Return the content of a file: one read without a copy, and more if it grows meanwhile."""
+    """Return the content of a file: by one read without a copy, and by more reads if the file grows meanwhile."""
     content = os.read(descriptor, size + 1)
     while len(content) <= limit and (more := os.read(descriptor, min(CHUNK, limit + 1 - len(content)))):
         content += more

@@ -1,4 +1,4 @@
-"""Take fingerprints of files, which a writer compares after a kill (H4)."""
+"""Compute fingerprints of files, which a writer compares after a kill (H4)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from codex_adapter.workspace.files import Workspace
 __all__ = ["fingerprint"]
 
 _SOMETHING: Final = b"?"
-"""The fingerprint of everything that has no digest."""
+"""The fingerprint of a file that exists but has no digest."""
 
 
 def fingerprint(workspace: Workspace, path: str, *, limit: int) -> bytes | None:
-    """Return a file's SHA-256, None if the name does not exist, and a mark for everything without a digest (H4, H7).
+    """Return a file's SHA-256, None if the name does not exist, and `?` if it exists but has no digest (H4, H7).
 
-    Raises `WorkspaceError` for failures of the machine only.
+    Raises `WorkspaceError` only if the machine failed.
     """
     try:
         digest = workspace.digest(path, limit=limit)

@@ -1,4 +1,4 @@
-"""List the files of a workspace, within bounds."""
+"""List the files of a workspace, up to a limit of names (H7)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.names import DEEPEST, is_temporary
+from codex_adapter.workspace.paths import DEEPEST, is_temporary
 from codex_adapter.workspace.tree import LOOK, Tree
 
-__all__ = ["Entry", "Listing", "listing"]
+__all__ = ["Entry", "Listing", "list_files"]
 
 READABLE: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -29,16 +29,16 @@ class Listing(NamedTuple):
 
     files: tuple[Entry, ...]
     skipped: int
-    """The number of skipped names other than links: directories that are unreadable, too deep or on another mount,
-    files with several hard links, special files, names that are not UTF-8."""
+    """The number of skipped names, without symbolic links. Skipped are directories that are unreadable, too deep or on
+    another mount, files with several hard links, special files, and names that are not UTF-8."""
     complete: bool
-    """Whether all names were looked at."""
+    """Whether the listing covers all names, so that the limit was not reached."""
 
 
-def listing(tree: Tree, *, limit: int, hard_links: bool, without: Collection[str] = ()) -> Listing:
-    """Return the files below the root among `limit` names, without links and directories in `without` (H1, H3, H7).
+def list_files(tree: Tree, *, limit: int, hard_links: bool, without: Collection[str] = ()) -> Listing:
+    """Return the files below the root among `limit` names, without links and directories in `without`.
 
-    Raises WorkspaceError for the root alone.
+    Raises `WorkspaceError` if the root cannot be read, or if the machine fails (H1, H3, H7).
     """
     search = _Search(tree, limit, hard_links=hard_links, without=frozenset(f"{name}/".encode() for name in without))
     files = tuple(search.below(tree.root, b"", DEEPEST))
@@ -54,7 +54,7 @@ class _Search:
         self._without = without
 
     def below(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
-        """Yield names depth first; a directory sorts as its name with a slash, as the paths of its files do."""
+        """Yield the files depth first. A directory sorts as its name with a slash, as in the paths of its files."""
         for name in self._names(parent, is_root=not path):
             self.left -= 1
             if self.left < 0:
@@ -62,7 +62,7 @@ class _Search:
             if name in self._without:
                 continue
             try:
-                yield from self._looked_at(parent, path, name, depth)
+                yield from self._look_at(parent, path, name, depth)
             except FileNotFoundError:
                 continue
             except (OSError, WorkspaceError) as error:
@@ -71,7 +71,7 @@ class _Search:
                     raise failure from None
                 self.skipped += 1
 
-    def _looked_at(self, parent: int, path: bytes, name: bytes, depth: int) -> Iterator[Entry]:
+    def _look_at(self, parent: int, path: bytes, name: bytes, depth: int) -> Iterator[Entry]:
         descriptor = os.open(name.rstrip(b"/"), LOOK, dir_fd=parent)
         try:
             self._tree.check_mount(descriptor)
@@ -88,7 +88,7 @@ class _Search:
             os.close(descriptor)
 
     def _names(self, parent: int, *, is_root: bool) -> list[bytes]:
-        """Return at most one name more than the limit, so that a huge directory needs no memory."""
+        """Return at most one name more than the limit, so that a huge directory needs little memory."""
         try:
             directory = os.open(b".", READABLE, dir_fd=parent)
         except OSError as error:

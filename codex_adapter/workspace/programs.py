@@ -1,4 +1,4 @@
-"""Run a program with pipes to it, contained like a command: no process of it outlives it (H8, H12)."""
+"""Run a program with pipes to it, contained like a command: none of its processes outlives it (H8, H12)."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ async def open_program(
     cwd: str | None = None,
     containment: Containment | None = None,
 ) -> AsyncIterator[Program]:
-    """Start a program, whose name is looked up as a shell does, and talk to it in the body (H8).
+    """Start a program, and yield pipes to it. A shell looks up the program's name.
 
-    It has the variables `env`, and a few that every command has (H12). `cwd` is by default this process's directory.
-    `containment` remembers from one program to the next how well this machine can hold them.
+    The program has the variables `env`, and a few that every command has. `cwd` is by default this process's
+    directory. Pass the same `containment` to several programs: it stores which levels of containment work on this
+    machine.
 
-    When the body is left, in whatever way, the program is killed, and no process that it started is left. Raises
-    `WorkspaceError`; a program that is not there only ends at once.
+    When the body ends, also by an exception, the program is killed, and no process that it started is left. Raises
+    `WorkspaceError`. If the program does not exist, its stdout ends at once (H8, H12).
     """
     directory = cwd or "."
     with ExitStack() as ours:
@@ -51,7 +52,7 @@ async def open_program(
         except OSError as error:
             raise _start_error(error) from None
         except ValueError:
-            raise WorkspaceError("bad_name", "The working directory has a character that none can have") from None
+            raise WorkspaceError("bad_name", "The working directory has a character that no path can have") from None
         except SpawnError as error:
             raise WorkspaceError("io", error.advice or str(error)) from None
         try:
@@ -62,28 +63,31 @@ async def open_program(
 
 
 def _call(argv: Sequence[str], env: Mapping[str, str], directory: str) -> ShellCall:
-    """Return the call of a shell, which looks up the program and hides its variables from what contains it."""
+    """Return the call of a shell that executes the program.
+
+    The shell looks up the program, and sets the variables, so that the containing process does not obey them.
+    """
     name = os.path.realpath(directory)
     return shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
 
 
 async def _start(call: ShellCall, cwd: str, containment: Containment, ours: ExitStack) -> tuple[Program, Contained]:
-    with ExitStack() as given:
-        stdin, writing = _pipe(given, ours, written=True)
-        stdout, reading = _pipe(given, ours, written=False)
+    with ExitStack() as theirs:
+        stdin, writing = _pipe(theirs, ours, written=True)
+        stdout, reading = _pipe(theirs, ours, written=False)
         stderr = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        given.callback(os.close, stderr)
+        theirs.callback(os.close, stderr)
         contained = await containment.start(
             call.argv, env=call.env, cwd=cwd, pipes=(stdin, stdout, stderr), mark=new_mark()
         )
     return Program(writing, reading), contained
 
 
-def _pipe(given: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, trio.lowlevel.FdStream]:
+def _pipe(theirs: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, trio.lowlevel.FdStream]:
     """Return the program's end of a new pipe, and ours as a stream."""
     read_end, write_end = os.pipe()
     end, our_end = (read_end, write_end) if written else (write_end, read_end)
-    given.callback(os.close, end)
+    theirs.callback(os.close, end)
     stream = trio.lowlevel.FdStream(our_end)
     ours.callback(stream.close)
     return end, stream
@@ -92,5 +96,5 @@ def _pipe(given: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, tri
 def _start_error(error: OSError) -> WorkspaceError:
     reason = os.strerror(error.errno or 0)
     if is_shortage(error):
-        return WorkspaceError("exhausted", f"The system has too little left to start a program ({reason})")
+        return WorkspaceError("exhausted", f"The system has too few resources to start a program ({reason})")
     return WorkspaceError("io", f"The program cannot be started ({reason})")

@@ -15,9 +15,9 @@ import msgspec
 from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.runtime.exhaustion import is_shortage, parse_shortage
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.hiding import default_hidden
-from codex_adapter.workspace.outside import is_replaceable, outside_environment
-from codex_adapter.workspace.steering import is_below, pins, steering_names
+from codex_adapter.workspace.isolation import is_replaceable, outside_environment
+from codex_adapter.workspace.secret_places import default_hidden
+from codex_adapter.workspace.steering_files import is_below, protect_steering, steering_names
 
 __all__ = ["Sandbox", "find_sandbox"]
 
@@ -25,15 +25,15 @@ _TRIAL_SECONDS: Final = 10.0
 _NO_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
 _NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108
-"""Directories with other programs' files and sockets; a command finds them empty and may write to them."""
+"""Directories with other programs' files and sockets. A command finds them empty, and can write to them."""
 
 
 class Sandbox(msgspec.Struct, frozen=True):
-    """A bubblewrap that works on this machine, and what it hides (H13).
+    """A bubblewrap that works on this machine, and the files that it hides and protects.
 
-    `path` is the program, `strict` whether it keeps commands from making namespaces of their own. `steering` are the
-    names in the workspace that a command cannot change (H15). `hidden` are absolute paths of files and directories that
-    a command finds empty; the workspace is never hidden with them (H14).
+    `path` is the program. `strict` is whether it prevents commands from creating namespaces. `steering` are the names
+    in the workspace that a command cannot change. `hidden` are absolute paths of files and directories that a command
+    finds empty. A workspace in such a directory is still visible (H13, H14, H15).
     """
 
     path: str
@@ -43,17 +43,17 @@ class Sandbox(msgspec.Struct, frozen=True):
 
     @property
     def level(self) -> str:
-        """A description of the protection, for a person."""
+        """A description of the protection, for the user."""
         return "bubblewrap" if self.strict else "bubblewrap, commands can make namespaces of their own"
 
     def argv(self, root: str, directory: str, *, network: bool) -> list[str]:
         """Return the arguments that precede those of the program to run in `directory` (H13, H14).
 
-        `root` is the workspace: absolute, without links in it. Raises `WorkspaceError` for a workspace that cannot be
+        `root` is the absolute path of the workspace, without links. Raises `WorkspaceError` for `/`, which cannot be
         separated from the rest of the machine.
         """
         if root == "/":
-            raise WorkspaceError("denied", "The root of the file system cannot be sandboxed: use another workspace")
+            raise WorkspaceError("denied", "The root of the file system cannot be sandboxed. Use another workspace.")
         hidden = sorted({os.path.realpath(path) for path in self.hidden} - {"/", root})
         inside = [path for path in hidden if is_below(path, root)]
         emptied = [path for path in _EMPTIED if _is_directory(path)]
@@ -61,13 +61,13 @@ class Sandbox(msgspec.Struct, frozen=True):
         argv = [self.path, *(_NO_NAMESPACES if self.strict else ()), *_NAMESPACES]
         argv += [] if network else ["--unshare-net"]
         argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        # Root may write to the machine's /proc, without any capability.
+        # The user root can write to the machine's /proc even without capabilities.
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         argv += [word for path in emptied for word in ("--tmpfs", path)]
         argv += [word for path in outside for word in _cover(path)]
-        # Exceptions follow the place that covers them, and the workspace follows everything around it.
+        # The order counts: later mounts cover earlier ones. The workspace follows the directories that contain it.
         argv += _name_service() if network else ()
-        argv += ["--bind", root, root, *pins(root, self.steering)]
+        argv += ["--bind", root, root, *protect_steering(root, self.steering)]
         argv += [word for path in inside for word in _cover(path)]
         return [*argv, "--chdir", directory, "--"]
 
@@ -75,12 +75,12 @@ class Sandbox(msgspec.Struct, frozen=True):
 def find_sandbox(
     environ: Mapping[str, str] | None = None, *, agents: Sequence[AgentPlaces], workspace: str | None = None
 ) -> Sandbox | None:
-    """Return a sandbox that was tried out and works here, None when there is none (H13).
+    """Return a sandbox that works on this machine, after a test; None if no sandbox works.
 
-    bubblewrap is looked for on PATH, then among what came with `agents`, whose logins are hidden and whose settings are
-    kept (H14, H15). What lies in `workspace` is not used, since commands could replace it (H15). `environ` is by
-    default the process's own environment. Blocks for some milliseconds. Raises `WorkspaceError` where the system has
-    too little left to try one out: that says nothing of what works here (H13).
+    The search for bubblewrap covers PATH, then the files of `agents`. The sandbox hides the logins of `agents` and
+    protects their settings. A program in `workspace` is not used, because commands could replace it. `environ` is by
+    default this process's environment. Blocks for some milliseconds. Raises `WorkspaceError` if the system has too few
+    resources for the test: then it is unknown whether a sandbox works (H13, H14, H15).
     """
     environ = os.environ if environ is None else environ
     hidden, steering = default_hidden(environ, agents), steering_names(agents)
@@ -93,8 +93,9 @@ def find_sandbox(
     try:
         return next(filter(_works, found), None)
     except OSError as error:
-        told = f"A sandbox cannot be tried out ({os.strerror(error.errno or 0)}): make room for temporary files"
-        raise WorkspaceError("exhausted", f"{told}, or raise the limits of the system") from None
+        problem = f"A sandbox cannot be tested ({os.strerror(error.errno or 0)})"
+        advice = "Free space for temporary files, or raise the limits of the system."
+        raise WorkspaceError("exhausted", f"{problem}. {advice}") from None
 
 
 def _programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iterator[str]:
@@ -108,7 +109,7 @@ def _programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iter
 
 
 def _works(sandbox: Sandbox) -> bool:
-    """Return whether the sandbox can run a program: an installed bubblewrap may still not be allowed to."""
+    """Return whether the sandbox can run a program. The system may forbid this to an installed bubblewrap."""
     with tempfile.TemporaryDirectory() as directory:
         root = os.path.realpath(directory)
         try:
@@ -132,14 +133,15 @@ def _works(sandbox: Sandbox) -> bool:
 
 
 def _cover(path: str) -> list[str]:
+    """Return the arguments that make a command find an empty directory or file at this path."""
     if Path(path).is_dir():
         return ["--tmpfs", path]
-    # As a device, since otherwise it could not be opened: a reader of an empty file continues.
+    # `--dev-bind`, because otherwise the command could not open the device. So it reads an empty file.
     return ["--dev-bind", os.devnull, path] if Path(path).exists() else []
 
 
 def _name_service() -> list[str]:
-    """Return the arguments for the file that names the name servers, which is often a link into /run."""
+    """Return the arguments that show /etc/resolv.conf, which is often a link into /run."""
     path = os.path.realpath("/etc/resolv.conf")
     covered = any(is_below(path, os.path.realpath(place)) for place in _EMPTIED)
     return ["--ro-bind-try", path, path] if covered else []

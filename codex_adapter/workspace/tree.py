@@ -1,4 +1,4 @@
-"""Walk a tree that other processes change, from one descriptor to the next, and never out of it (H1)."""
+"""Walk a tree from descriptor to descriptor, without leaving it while other processes change it (H1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.names import DEEPEST
+from codex_adapter.workspace.paths import DEEPEST
 
 __all__ = ["DIRECTORY", "LOOK", "Place", "Tree"]
 
@@ -22,7 +22,7 @@ DIRECTORY: Final = LOOK | os.O_DIRECTORY
 
 
 class Place(NamedTuple):
-    """Where a file is, or would be: a name in an open directory, and its status a moment ago.
+    """The place of a file, which may not exist: a name in an open directory, and the status when it was found.
 
     `path` has the names that lead there from the root, without links.
     """
@@ -34,9 +34,9 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """A root directory, known by its descriptor alone (H1).
+    """A root directory, which is known by its descriptor only (H1).
 
-    Raises WorkspaceError if the root cannot be opened as a directory.
+    Raises `WorkspaceError` if the root cannot be opened as a directory.
     """
 
     def __init__(self, root: str, *, mounts: bool) -> None:
@@ -49,50 +49,50 @@ class Tree:
             raise WorkspaceError.of(error) from None
 
     def close(self) -> None:
-        """Close the root; later calls fail with `gone`, and closing again does nothing."""
+        """Close the root. Later calls fail with `gone`; a second `close` does nothing."""
         root, self.root = self.root, -1
         if root >= 0:
             os.close(root)
 
     def check_mount(self, descriptor: int) -> None:
-        """Raises WorkspaceError `outside` for what is on another mount than the root (H3)."""
+        """Raise `WorkspaceError` (`outside`) if a file is on another mount than the root (H3)."""
         if self._mount is not None and _mount(descriptor) != self._mount:
-            raise WorkspaceError("outside", "Path leads to another file system than the workspace's")
+            raise WorkspaceError("outside", "Path leads to a file system other than the workspace's")
 
     @contextmanager
     def place(self, names: Sequence[str], *, make: bool = False, follow: bool = True) -> Iterator[Place]:
-        """Find the file with these names behind all links; without `follow`, the last one is not followed (H1).
+        """Find the file with these names, and follow links. Without `follow`, a link as the last name is not followed.
 
-        With `make`, missing directories are created (H5), and removed again if the body raises (H4).
-        Raises WorkspaceError.
+        With `make`, missing directories are created, and removed again if the body raises. Raises `WorkspaceError`
+        (H1, H4, H5).
         """
         with _walk(self, make=make) as walk:
             place = walk.run(names, _FOLLOWED if follow else _LEFT)
             if place is None:
-                raise WorkspaceError("is_directory", "Path is a directory: name a file")
+                raise WorkspaceError("is_directory", "Path is a directory. Name a file.")
             yield place
 
     @contextmanager
     def directory(self, names: Sequence[str]) -> Iterator[int]:
-        """Open a directory and yield its descriptor (H1). Raises WorkspaceError."""
+        """Open a directory and yield its descriptor. Raises `WorkspaceError` (H1)."""
         with _walk(self, make=False) as walk:
             walk.run(names, _ENTERED)
             yield walk.here
 
     def missing(self, what: str) -> WorkspaceError:
-        """Return the error for something that does not exist, or for a root that no longer exists (H6)."""
+        """Return the error for a file that does not exist, or for a root that no longer exists (H6)."""
         with suppress(OSError):
             if os.fstat(self.root).st_nlink:
                 return WorkspaceError("not_found", f"{what} not found")
-        return WorkspaceError("gone", "The workspace is gone")
+        return WorkspaceError("gone", "The workspace no longer exists")
 
 
 _ENTERED, _FOLLOWED, _LEFT = "entered", "followed", "left"
-"""What to do with the last name: enter it, look behind its links, or look at it."""
+"""How to treat the last name: enter it as a directory, follow its links, or leave its links."""
 
 
 class _Walk:
-    """A walk through the tree: the descriptors from the root to the present directory."""
+    """A walk through the tree: the descriptors from the root to the current directory."""
 
     def __init__(self, tree: Tree, *, make: bool) -> None:
         self._tree = tree
@@ -107,7 +107,7 @@ class _Walk:
         return self._below[-1] if self._below else self._tree.root
 
     def run(self, names: Sequence[str], last: str) -> Place | None:
-        """Walk the names; return None if they end in a directory."""
+        """Walk along the names. Return None if they lead to a directory that the walk has entered."""
         try:
             return self._run(names, last)
         except FileNotFoundError:
@@ -164,9 +164,9 @@ class _Walk:
                 self._names.append(name)
                 self._tree.check_mount(descriptor)
                 if len(self._below) > DEEPEST:
-                    raise WorkspaceError("bad_name", f"Path leads more than {DEEPEST} directories deep")
+                    raise WorkspaceError("bad_name", f"Path is more than {DEEPEST} directories deep")
                 return []
-        raise WorkspaceError("not_found", "A directory of the path is removed again and again by somebody else")
+        raise WorkspaceError("not_found", "Another process keeps removing a directory of the path")
 
     def _mkdir(self, name: bytes) -> None:
         parent = os.dup(self.here)
@@ -186,7 +186,7 @@ class _Walk:
             return None
 
     def _target(self, name: bytes) -> list[bytes]:
-        """Return the names of a link's target, the first one last."""
+        """Return the names of a link's target, in reverse order."""
         self._links += 1
         if self._links > MOST_LINKS:
             raise WorkspaceError("too_many_links", "Path leads through too many symbolic links")
@@ -194,7 +194,7 @@ class _Walk:
             target = os.readlink(name, dir_fd=self.here)
         except OSError as error:
             if error.errno == errno.EINVAL:
-                raise WorkspaceError("not_a_directory", "Part of the path is no directory") from None
+                raise WorkspaceError("not_a_directory", "Part of the path is not a directory") from None
             raise
         if target.startswith(b"/"):
             raise WorkspaceError("outside", "Path leads out of the workspace by an absolute link")
@@ -214,16 +214,16 @@ def _walk(tree: Tree, *, make: bool) -> Iterator[_Walk]:
 
 
 def _mount(descriptor: int) -> bytes:
-    """Return the number of the mount, or of the device if the system does not report the mount's.
+    """Return the number of the mount, or of the device if the system does not report mounts.
 
-    The file system is not asked if possible: a hostile one may never answer.
+    The first way does not ask the file system, because a hostile file system may never answer.
     """
     with suppress(FileNotFoundError, PermissionError):
         information = os.open(b"/proc/self/fdinfo/%d" % descriptor, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            _, told, rest = os.read(information, 4096).partition(b"mnt_id:")
+            _, found, rest = os.read(information, 4096).partition(b"mnt_id:")
         finally:
             os.close(information)
-        if told:
+        if found:
             return rest.partition(b"\n")[0]
     return b"device %d" % os.fstat(descriptor).st_dev

@@ -216,7 +216,7 @@ def test_a_session_goes_on_in_its_own_workspace_only(desk: Desk, action: str) ->
             (["status"], "--mailbox: there is no mailbox; begin one with `mailbox start`"),
             (["resume"], "--mailbox: there is no mailbox"),
             (["start", "--workspace", "nowhere", "Hi."], "--workspace: there is no such directory; make it first"),
-            (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is no directory"),
+            (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is not a directory"),
         ],
         2,
     ),

@@ -59,7 +59,7 @@ def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> N
     with desk.start("once", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))) as process:
         done = desk.cli.finish(process)
     assert (done.status, done.stdout) == (1, b"")
-    assert done.complaint.startswith("--mailbox: a sandbox cannot be tried out (")
+    assert done.complaint.startswith("--mailbox: a sandbox cannot be tested (")
     assert [path.name for path in (desk.mailbox / "inbox").iterdir()] == ["answer 1.txt"]
 
 

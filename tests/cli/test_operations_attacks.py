@@ -69,7 +69,7 @@ def test_a_person_is_not_flooded_with_variables(desk: Desk) -> None:
     thinned(
         [
             ("link", "not shown (Path leads out of the workspace by an absolute link), then no file"),
-            ("hard link", "not shown (File has other names by hard links: make a copy of it first), then no file"),
+            ("hard link", "not shown (File has several hard links. Make a copy of it first.), then no file"),
             ("large", "not shown (File is larger than 10485760 bytes), then no file"),
             ("empty", "now 0 bytes, then no file"),
             ("none", "now no file, then no file"),

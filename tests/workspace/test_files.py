@@ -306,7 +306,7 @@ def test_common_errors_are_said_in_words_for_an_agent(workspace: Workspace, root
     assert failure(lambda: workspace.read("b", limit=LIMIT)).text == "File not found"
     assert failure(lambda: workspace.read("x/b", limit=LIMIT)).text == "File not found"
     assert failure(lambda: workspace.write("a", [], overwrite=False, limit=LIMIT)).text == "File already exists"
-    assert failure(lambda: workspace.delete("d")).text == "Path is a directory: only files can be deleted"
+    assert failure(lambda: workspace.delete("d")).text == "Path is a directory. Only files can be deleted."
 
 
 @pytest.mark.rule("H6")

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from codex_adapter.agents import known_places
-from codex_adapter.workspace import Workspace, WorkspaceError, placing
+from codex_adapter.workspace import Workspace, WorkspaceError, atomic_write
 
 from .outside import LIMIT, outside_tree, snapshot
 
@@ -28,7 +28,7 @@ def unsupported(*_: object) -> int:
 @pytest.fixture(params=["absent", "unsupported"])
 def _without_renameat2(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     library = SimpleNamespace() if request.param == "absent" else SimpleNamespace(renameat2=unsupported)
-    monkeypatch.setattr(placing, "_LIBC", library)
+    monkeypatch.setattr(atomic_write, "_LIBC", library)
 
 
 @pytest.mark.rule("H4")

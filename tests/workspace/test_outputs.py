@@ -17,7 +17,7 @@ pytestmark = pytest.mark.rule("H8", "H11")
 
 async def test_one_who_writes_for_ever_is_not_listened_to_for_ever() -> None:
     with Outputs(1000, announced=False) as outputs:
-        writer = os.dup(outputs.given[1])
+        writer = os.dup(outputs.command_ends[1])
         stop = threading.Event()
 
         def write() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
-from codex_adapter.workspace.hiding import default_hidden
 from codex_adapter.workspace.sandbox import Sandbox
+from codex_adapter.workspace.secret_places import default_hidden
 
 from .shells import Shell
 

@@ -21,7 +21,7 @@ from codex_adapter.workspace import (
     outside_environment,
     seal_imports,
 )
-from codex_adapter.workspace.steering import own_programs, steering_names
+from codex_adapter.workspace.steering_files import own_programs, steering_names
 from tests.widths import thinned
 
 from .shells import Shell
@@ -206,7 +206,7 @@ async def test_the_program_itself_is_not_changed(sandboxed: Shell, root: Path, i
     assert seen(installed) == {".venv/lib/module.py": b"own"}
     with (
         Workspace(root, agents=known_places()) as opened,
-        pytest.raises(WorkspaceError, match="install it outside of the workspace"),
+        pytest.raises(WorkspaceError, match="Install the program outside of the workspace"),
     ):
         opened.write(".venv/lib/module.py", [b"x"], overwrite=True, limit=100)
 

@@ -1,4 +1,4 @@
-"""Keep the content of a workspace from steering programs that run outside the sandbox (H15)."""
+"""Keep programs outside of the sandbox from using files of the workspace (H15)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from codex_adapter.runtime.containment.marks import directory_name, new_mark
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.steering import is_below, own_programs
+from codex_adapter.workspace.steering_files import is_below, own_programs
 
 __all__ = ["empty_directory", "is_inside", "is_replaceable", "outside_environment", "seal_imports"]
 
@@ -21,37 +21,37 @@ _SEARCHED: Final = ("PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PR
 
 
 def is_inside(path: str, workspace: str) -> bool:
-    """Return whether `path`, wherever links lead, is the workspace or in it."""
+    """Return whether `path`, with its links followed, is the workspace or in it."""
     real, root = os.path.realpath(path), os.path.realpath(workspace)
     return real == root or is_below(real, root)
 
 
 def is_replaceable(program: str, workspace: str) -> bool:
-    """Return whether commands in the workspace could replace a program; this program's own files are kept (H15)."""
+    """Return whether commands in the workspace could replace a program. Files of this program are protected (H15)."""
     real, root = os.path.realpath(program), os.path.realpath(workspace)
     return is_inside(program, workspace) and not any(is_below(real, own) for own in own_programs(root))
 
 
 def seal_imports(workspace: str) -> None:
-    """Import no module of the workspace into this process any more, except those of its own Python (H15)."""
+    """Remove the workspace from `sys.path`, except for the modules of this program and its Python (H15)."""
     sys.path[:] = [entry for entry in sys.path if not is_replaceable(entry or ".", workspace)]
 
 
 @contextmanager
 def empty_directory(workspace: str) -> Iterator[str]:
-    """Create a directory outside the workspace, marked as ours (N5); it is removed on leaving.
+    """Create an empty directory outside of the workspace, and remove it after the body.
 
-    Raises `WorkspaceError`.
+    Its name marks it as a directory of the adapter. Raises `WorkspaceError` (N5, H15).
     """
     try:
         place = tempfile.gettempdir()
         if is_inside(place, workspace):
-            told = "The temporary directory is in the workspace, where commands can change it"
-            raise WorkspaceError("denied", f"{told}: set TMPDIR to a directory outside of it")
+            problem = "The temporary directory is in the workspace, where commands can change it"
+            raise WorkspaceError("denied", f"{problem}. Set TMPDIR to a directory outside of the workspace.")
         directory = Path(place, directory_name(new_mark()))
         directory.mkdir(0o700)
     except OSError:
-        raise WorkspaceError("io", "The temporary directory cannot be written to: set TMPDIR to another one") from None
+        raise WorkspaceError("io", "The temporary directory cannot be written to. Set TMPDIR to another one.") from None
     try:
         yield str(directory)
     finally:

@@ -1,4 +1,4 @@
-"""Protect the files of a workspace that steer programs outside the sandbox (H15)."""
+"""Protect the files of a workspace that steer programs outside of the sandbox (H15)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = [
     "SteeringWatch",
     "is_below",
     "own_programs",
-    "pins",
+    "protect_steering",
     "refuse_steering",
-    "remove_redirection",
+    "remove_commondir",
     "steering_names",
 ]
 
@@ -32,12 +32,12 @@ _STEERING: Final = frozenset(
         *(".vscode", ".idea", ".devcontainer"),
     }
 )
-"""Names that git, direnv, editors and agents that this package does not run obey, in lower case."""
+"""Names, in lower case, of files that steer git, direnv, editors, and agents that this package does not run."""
 
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "hooks", "info/attributes")
-"""The entries of a git directory that decide which programs git runs."""
-_REDIRECTION: Final = "commondir"
-"""It belongs to worktrees; elsewhere it makes git read its configuration from another place."""
+"""The entries of a git directory that define which programs git runs."""
+_COMMONDIR: Final = "commondir"
+"""A file of worktrees. In another git directory, it makes git read its configuration from another place."""
 _NAMED_BY_CONFIG: Final = re.compile(rb'^\s*(?:path|hookspath)\s*=\s*"?([^"#;\r\n]+)', re.IGNORECASE | re.MULTILINE)
 _MOST_CONFIG_BYTES: Final = 1024 * 1024
 _MOST_REPOSITORIES: Final = 200
@@ -55,16 +55,19 @@ def is_below(path: str, directory: str) -> bool:
 
 
 def steering_names(agents: Sequence[AgentPlaces]) -> frozenset[str]:
-    """Return the names that programs obey without being asked, those of `agents` included, in lower case (H15)."""
+    """Return the names, in lower case, of files that programs read by themselves and obey (H15).
+
+    The names that `agents` obey are included.
+    """
     return _STEERING.union(*(agent.settings for agent in agents))
 
 
 def refuse_steering(names: Iterable[str], steering: AbstractSet[str]) -> None:
-    """Raise `WorkspaceError` (`denied`) for a path, given by its names, to what steers other programs (H15)."""
+    """Raise `WorkspaceError` (`denied`) if one of the names of a path steers other programs (H15)."""
     for name in names:
         if name.lower() in steering:
-            told = f"Path leads to {name.lower()}, which steers programs outside of the sandbox"
-            raise WorkspaceError("denied", f"{told}: leave the change to the user")
+            problem = f"Path leads to {name.lower()}, which steers programs outside of the sandbox"
+            raise WorkspaceError("denied", f"{problem}. Leave the change to the user.")
 
 
 def own_programs(root: str) -> list[str]:
@@ -74,47 +77,48 @@ def own_programs(root: str) -> list[str]:
     return [path for path in found if not any(is_below(path, other) for other in found)]
 
 
-def pins(root: str, steering: AbstractSet[str]) -> list[str]:
-    """Return the arguments of bubblewrap that keep a command from changing what steers other programs (H15).
+def protect_steering(root: str, steering: AbstractSet[str]) -> list[str]:
+    """Return the arguments of bubblewrap that prevent a command from changing files that steer other programs (H15).
 
-    `root` is the workspace, absolute and without links; `steering` comes from `steering_names`. The directories of git
-    stay writable, but for some of their entries, and are mounted themselves, since only a mount cannot be moved away.
-    So are the directories on the way to what their configuration names.
+    `root` is the workspace, absolute and without links. `steering` is the result of `steering_names`. Git directories
+    stay writable, except for some of their entries. They are mounts themselves, because a command cannot rename a
+    mount. The same is true for the directories above the files that a git configuration names.
     """
     kept = own_programs(root)
-    moving: list[str] = []
+    mounted: list[str] = []
     for named in _present(root, steering):
         path = os.path.realpath(named)
         if not is_below(path, root):
-            # A link to a place that is read-only anyway.
+            # It is a link to a place outside of the workspace, which is read-only.
             continue
         if Path(named).name.lower() != ".git" or not Path(path).is_dir():
             kept.append(path)
             continue
         repositories = _repositories(path)
         above = {str(place) for git in repositories for place in (Path(git), *Path(git).parents)}
-        moving += sorted(place for place in above if place == path or is_below(place, path))
+        mounted += sorted(place for place in above if place == path or is_below(place, path))
         kept += [entry for git in repositories for name in _IN_GIT if _is_kept(entry := f"{git}/{name}")]
         for entry in _named_by_config(path):
             kept.append(entry)
-            moving += (str(place) for place in Path(entry).parents if is_below(str(place), root))
-    binds = [("--bind-try", path) for path in sorted(set(moving))] + [("--ro-bind-try", path) for path in kept]
+            mounted += (str(place) for place in Path(entry).parents if is_below(str(place), root))
+    binds = [("--bind-try", path) for path in sorted(set(mounted))] + [("--ro-bind-try", path) for path in kept]
     return [word for option, path in binds for word in (option, path, path)]
 
 
-def remove_redirection(root: str) -> None:
-    """Remove a file in `.git` that makes git read its configuration from another place (H15).
+def remove_commondir(root: str) -> None:
+    """Remove the file `commondir` in `.git`, which makes git read its configuration from another place (H15).
 
-    It has no use in the directory of a whole repository, and no mount can cover what does not exist.
+    The git directory of a whole repository does not need it. A mount could not prevent a command from creating it,
+    because a mount needs an existing file.
     """
     git = Path(root, ".git")
     with suppress(OSError):
         if not git.is_symlink() and (git / "objects").is_dir():
-            (git / _REDIRECTION).unlink(missing_ok=True)
+            (git / _COMMONDIR).unlink(missing_ok=True)
 
 
 class SteeringWatch:
-    """The state of the files that steer other programs, at the time of its creation; no content is kept (H15)."""
+    """The state of the files that steer other programs, when this object is created. It stores no content (H15)."""
 
     def __init__(self, root: str, steering: AbstractSet[str]) -> None:
         self._steering = steering
@@ -123,10 +127,9 @@ class SteeringWatch:
         self._before = self._look()
 
     def changed(self) -> str | None:
-        """Return a path that was made, changed or removed since, relative to the workspace; None for no change.
+        """Return a path that was created, changed or removed since then, relative to the workspace; None for no change.
 
-        A repository where there was none is not a change: it is the work of the commands, and nothing of ours runs
-        there.
+        A new repository is not a change: the commands created it, and the adapter runs no program in it.
         """
         now = self._look()
         if len(now) > _MOST_ENTRIES:
@@ -157,11 +160,11 @@ class SteeringWatch:
             if depth == _DEEPEST:
                 continue
             with suppress(OSError):
-                names = sorted(os.listdir(path))  # noqa: PTH208 - a string, whatever it holds
+                names = sorted(os.listdir(path))  # noqa: PTH208 - a string, which may have any character
                 paths += [(f"{path}/{name}", depth + 1) for name in names if name != _COPIES]
 
     def _seen(self, path: str, *, inode_only: bool = False) -> Iterator[_Seen]:
-        """Yield what the system changes whenever something at the path changes; of a link, also of its target."""
+        """Yield a value that changes whenever the file at the path changes; for a link, also the target's value."""
         for follow in (False, True):
             with suppress(OSError):
                 found = os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - as above
@@ -177,7 +180,7 @@ def _present(root: str, steering: AbstractSet[str]) -> list[str]:
 
 
 def _repositories(git: str) -> list[str]:
-    """Return a directory of git, those of its worktrees, and those of its submodules."""
+    """Return a git directory, and the git directories of its submodules and worktrees."""
     found = [git]
     ahead = [f"{git}/modules"]
     while ahead and len(found) < _MOST_REPOSITORIES:
@@ -197,10 +200,10 @@ def _directories(path: str) -> list[str]:
 
 
 def _named_by_config(git: str) -> Iterator[str]:
-    """Yield files and directories of the workspace that the configuration names as more of it, or as hooks."""
+    """Yield the files and directories of the workspace that the configuration includes, or names as hooks."""
     root = git.rpartition("/")[0]
     with suppress(OSError):
-        with open(f"{git}/config", "rb") as file:  # noqa: PTH123 - a string, whatever it holds
+        with open(f"{git}/config", "rb") as file:  # noqa: PTH123 - as above
             text = file.read(_MOST_CONFIG_BYTES)
         for name in _NAMED_BY_CONFIG.findall(text):
             for base in (git, root):

@@ -1,4 +1,4 @@
-"""Check the paths that an agent writes, and name temporary files."""
+"""Split and check the paths that an agent writes, and name temporary files (H2, H4)."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ __all__ = ["DEEPEST", "components", "file_components", "is_temporary", "temporar
 LONGEST_NAME: Final = 255
 LONGEST_PATH: Final = 4095
 DEEPEST: Final = 128
-"""The limit of nested directories; each is an open descriptor during a walk."""
+"""The limit of nested directories. Each directory of a path is an open descriptor during a walk."""
 TEMPORARY: Final = re.compile(rb"\.codex-adapter-[0-9a-f]{16}-[0-9a-f]{16}")
 
 
 def components(path: str) -> tuple[str, ...]:
-    """Return the names in a path; two paths with the same names mean the same, whatever exists there (H2).
+    """Return the names in a path. Two paths with the same names lead to the same file (H2).
 
-    The file system is not asked. Raises WorkspaceError: `bad_name`.
+    Does not read the file system. Raises `WorkspaceError` (`bad_name`).
     """
     try:
         encoded = path.encode()
     except UnicodeEncodeError:
-        raise WorkspaceError("bad_name", "Path is no valid Unicode text") from None
+        raise WorkspaceError("bad_name", "Path is not valid Unicode text") from None
     if "\0" in path:
-        raise WorkspaceError("bad_name", "Path must not hold NUL")
+        raise WorkspaceError("bad_name", "Path must not contain NUL")
     if path.startswith("/"):
-        raise WorkspaceError("bad_name", "Path must be relative to the workspace: leave out the leading /")
+        raise WorkspaceError("bad_name", "Path must be relative to the workspace. Leave out the leading /.")
     if len(encoded) > LONGEST_PATH:
-        raise WorkspaceError("bad_name", f"Path is longer than {LONGEST_PATH} bytes: use shorter names")
+        raise WorkspaceError("bad_name", f"Path is longer than {LONGEST_PATH} bytes. Use shorter names.")
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     for name in names:
         if name == "..":
-            raise WorkspaceError("bad_name", "Path must not hold '..': name the file from the top of the workspace")
+            raise WorkspaceError("bad_name", "Path must not contain '..'. Write it from the root of the workspace.")
         if len(name) * 4 > LONGEST_NAME and len(name.encode()) > LONGEST_NAME:
             raise WorkspaceError(
-                "bad_name", f"A name in the path is longer than {LONGEST_NAME} bytes: use a shorter one"
+                "bad_name", f"A name in the path is longer than {LONGEST_NAME} bytes. Use a shorter one."
             )
         if is_temporary(name.encode()):
-            raise WorkspaceError("bad_name", "A name in the path is kept for temporary files: use another one")
+            raise WorkspaceError("bad_name", "A name in the path is reserved for temporary files. Use another one.")
     return names
 
 
 def file_components(path: str) -> tuple[str, ...]:
-    """Return the names of a path that can be a file's (H2). Raises WorkspaceError: `bad_name`."""
+    """Return the names in the path of a file. Raises `WorkspaceError` (`bad_name`) for the path of a directory (H2)."""
     names = components(path)
     if not names or path.endswith(("/", "/.")):
         raise WorkspaceError("bad_name", "Path must end with the name of a file")

@@ -1,4 +1,4 @@
-"""List the places where a person's secrets usually lie, for a sandbox to hide (H14)."""
+"""List the usual places of a person's secrets, which a sandbox hides (H14)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _HOME: Final = (
         ".cache/huggingface/stored_tokens",
     ),
     *(".huggingface", ".kaggle", ".config/kaggle", ".config/wandb", ".config/openai", ".config/anthropic"),
-    # what a person has typed
+    # histories of commands
     *(".*_history", ".*history", ".lesshst", ".viminfo", ".local/share/fish/fish_history", ".local/state/*/*history*"),
     *(".config/*/*history*", ".ipython/profile_*/history.sqlite*", ".config/fish/fish_variables"),
     # key stores, browsers, mail and messages
@@ -109,8 +109,8 @@ _HOME: Final = (
     *(".config/Code/User/globalStorage", ".config/Cursor", ".config/JetBrains", ".config/gh-copilot"),
     ".env",
 )
-"""Below HOME; `*` stands for any text within a name. Names below `.config`, `.local/share`, `.local/state` and `.cache`
-are also searched in the directories of the XDG variables."""
+"""Paths below HOME; `*` matches any text within a name. Paths below `.config`, `.local/share`, `.local/state` and
+`.cache` are also searched in the directories of the XDG variables."""
 
 _XDG: Final = {
     ".config": "XDG_CONFIG_HOME",
@@ -131,7 +131,7 @@ _NAMING: Final = (
     *("NODE_REPL_HISTORY", "PSQL_HISTORY", "MYSQL_HISTFILE", "SQLITE_HISTORY", "LESSHISTFILE"),
     *("DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"),
 )
-"""Variables that name such places."""
+"""Variables whose value is the path of a place with secrets."""
 
 _NAMING_AROUND: Final = {
     "CARGO_HOME": ("credentials", "credentials.toml"),
@@ -141,15 +141,16 @@ _NAMING_AROUND: Final = {
     "CURL_HOME": (".curlrc",),
     "BUNDLE_USER_HOME": ("config",),
 }
-"""Variables that name a directory with such places among others, which commands need."""
+"""Variables whose value is a directory with places of secrets, by their names there, and with files that commands
+need."""
 
 _SCHEMES: Final = ("file:", "FILE:", "unix:path=")
 
 
 def default_hidden(environ: Mapping[str, str], agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
-    """Return the well-known places below `HOME`, those that variables name, and those of `agents` (H14).
+    """Return the well-known places below `HOME`, the places that variables name, and the places of `agents` (H14).
 
-    The paths are absolute. Those of patterns exist; the others may not.
+    The paths are absolute. A path from a pattern exists; another path may not exist.
     """
     names = (*_HOME, *(name for agent in agents for name in agent.logins))
     variables = (*_NAMING, *(variable for agent in agents for variable in agent.variables))
@@ -171,7 +172,7 @@ def _below_home(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[st
 
 
 def _matching(base: str, name: str) -> list[str]:
-    # Paths are strings, which may have any character.
+    # The paths are strings, because they may have any character.
     return glob(f"{escape(base)}/{name}") if "*" in name else [f"{base}/{name}"]  # noqa: PTH207
 
 
@@ -183,7 +184,7 @@ def _named(environ: Mapping[str, str], variables: Iterable[str]) -> Iterator[str
             for scheme in _SCHEMES:
                 place = place.removeprefix(scheme)
             place = place.partition(",")[0]
-            # A value with another scheme is not a file.
+            # A value with another scheme does not name a file.
             if place.startswith("/") or (place and ":" not in place):
                 yield place
     for variable, names in _NAMING_AROUND.items():

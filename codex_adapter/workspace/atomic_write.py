@@ -1,4 +1,4 @@
-"""Putting a file in its place at one stroke: a temporary file beside it, then a rename (H4)."""
+"""Write a file atomically: write a temporary file beside it, then rename that file (H4)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 
 from codex_adapter.durable import write_all
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.names import temporary_name, temporary_prefix
+from codex_adapter.workspace.paths import temporary_name, temporary_prefix
 from codex_adapter.workspace.tree import Place, Tree
 
-__all__ = ["put", "sweep"]
+__all__ = ["remove_temporary_files", "write_file"]
 
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE_BITS: Final = 0o666
@@ -24,11 +24,11 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _UNSUPPORTED: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 
-def put(tree: Tree, place: Place, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
-    """Writes a file whole or not at all, and gives its size in bytes (H4).
+def write_file(tree: Tree, place: Place, pieces: Iterable[bytes], *, overwrite: bool, limit: int) -> int:
+    """Write a file, whole or not at all, and return its size in bytes.
 
-    The bits of what was there before are kept (H5), one piece is held at a time (H7). Raises WorkspaceError, and
-    whatever `pieces` raises.
+    A replaced file keeps its permission bits. One piece is in memory at a time. Raises `WorkspaceError`, and the
+    exceptions of `pieces` (H4, H5, H7).
     """
     bits = NEW_FILE_BITS if place.status is None else place.status.st_mode & PERMISSION_BITS
     temporary = temporary_name(place.name)
@@ -52,8 +52,8 @@ def put(tree: Tree, place: Place, pieces: Iterable[bytes], *, overwrite: bool, l
     return size
 
 
-def sweep(place: Place) -> None:
-    """Removes the temporary files for a place (H4). Raises WorkspaceError."""
+def remove_temporary_files(place: Place) -> None:
+    """Remove the temporary files for a place. Raises `WorkspaceError` (H4)."""
     prefix = temporary_prefix(place.name)
     try:
         directory = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.parent)
@@ -96,7 +96,7 @@ def _publish(tree: Tree, place: Place, temporary: bytes, *, overwrite: bool) -> 
         if overwrite:
             os.replace(temporary, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent)
         elif not _rename_to_new(place, temporary):
-            # The other way to give a name that nothing has, known to every POSIX system.
+            # A hard link also fails if the name exists, and every POSIX system has hard links.
             os.link(temporary, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent, follow_symlinks=False)
             os.unlink(temporary, dir_fd=place.parent)
     except FileNotFoundError:
@@ -106,7 +106,7 @@ def _publish(tree: Tree, place: Place, temporary: bytes, *, overwrite: bool) -> 
 
 
 def _rename_to_new(place: Place, temporary: bytes) -> bool:
-    """Whether the system and the file system can rename without replacing."""
+    """Rename without replacing a file. Return False if the system or the file system cannot do this."""
     rename = getattr(_LIBC, "renameat2", None)
     if rename is None:
         return False
