@@ -69,7 +69,7 @@ class AgentSpacesClient:
         except TurnError as error:
             return ResolveResponse(ok=False, error=error.error)
         except Exception:  # noqa: BLE001 - every error is an answer here
-            return ResolveResponse(ok=False, error=AgentSpacesError(message="the spaces could not be looked at"))
+            return ResolveResponse(ok=False, error=AgentSpacesError(message="the spaces cannot be read"))
         return ResolveResponse(ok=True)
 
     async def describe(self, request: DescribeRequest) -> DescribeResponse:
@@ -140,4 +140,4 @@ def _spec(spec: SpaceSpec) -> Spec:
         return spec.spaces
     if target is not None and spec.spaces is None:
         return TargetSpec(name=target.target_name, directory=target.target_dir)
-    raise TurnError("spec: give either spaces, at least one, or a target", "resolve_failed")
+    raise TurnError("spec: must have either spaces, at least one, or a target", "resolve_failed")

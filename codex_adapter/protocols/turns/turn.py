@@ -107,7 +107,7 @@ class Turn:
                 return data
             case AdapterError():
                 return self._harness.failure(error)
-        return AgentSpacesError(message="what the turn needs under aspHome cannot be read or written")
+        return AgentSpacesError(message="the files of the turn under aspHome cannot be read or written")
 
     async def _prepare(self) -> HarnessTurn:
         request = self._request
@@ -138,11 +138,11 @@ class Turn:
             return None
         models = await self._harness.models()
         if models is None:
-            raise TurnError(f"the harness {self._harness.id} cannot tell its models now; try again")
+            raise TurnError(f"the harness {self._harness.id} cannot list its models now. Try again.")
         if asked is None:
             return before if before in models else None
         if asked not in models:
-            raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
+            raise TurnError(f"the harness {self._harness.id} does not have this model", "model_not_supported")
         return asked
 
     async def _find_conversation(self) -> TurnError | OSError | None:
@@ -155,8 +155,10 @@ class Turn:
         except OSError as error:
             return error
         if found is None or found.harness != self._harness.id:
-            why = "there is no such session" if found is None else f"the session is one of harness {found.harness}"
-            return TurnError(f"{why}; begin a new one, without harnessSessionId", "harness_session_not_found")
+            why = (
+                "the session does not exist" if found is None else f"the session belongs to the harness {found.harness}"
+            )
+            return TurnError(f"{why}. Begin a new one, without harnessSessionId.", "harness_session_not_found")
         self._conversation = found
         self._emitter.harness_session_id = session
         return None
@@ -187,4 +189,4 @@ def check_cwd(inquiry: Inquiry, cwd: str) -> TurnError | None:
         found = "\0" not in cwd and Path(cwd).is_dir()
     except (OSError, UnicodeEncodeError):
         found = False
-    return None if found else TurnError("cwd: there is no such directory")
+    return None if found else TurnError("cwd: the directory does not exist")
