@@ -194,7 +194,7 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
                 ["--session", "0199a213-81c0-7800-8aa1-bbab2a035a54"],
                 1,
                 "harness_session_not_found",
-                "there is no such session; begin a new one, without --session",
+                "the session does not exist. Begin a new one, without --session.",
             ),
             (["--attach", "a", "--attach", "b"], 1, None, "--attach: number 2: there is no file that can be read"),
         ],
