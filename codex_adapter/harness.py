@@ -1,4 +1,4 @@
-"""Define the seam between turns and agents: a harness names its models and runs an agent in an environment (U5, U9)."""
+"""Define the interface for harnesses: a harness lists models and runs an agent in an environment (U5, U9)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Harness", "HarnessTurn"]
 class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn, as a harness receives it.
 
-    `directory` is the conversation's own and kept from turn to turn; the harness keeps its files there. `model` is one
-    of the harness's models, None for the harness's choice. `session` is the key of the conversation to resume, None for
-    a new one.
+    `directory` belongs to the conversation, and each of its turns gets the same one. The harness stores its files
+    there. `model` is one of the harness's models, None for the harness's choice. `session` is the key of the
+    conversation to resume, None for a new one.
     """
 
     environment: Environment
@@ -41,26 +41,26 @@ class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Harness(Protocol):
-    """One kind of agent, as it is installed on this machine."""
+    """One kind of agent that is installed on this machine."""
 
     @property
     def id(self) -> str:
-        """Return the name by which requests choose it."""
+        """The name by which requests choose this harness."""
 
     async def check(self) -> None:
         """Check that the agent is installed and can run a turn. Raises `TurnError` with the next step."""
 
     async def models(self) -> tuple[str, ...] | None:
-        """Return its models as `provider/name`, its own choice first; None if it does not work or cannot list now."""
+        """Return the models as `provider/name`, the default first; None if the agent cannot list them now."""
 
     def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the directories in which the agent of such a turn may write; none if nothing confines it.
+        """Return the directories in which the agent of such a turn may write; empty if nothing confines the agent.
 
-        `env` are the request's variables. Blocks; raises `TurnError` (Z11).
+        `env` are the request's variables. Blocks on files. Raises `TurnError` (Z11).
         """
 
     def open(self, turn: HarnessTurn) -> AbstractAsyncContextManager[RunHandle]:
-        """Open the run of a turn. Entering raises `TurnError`, and `AdapterError` as runs do."""
+        """Open the run of a turn. On entry, the context raises `TurnError`, or `AdapterError` as a run does."""
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        """Return why a run failed, None if it went well."""
+        """Return why a run failed; None if it succeeded."""

@@ -12,7 +12,7 @@ ErrorCode: TypeAlias = Literal["resolve_failed", "harness_session_not_found", "m
 
 
 class AgentSpacesError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An error on the wire; later versions may have other `details` (U6)."""
+    """An error on the wire. Later versions may have other `details` (U6)."""
 
     message: str
     code: ErrorCode | None = None
@@ -22,7 +22,7 @@ class AgentSpacesError(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 class TurnError(Exception):
     """Report that a turn cannot be run.
 
-    The message is one sentence of ours, and so is every text in `details` (U6).
+    Neither the message nor `details` quote an agent, a tool or a file (U6).
     """
 
     def __init__(self, message: str, code: ErrorCode | None = None, details: dict[str, Any] | None = None) -> None:

@@ -1,6 +1,6 @@
 """Compose the environment of a turn's agent from spaces: directories of instructions, skills, hooks and servers (Z).
 
-Every function blocks on files. Call it in a thread where other work must go on.
+Every function blocks on files. If other work must continue, call it in a thread.
 """
 
 from __future__ import annotations

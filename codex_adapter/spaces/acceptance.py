@@ -1,4 +1,4 @@
-"""Record what agents could have changed, and refuse it when it differs from what was accepted (Z11)."""
+"""Record the content that agents could change, and refuse it if it differs from the accepted content (Z11)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from codex_adapter.strict_decode import shown
 __all__ = ["Acceptance", "Source"]
 
 _LARGEST: Final = 64 * 1024 * 1024
-_HOW: Final = "look at it, then accept it with acceptChangedSpaces"
-_CHANGED: Final = f"it lies where agents may write, and it changed since it was accepted; {_HOW}"
-_NEW: Final = f"it lies where an agent of an earlier turn could write, and it was never accepted; {_HOW}"
-_LINKED: Final = f"it has hard links, by which an agent could change it, and it was never accepted; {_HOW}"
+_ADVICE: Final = "Check it, then accept it with acceptChangedSpaces."
+_CHANGED: Final = f"agents may write there, and it changed after it was accepted. {_ADVICE}"
+_NEW: Final = f"an agent of an earlier turn could write there, and it was never accepted. {_ADVICE}"
+_LINKED: Final = f"an agent could change it by its hard links, and it was never accepted. {_ADVICE}"
 
 
 class Source(NamedTuple):
-    """A file or a directory that gives power to an agent, as it was read.
+    """A file or a directory that defines what an agent may do, as it was read.
 
-    `path` is the path by which it was looked up, with its links. `linked` is whether what was read has hard links,
-    which may be in a directory that an agent may write to. A space has a `reference` and a `way`; a file has a `name`.
+    `path` is the path by which it was looked up, with its links. `linked` is whether a file in it has hard links, whose
+    other names may be in a directory where an agent may write. A space has a `reference` and a `way`, a file a `name`.
     """
 
     path: Path
@@ -47,20 +47,21 @@ class _Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Acceptance:
-    """The record of one `aspHome`: where its turns let agents write, and which content was accepted there (Z11)."""
+    """The record of one `aspHome`: the directories where its turns let agents write, and the accepted content (Z11)."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._path = state.root / "accepted.json"
 
     def check(self, sources: Sequence[Source]) -> None:
-        """Refuse what an agent could have changed and no caller accepted. Writes nothing; raises `SpaceError` (Z11)."""
+        """Raise `SpaceError` if an agent could have changed content that no caller accepted. Write nothing (Z11)."""
         self._next(self._read(), sources, Reach(()), accept=False)
 
     def settle(self, sources: Sequence[Source], reach: Reach, *, accept: bool) -> None:
-        """Check the same before a turn whose agent has this reach, and record the result. Raises `SpaceError` (Z11).
+        """Check the content before a turn whose agent has this reach, and record it. Raises `SpaceError` (Z11).
 
-        The content of `sources` has been read before: an agent of another turn starts after its reach was recorded.
+        The caller has read the content of `sources` before. This is safe: each turn records its reach before its agent
+        starts.
         """
         known = self._read()
         if self._next(known, sources, reach, accept=accept) == known:
@@ -91,7 +92,7 @@ class Acceptance:
 
     @staticmethod
     def _unseen(source: Source, before: Reach) -> str | None:
-        """Return why content without a record is refused, None if no agent could have changed it."""
+        """Return why content without a record is refused; None if no agent could have changed it."""
         if before.covers(source.path):
             return _NEW
         return _LINKED if source.linked and before.roots else None
@@ -103,11 +104,11 @@ class Acceptance:
 
 
 def _refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
-    """Return one error that names all sources: they are accepted together."""
+    """Return one error that names all sources, because they are accepted together."""
     (first, problem), *others = refused
     if others:
         names = ", ".join(shown(source.reference or source.name) for source, _ in others)
-        problem = f"{problem}; look at these as well: {names}"
+        problem = f"{problem} Check these too: {names}."
     if first.reference is None:
         return SpaceError(f"{first.name}: {problem}")
     return SpaceError(problem, first.reference, first.way)
@@ -115,7 +116,7 @@ def _refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
 
 def _text(root: Path) -> str:
     if not is_utf8(str(root)):
-        raise SpaceError("a directory in which the agent may write has a path that is not UTF-8; rename it")
+        raise SpaceError("a directory in which the agent may write has a path that is not UTF-8. Rename it.")
     return str(root)
 
 

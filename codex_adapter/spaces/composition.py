@@ -1,4 +1,4 @@
-"""Compose spaces into one environment: later spaces win (Z6)."""
+"""Compose spaces into one environment: later spaces override earlier ones (Z6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING: Final = HarnessSettings()
 
 
 def compose(spaces: Sequence[Space], harness: HarnessSettings | None) -> Environment:
-    """Return the environment of spaces in this order; `harness` are the target's settings, which win over all (Z6)."""
+    """Return the environment of spaces in this order. `harness` are the target's settings, which override all (Z6)."""
     settings: list[Settings | HarnessSettings] = [space.loaded.files.manifest.settings for space in spaces]
     env = {name: value for space in spaces for name, value in space.loaded.files.manifest.settings.env.items()}
     settings.append(harness or _NOTHING)
@@ -35,7 +35,7 @@ def compose(spaces: Sequence[Space], harness: HarnessSettings | None) -> Environ
 
 
 def _last(found: Iterable[_T]) -> tuple[_T, ...]:
-    """Return the last item of each name, in the order of these."""
+    """Return the last item of each name, in the order of these last items."""
     by_name: dict[str, _T] = {}
     for it in found:
         by_name.pop(it.name, None)

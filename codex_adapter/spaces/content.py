@@ -1,4 +1,4 @@
-"""Read the content of a space: without following links, within bounds, with its digest (Z7)."""
+"""Read the content of a space and compute its digest, within bounds and without following links (Z7)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 NewFile: TypeAlias = Callable[[str, bool], AbstractContextManager[Callable[[bytes], None]]]
-"""Makes the copy of a file at this path, executable or not; its context gives the function that writes to it."""
+"""Creates the copy of a file at this path, executable or not. Its context yields a function that writes to the copy."""
 
 
 class Content(NamedTuple):
-    """The content of a space: the digest of all files, and by path those that the package reads.
+    """The content of a space: the digest of all files, and, by path, the content of the files that the package reads.
 
-    `linked` is whether a file has hard links, which may be anywhere.
+    `linked` is whether a file has hard links, whose other names may be anywhere.
     """
 
     digest: str
@@ -44,14 +44,14 @@ class Content(NamedTuple):
 
 
 def read_content(directory: Path, new_file: NewFile | None = None) -> Content:
-    """Read the content of a space, and copy it at the same time with `new_file` (Z7).
+    """Read the content of a space, and copy it at the same time with `new_file`.
 
-    Links on the way to the directory are followed; inside it a link is an error. Raises `SpaceError`.
+    Links on the way to the directory are followed. A link inside the directory is an error. Raises `SpaceError` (Z7).
     """
     try:
         root = os.open(directory, _DIRECTORY)
     except (FileNotFoundError, NotADirectoryError):
-        raise SpaceError("there is no directory; make it, or change the reference") from None
+        raise SpaceError("its directory does not exist. Create it, or change the reference.") from None
     except (OSError, ValueError) as error:
         raise unreadable("its directory", error) from None
     walk = _Walk(new_file or _no_copy)
@@ -90,7 +90,7 @@ class _Walk:
                 mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
                 if stat.S_ISDIR(mode):
                     below = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
-                elif stat.S_ISREG(mode):  # a device is not even opened
+                elif stat.S_ISREG(mode):  # never open a device
                     below = os.open(name, _FILE, dir_fd=fd)
                 else:
                     raise _no_file(path, mode)
@@ -119,7 +119,7 @@ class _Walk:
             raise unreadable(prefix or "its directory", error) from None
         for name in names:
             if not is_utf8(name):
-                raise SpaceError(f"{shown(prefix + name)}: its name is not UTF-8; rename it")
+                raise SpaceError(f"{shown(prefix + name)}: its name is not UTF-8. Rename it.")
         return sorted(names)
 
     def _file(self, fd: int, path: str) -> None:
@@ -143,7 +143,7 @@ class _Walk:
                         if len(kept) > most:
                             raise SpaceError(f"{shown(path)} is larger than {most} bytes")
             if _moment(os.fstat(fd)) != _moment(before):
-                raise SpaceError(f"{shown(path)} changes while it is read; try again")
+                raise SpaceError(f"{shown(path)} changes while it is read. Try again.")
         except OSError as error:
             raise unreadable(path, error) from None
         if most:
@@ -153,7 +153,7 @@ class _Walk:
 
 
 def _most_kept(path: str) -> int:
-    """Return the limit of a file whose content is kept, in bytes; 0 for other files."""
+    """Return the limit in bytes for a file whose content is kept; 0 for other files."""
     kept = _KEPT.fullmatch(path)
     return 0 if kept is None else LARGEST_TOML if kept[1] else LARGEST_TEXT
 
@@ -163,7 +163,7 @@ def _moment(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def is_utf8(name: str) -> bool:
-    """Return whether a name is UTF-8 for the file system."""
+    """Return whether the file system has this name in UTF-8."""
     try:
         os.fsencode(name).decode()
     except UnicodeDecodeError:
@@ -172,5 +172,5 @@ def is_utf8(name: str) -> bool:
 
 
 def _no_file(path: str, mode: int) -> SpaceError:
-    what = "a link" if stat.S_ISLNK(mode) else "no regular file"
-    return SpaceError(f"{shown(path)} is {what}, which a space cannot hold; put a file there")
+    what = "is a link" if stat.S_ISLNK(mode) else "is not a regular file"
+    return SpaceError(f"{shown(path)} {what}, which a space cannot contain. Replace it by a file.")

@@ -14,13 +14,14 @@ from codex_adapter.strict_decode import shown
 __all__ = ["MOST_SPACES", "Loaded", "Space", "order_spaces"]
 
 MOST_SPACES: Final = 200
-"""In one environment."""
+"""The limit of one environment."""
 
 
 class Loaded(NamedTuple):
-    """A space that was read. Its own references are relative to `source`; the environment has `directory`.
+    """A space that was read.
 
-    `linked` is whether a file has hard links.
+    Its own references are relative to `source`. The environment uses `directory`. `linked` is whether a file has hard
+    links.
     """
 
     files: SpaceFiles
@@ -31,7 +32,7 @@ class Loaded(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A space, with the first reference that led to it and the ids of the spaces on the way."""
+    """A space, with the first reference that led to it, and the ids of the spaces on the way to it."""
 
     reference: str
     way: tuple[str, ...]
@@ -45,10 +46,10 @@ def order_spaces(
     find: Callable[[str, Path | None], Found],
     load: Callable[[Found], Loaded],
 ) -> list[Space]:
-    """Return all spaces that the references lead to, after the spaces that they depend on (Z5).
+    """Return all spaces that the references lead to, each after the spaces that it depends on.
 
-    `find` gets a reference and the directory that it may be relative to; `load` is called once for each space. Raises
-    `SpaceError`, which names the reference and the way to it.
+    `find` gets a reference, and the directory that a path in it is relative to. `load` is called once for each space.
+    Raises `SpaceError`, which names the reference and the way to it (Z5).
     """
     order = _Order(find, load)
     for reference in references:
@@ -79,16 +80,16 @@ class _Order:
         self.spaces.append(space)
 
     def _new(self, reference: str, base: Path | None, way: tuple[str, ...]) -> Space | None:
-        """Return the space of a reference, None if it was reached before."""
+        """Return the space of a reference; None if an earlier reference led to it."""
         found = self._find(reference, base)
         before = self._by_directory.get(found.directory)
         if before is not None:
             _require_right(before.loaded, found)
             if before.loaded.files.manifest.id in way:
-                raise SpaceError("it depends on itself; remove one of the dependencies on this way")
+                raise SpaceError("it depends on itself. Remove one of the dependencies on this way.")
             return None
         if len(self._by_directory) >= MOST_SPACES:
-            raise SpaceError(f"there are more than {MOST_SPACES} spaces; compose fewer")
+            raise SpaceError(f"there are more than {MOST_SPACES} spaces. Compose fewer spaces.")
         space = Space(reference, way, found, self._load(found))
         _require_right(space.loaded, found)
         other = self._by_id.setdefault(space.loaded.files.manifest.id, space)
@@ -101,16 +102,16 @@ class _Order:
 def _require_right(loaded: Loaded, found: Found) -> None:
     manifest = loaded.files.manifest
     if found.id not in (None, manifest.id):
-        raise SpaceError("space.toml: the key 'id' is not the id that it is found under")
+        raise SpaceError("space.toml: the key 'id' is not the id of its directory")
     if found.version not in (None, manifest.version):
-        raise SpaceError("space.toml: the key 'version' is not the version that it is found under")
+        raise SpaceError("space.toml: the key 'version' is not the version of its directory")
     if found.digest not in (None, loaded.digest):
-        raise SpaceError("this version has other content than when it was locked; publish that as a new version")
+        raise SpaceError("the content of this version changed after it was locked. Publish it as a new version.")
 
 
 def _conflict(space: Space, other: Space) -> SpaceError:
     id_, reference = space.loaded.files.manifest.id, shown(other.reference)
     if None not in (space.found.version, other.found.version):
         versions = f"{space.found.version} and, by {reference}, {other.found.version}"
-        return SpaceError(f"there are two versions of '{id_}', {versions}; choose one for both")
-    return SpaceError(f"there are two places of '{id_}', this and that of {reference}; choose one for both")
+        return SpaceError(f"there are two versions of '{id_}', {versions}. Choose one for both.")
+    return SpaceError(f"there are two places of '{id_}', this one and the one of {reference}. Choose one for both.")

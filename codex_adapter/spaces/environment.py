@@ -14,7 +14,7 @@ Permissions: TypeAlias = Literal["read-only", "workspace-write", "full"]
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """One space as it was found: its reference, its directory now, and the digest of its content (Z5, Z7)."""
+    """One space of an environment: its reference, its current directory, and the digest of its content (Z5, Z7)."""
 
     id: str
     version: str | None
@@ -33,7 +33,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
-    """A shell command for an event; `timeout` in seconds, `matcher` is an expression on tool names (Z2)."""
+    """A shell command for an event; `timeout` in seconds, `matcher` a regular expression on tool names (Z2)."""
 
     name: str
     event: HookEvent

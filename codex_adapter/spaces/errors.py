@@ -1,4 +1,4 @@
-"""Define the error for spaces; its text quotes no file (Z5)."""
+"""Define the error for spaces. Its text never quotes a file (Z5)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["SpaceError", "unreadable"]
 
 
 class SpaceError(Exception):
-    """Report that spaces cannot be used, in one sentence that names files and keys only (Z5).
+    """Report that spaces cannot be used. The text names files and keys, but no values (Z5).
 
     `reference` is the wrong reference, None for another problem. `way` has the ids of the spaces that led to it, the
-    outermost first.
+    first space first.
     """
 
     def __init__(self, problem: str, reference: str | None = None, way: tuple[str, ...] = ()) -> None:
@@ -28,6 +28,6 @@ class SpaceError(Exception):
 
 
 def unreadable(what: str, error: Exception) -> SpaceError:
-    """Return the error for a failed read; `error` is an OSError, or a ValueError for an impossible path."""
-    reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "impossible path"
+    """Return the error for a failed read. `error` is an OSError, or a ValueError for an invalid path."""
+    reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "invalid path"
     return SpaceError(f"{shown(what)} cannot be read ({reason})")

@@ -22,10 +22,10 @@ _MOST_NAMES: Final = 100_000
 
 
 class Found(NamedTuple):
-    """The place of a space, and what it must be.
+    """The place of a space, and the id, version and digest that it must have.
 
-    `named` is the path by which it was looked up, which leads to `directory`, perhaps by links. `id` and `version` are
-    those that it must have, None for any; `digest` is that of a locked version.
+    `named` is the path by which it was looked up. It leads to `directory`, perhaps by links. `id` and `version` are
+    None if any is allowed. `digest` is set for a locked version.
     """
 
     directory: Path
@@ -38,7 +38,7 @@ class Found(NamedTuple):
 class Finder:
     """Find spaces for one spec. A reference that is locked, or was found before, has the same result again (Z8).
 
-    `files` are the files in which versions were looked up.
+    `files` are the tag files that were read.
     """
 
     def __init__(self, asp_home: Path, project: Path | None, locked: Mapping[str, Locked]) -> None:
@@ -49,20 +49,20 @@ class Finder:
         self.files: Final[list[Source]] = []
 
     def find(self, reference: str, base: Path | None) -> Found:
-        """Find a space; `base` is the directory of what refers to it. Raises `SpaceError` (Z3)."""
+        """Find a space. `base` is the directory of the space or target that refers to it. Raises `SpaceError` (Z3)."""
         meant = parse_reference(reference)
         if isinstance(meant, RegistryReference):
             return self._versions.get(reference) or self._of_registry(reference, meant)
         if isinstance(meant, PathReference):
             if base is None and not meant.path.startswith("/"):
-                raise SpaceError("there is nothing that the path could be relative to; give an absolute one")
+                raise SpaceError("a relative path needs a target. Write an absolute path.")
             return _found(Path(base or "/", meant.path))
         if self._project is None:
-            raise SpaceError("there is no target, so there is no project; give the directory by space:path:")
+            raise SpaceError("a reference to a project needs a target. Write the directory as space:path:DIR.")
         return _found(self._project / "spaces" / meant.id, meant.id)
 
     def locks(self, digests: Mapping[str, str]) -> dict[str, Locked]:
-        """Return the version of each reference to the registry; `digests` are by ids (Z8)."""
+        """Return the version of each reference to the registry. `digests` maps ids to digests (Z8)."""
         return {
             reference: Locked(version=found.version, digest=digests[found.id])
             for reference, found in self._versions.items()
@@ -77,8 +77,8 @@ class Finder:
         else:
             version = choose_version(meant.selector, _versions(place), lambda: self._tags(place))
             if version == DEV and not os.path.lexists(place / DEV):
-                what = "no dev" if meant.selector else "no version that is no pre-release, and no dev"
-                raise SpaceError(f"the registry has {what} of this space; publish one, or change the reference")
+                what = "no dev" if meant.selector else "no release and no dev"
+                raise SpaceError(f"the registry has {what} of this space. Publish one, or change the reference.")
             found = _found(place / version, meant.id, None if version == DEV else version)
         self._versions[reference] = found
         return found
@@ -98,14 +98,14 @@ def _found(named: Path, id_: str | None = None, version: str | None = None, dige
 def _versions(place: Path) -> frozenset[str]:
     try:
         with os.scandir(place) as entries:
-            return frozenset(_those_of_versions(entries))
+            return frozenset(_version_names(entries))
     except (FileNotFoundError, NotADirectoryError):
-        raise SpaceError("the registry has no such space; publish it there, or change the reference") from None
+        raise SpaceError("the registry does not have this space. Publish it there, or change the reference.") from None
     except OSError as error:
         raise unreadable("its directory in the registry", error) from None
 
 
-def _those_of_versions(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
+def _version_names(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
     for number, entry in enumerate(entries):
         if number >= _MOST_NAMES:
             raise SpaceError(f"its directory in the registry has more than {_MOST_NAMES} names")

@@ -1,4 +1,4 @@
-"""Resolve a spec to an environment, or prepare it for a turn: with copies and locked versions (Z5, Z7, Z8, Z9)."""
+"""Resolve a spec to an environment, or prepare it for a turn with copies and locked versions (Z5, Z7, Z8, Z9)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TargetSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Spec: TypeAlias = Sequence[str] | TargetSpec
-"""References, or a target that has them."""
+"""A list of references, or a target with such a list."""
 
 Writable: TypeAlias = Callable[[Environment], Sequence[str]]
 """Returns the directories in which the agent of an environment may write."""
@@ -46,7 +46,7 @@ Writable: TypeAlias = Callable[[Environment], Sequence[str]]
 def resolve(
     asp_home: str | os.PathLike[str], spec: Spec, harness: str | None = None, *, accept: bool = False
 ) -> Environment:
-    """Return the environment of a spec now, with the directories of the spaces themselves; write nothing.
+    """Return the current environment of a spec, with the directories of the spaces themselves. Write nothing.
 
     `harness` selects the target's settings. With `accept`, content that agents may have changed is used. Raises
     `SpaceError`. Blocks on files (Z5, Z6, Z9, Z11).
@@ -62,10 +62,10 @@ def prepare(
     writable: Writable = lambda _: (),
     accept: bool = False,
 ) -> Environment:
-    """Return the environment of a spec for a turn: with copies of the spaces, in versions that stay the same (Z7, Z8).
+    """Return the environment of a spec for a turn: with copies of the spaces, in locked versions.
 
-    `harness` selects the target's settings. With `accept`, content that agents may have changed is accepted from now on
-    (Z11). Raises `SpaceError`. Blocks on files, and on other processes that write below `asp_home`.
+    `harness` selects the target's settings. With `accept`, content that agents may have changed is accepted from now
+    on. Raises `SpaceError`. Blocks on files, and on other processes that write below `asp_home` (Z7, Z8, Z11).
     """
     return _Preparation(asp_home, spec).prepare(harness, writable, accept=accept)
 
@@ -77,7 +77,7 @@ class _Preparation:
         self._named_home = Path(os.fspath(asp_home))
         self._asp_home = _absolute(os.fspath(asp_home), "aspHome")
         if not is_utf8(os.fspath(self._asp_home)):  # harnesses write it to files in UTF-8
-            raise SpaceError("the path of aspHome is not UTF-8; rename what is not")
+            raise SpaceError("the path of aspHome is not UTF-8. Rename its directories.")
         state = State(self._asp_home)
         state.refuse_links()
         self._state = state.root
@@ -115,18 +115,18 @@ class _Preparation:
             spaces = list(map(self._with_copy, spaces))
             if self._lock.add(known, finder.locks({it.loaded.files.manifest.id: it.loaded.digest for it in spaces})):
                 return self._composed(spaces, harness)
-        raise SpaceError("other processes change the lock of this spec again and again; try again")
+        raise SpaceError("other processes keep changing the lock of this spec. Try again.")
 
     def _sources(self, finder: Finder, spaces: Sequence[Space]) -> list[Source]:
         found = [Source(it.found.named, it.loaded.digest, it.loaded.linked, "", it.reference, it.way) for it in spaces]
         return [*self._files, *finder.files, *found]
 
     def _refuse_writable_state(self, reach: Reach) -> None:
-        """Raise `SpaceError` if an agent could change copies and records: such changes cannot be detected (Z11)."""
+        """Raise `SpaceError` if an agent could change copies and records. Such changes cannot be detected (Z11)."""
         if reach.covers(self._named_home / "state"):
             raise SpaceError(
-                "aspHome lies where the agent may write, so it could change what later turns run; "
-                "choose another aspHome or cwd, or other permissions"
+                "aspHome is in a directory where the agent may write, so the agent could change what later turns run. "
+                "Choose another aspHome or cwd, or other permissions."
             )
 
     def _ordered(self, known: Mapping[str, Locked]) -> tuple[Finder, list[Space]]:
@@ -139,10 +139,13 @@ class _Preparation:
             source = self._store.directory(found.digest)
             content = self._store.content(found.digest)
             if content is None:
-                raise SpaceError(f"version {found.version} is locked, and no more to be had; publish it as it was")
+                raise SpaceError(
+                    f"version {found.version} is locked, but its content is not available any more. "
+                    "Publish the same content again."
+                )
         else:
             if self._state.is_relative_to(source):
-                raise SpaceError("aspHome is in it, so that it would hold its own copies; put one of them elsewhere")
+                raise SpaceError("it contains aspHome, so it would contain its own copies. Move one of them.")
             content = read_content(source)
         return Loaded(read_space(content.kept), content.digest, source, source, content.linked)
 

@@ -1,4 +1,4 @@
-"""Decide which files an agent could change that may write to some directories, by whatever path (Z11)."""
+"""Decide which files an agent could change by any path if it may write to some directories (Z11)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class _Mount(NamedTuple):
 
 
 class Reach:
-    """The files that an agent can change: directly, or by putting a link or a directory in their place.
+    """The files that an agent can change: directly, or by replacing a directory on the way to them.
 
-    `roots` are the directories that it may write to, without links in their paths; `inodes` are theirs.
+    `roots` are the directories where it may write, without links in their paths. `inodes` are the inodes of `roots`.
     """
 
     def __init__(self, roots: Iterable[Path], inodes: Iterable[_Inode] = ()) -> None:
@@ -47,10 +47,9 @@ class Reach:
         return cls(roots, filter(None, map(_inode, roots)))
 
     def covers(self, path: str | Path) -> bool:
-        """Return whether the file at this path, or anything in it, could be changed. Raises `SpaceError`.
+        """Return whether the file at this path, or a file below it, could be changed. Raises `SpaceError`.
 
-        Each name on the way counts, before links are followed: the agent can make a name in its directories lead
-        elsewhere.
+        Each name on the way counts, also each link, because the agent can replace any name in its directories.
         """
         if not self.roots:
             return False
@@ -69,11 +68,11 @@ class Reach:
     def _is_inside(self, path: Path) -> bool:
         if any(name.is_relative_to(root) for name in self._names(path) for root in self._places):
             return True
-        # A file system that ignores case knows a directory by more names.
+        # On a file system that ignores case, a directory has more names.
         return bool(self._inodes) and any(_inode(directory) in self._inodes for directory in (path, *path.parents))
 
     def _names(self, path: Path) -> Iterator[Path]:
-        """Yield the path, and its place in its file system, which is the same for each mount of a directory."""
+        """Yield the path, and the place in its file system, which is the same for all mounts of a directory."""
         yield path
         for mount in reversed(self._mounts):
             if path.is_relative_to(mount.point):
@@ -82,7 +81,7 @@ class Reach:
 
 
 def _names_on_the_way(path: Path) -> Iterator[Path]:
-    """Yield each name that the system looks up for an absolute path, below a directory without links in its path."""
+    """Yield the path of each name that the system looks up for an absolute path, without links before that name."""
     here, waiting, links = Path("/"), list(reversed(path.parts[1:])), 0
     yield here
     while waiting:
@@ -100,7 +99,7 @@ def _names_on_the_way(path: Path) -> Iterator[Path]:
             continue
         links += 1
         if links > _MOST_LINKS:
-            raise SpaceError("its path has too many links; use the directory that they lead to")
+            raise SpaceError("its path has too many links. Use the directory that they lead to.")
         if target.is_absolute():
             here = Path("/")
         waiting.extend(part for part in reversed(target.parts) if part != "/")
@@ -115,7 +114,7 @@ def _inode(path: Path) -> _Inode | None:
 
 
 def _mounts() -> Iterator[_Mount]:
-    """Yield the mounts, each after those that it covers; none if the system does not list them."""
+    """Yield the mounts in an order where later ones cover earlier ones. Yield none if the system lists no mounts."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
@@ -127,5 +126,5 @@ def _mounts() -> Iterator[_Mount]:
 
 
 def _plain(field: str) -> str:
-    """Return a path of the list, which has spaces and the like in octal."""
+    """Decode a path from the list, where spaces and some other characters are octal escapes."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), field)

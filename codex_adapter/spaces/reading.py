@@ -1,4 +1,4 @@
-"""Read files that people write: bounded and strict, with errors that name the key and never the value (Z1)."""
+"""Read the files of users strictly and within bounds, with errors that name the key and never the value (Z1)."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 LARGEST_TEXT: Final = 1024 * 1024
-"""Bytes of a file in another form than TOML."""
+"""The limit of a file in a format other than TOML, in bytes."""
 LARGEST_TOML: Final = 64 * 1024
-"""Bytes of a file in TOML."""
+"""The limit of a TOML file, in bytes."""
 _MOST_DOTS: Final = 500
-"""The limit of a line: the time for a key is quadratic in the number of its parts."""
+"""The limit of a line: the time to parse a key is quadratic in the number of its parts."""
 _T = TypeVar("_T")
 
 
 def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
-    """Decode a TOML file as a type. Errors call it `name`. Raises `SpaceError` (Z1)."""
+    """Decode a TOML file as a type. Errors use `name` for the file. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
     if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
-        raise SpaceError(f"{name}: a line has more than {_MOST_DOTS} dots; break it into several")
+        raise SpaceError(f"{name}: a line has more than {_MOST_DOTS} dots. Split it into several lines.")
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SpaceError(f"{name} is no TOML{in_line(error)}; mend it") from None
+        raise SpaceError(f"{name} is not valid TOML{in_line(error)}. Fix it.") from None
     try:
         return msgspec.convert(tables, type_)
     except msgspec.ValidationError as error:
@@ -51,7 +51,7 @@ def read_toml(content: bytes, type_: type[_T], name: str) -> _T:
 
 
 def read_json(content: bytes, type_: type[_T], name: str) -> _T:
-    """Decode a JSON file as a type. Errors call it `name`. Raises `SpaceError` (Z1)."""
+    """Decode a JSON file as a type. Errors use `name` for the file. Raises `SpaceError` (Z1)."""
     text = read_text(content, name)
     try:
         value = msgspec.json.decode(text, type=type_)
@@ -59,26 +59,26 @@ def read_json(content: bytes, type_: type[_T], name: str) -> _T:
     except msgspec.ValidationError as error:
         raise SpaceError(f"{name}: {problem(error)}") from None
     except (ValueError, RecursionError):
-        raise SpaceError(f"{name} is no JSON; mend it") from None
+        raise SpaceError(f"{name} is not valid JSON. Fix it.") from None
     return value
 
 
 def read_text(content: bytes, name: str) -> str:
-    """Decode UTF-8 with or without a byte order mark. Errors call the file `name`. Raises `SpaceError`."""
+    """Decode UTF-8 with or without a byte order mark. Errors use `name` for the file. Raises `SpaceError`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SpaceError(f"{name} is not UTF-8; save it so") from None
+        raise SpaceError(f"{name} is not UTF-8. Save it as UTF-8.") from None
 
 
 def read_optional(path: Path, limit: int, name: str) -> bytes | None:
-    """Read a file outside of a space, None if it does not exist. Errors call it `name`. Raises `SpaceError`."""
+    """Read a file outside of a space; None if it does not exist. Errors use `name` for it. Raises `SpaceError`."""
     try:
         return read_regular(path, limit)
     except TooLargeError:
         raise SpaceError(f"{name} is larger than {limit} bytes") from None
     except NotRegularError:
-        raise SpaceError(f"{name} is no regular file") from None
+        raise SpaceError(f"{name} is not a regular file") from None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
@@ -94,10 +94,10 @@ def has_hard_links(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str], name: str) -> Path:
-    """Return where a path leads by links. Errors call it `name`. Raises `SpaceError`."""
+    """Return a path with its links followed. Errors use `name` for it. Raises `SpaceError`."""
     try:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            Path(path).stat()  # the system refuses too many links; `realpath` would follow them
+            Path(path).stat()  # fails for too many links, which `realpath` follows
         return Path(os.path.realpath(path))
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
@@ -107,5 +107,5 @@ def _require_once(keys: list[str], name: str) -> None:
     seen: set[str] = set()
     for key in keys:
         if key in seen:
-            raise SpaceError(f"{name}: the key '{shown(key)}' is there twice")
+            raise SpaceError(f"{name}: the key '{shown(key)}' occurs twice")
         seen.add(key)

@@ -25,7 +25,7 @@ class RegistryReference(NamedTuple):
 
 
 class PathReference(NamedTuple):
-    """`space:path:DIR`: a directory, absolute or relative to the directory of what refers to it."""
+    """`space:path:DIR`: a directory, absolute or relative to the directory of the space or target that refers to it."""
 
     path: str
 
@@ -40,23 +40,23 @@ Reference: TypeAlias = RegistryReference | PathReference | ProjectReference
 
 
 def parse_reference(text: str) -> Reference:
-    """Parse a reference; look nothing up. Raises `SpaceError` (Z3)."""
+    """Parse a reference. Read no files. Raises `SpaceError` (Z3)."""
     if len(text) > _LONGEST or _IMPOSSIBLE.search(text):
-        raise SpaceError("a reference is one line of at most 4096 characters")
+        raise SpaceError("a reference must be one line of at most 4096 characters")
     if not text.startswith(_PREFIX):
-        raise SpaceError("a reference begins with 'space:'")
+        raise SpaceError("a reference must begin with 'space:'")
     body = text.removeprefix(_PREFIX)
     if body.startswith("path:"):
         path = body.removeprefix("path:")
         if not path:
-            raise SpaceError("behind 'space:path:' stands a directory")
+            raise SpaceError("a directory is missing after 'space:path:'")
         return PathReference(path)
     named = _NAMED.fullmatch(body)
     if named is None:
-        raise SpaceError("a reference is space:ID, space:ID@SELECTOR, space:path:DIR or space:project:ID")
+        raise SpaceError("a reference must be space:ID, space:ID@SELECTOR, space:path:DIR or space:project:ID")
     if named["project"]:
         if named["selected"]:
-            raise SpaceError("a space of the project has no versions; leave out '@' and what follows it")
+            raise SpaceError("a space of the project has no versions. Remove '@' and the selector after it.")
         return ProjectReference(named["id"])
     if named["selected"]:
         require_selector(named["selector"])

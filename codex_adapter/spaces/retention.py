@@ -1,4 +1,4 @@
-"""Remove copies of spaces that are no longer used, and what killed turns left in the store (Z10)."""
+"""Remove unused copies of spaces, and the files that killed turns left in the store (Z10)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.state import TEMPORARY, State
 from codex_adapter.spaces.version_locks import locked_digests
 
-__all__ = ["KEPT_FOR", "MOST_REMOVED", "aside", "mark_used", "remove_unused"]
+__all__ = ["KEPT_FOR", "MOST_REMOVED", "mark_used", "remove_unused", "unused_name"]
 
 _DAY: Final = 24 * 60 * 60.0
 KEPT_FOR: Final = 30 * _DAY
 """Seconds since the last turn that began with the copy."""
 MOST_REMOVED: Final = 4
-"""The limit of one call: more than one, so that their number falls, and few, so that no turn waits long."""
+"""The limit of one call. It is more than one, so that the number of copies falls. It is low, so that no turn waits
+long."""
 _COPY: Final = re.compile(r"[0-9a-f]{64}")
 _ASIDE: Final = re.compile(r"\.(new|old)(-[0-9a-f]+)?")
 
 
-def aside(store: Path, kind: str) -> Path:
-    """Return an unused name in the store, for what is not a copy yet (`new`) or no longer (`old`)."""
+def unused_name(store: Path, kind: str) -> Path:
+    """Return an unused name in the store for a directory that is not yet a copy (`new`) or no longer a copy (`old`)."""
     return store / f".{kind}-{secrets.token_hex(8)}"
 
 
 def mark_used(copy: Path) -> bool:
-    """Mark a copy as used by a turn that begins. Return whether another process may be removing it already (Z10).
+    """Mark a copy as used by a turn that begins. Return whether another process may already be removing it (Z10).
 
-    A copy that cannot be marked, as in a read-only file system, cannot be removed either.
+    If a copy cannot be marked, for example in a read-only file system, no process can remove it either.
     """
     try:
         unused = time.time() - copy.lstat().st_mtime
@@ -46,21 +47,21 @@ def mark_used(copy: Path) -> bool:
 
 
 def remove_unused(state: State) -> None:
-    """Remove some files that no turn needs any more; skip what cannot be removed (Z10).
+    """Remove some files that no turn needs any more. Skip files that cannot be removed (Z10).
 
     The caller must be the only writer.
     """
     removed = 0
     for path in _unneeded(state):
         with suppress(OSError):
-            remove_tree(path.rename(aside(state.store, "old")) if _COPY.fullmatch(path.name) else path)
+            remove_tree(path.rename(unused_name(state.store, "old")) if _COPY.fullmatch(path.name) else path)
             removed += 1
         if removed == MOST_REMOVED:
             return
 
 
 def _unneeded(state: State) -> Iterator[Path]:
-    """Yield what killed turns left, and unused copies; no copies while it is unknown whether a lock names them."""
+    """Yield the files that killed turns left, and the unused copies. Yield no copies while a lock cannot be read."""
     yield from _entries(state.root, TEMPORARY)
     yield from _entries(state.locks, TEMPORARY)
     yield from _entries(state.store, _ASIDE)

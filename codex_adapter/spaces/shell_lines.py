@@ -1,4 +1,4 @@
-"""Replace `${SPACE}` in a shell command by a directory, quoted as its place demands (Z2)."""
+"""Replace `${SPACE}` in a shell command by a directory, quoted for its context (Z2)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PIECE: Final = re.compile(r"\\.|\$\{SPACE\}|\$\(|\$\{|.", re.DOTALL)
 _SINGLE_PIECE: Final = re.compile(r"\$\{SPACE\}|.", re.DOTALL)
 _COMMENT: Final = re.compile(r"(?<![^\s;&|()])#")
 _COMMAND: Final = (_PLAIN, _BACKTICKS)
-"""The contexts in which words are read as on a line by itself."""
+"""The contexts in which the shell reads commands."""
 
 
 def with_directory(line: str, directory: str) -> str:
-    """Return the line with the directory for each `${SPACE}`, as one word whatever characters it has (Z2)."""
+    """Return the line with the directory for each `${SPACE}`, quoted so that it is always part of one word (Z2)."""
     pieces: list[str] = []
     within = [_PLAIN]
     position = 0
     while position < len(line):
         here = within[-1]
         if here in _COMMAND and _COMMENT.match(line, position):
-            return "".join([*pieces, line[position:]])  # it ends with the line, and a directory may contain a newline
+            return "".join([*pieces, line[position:]])  # a directory with a newline would end the comment
         matched = (_SINGLE_PIECE if here == _SINGLE else _PIECE).match(line, position)
         piece = matched[0] if matched else line[position:]
         position += len(piece)
@@ -59,7 +59,7 @@ def _follow(piece: str, within: list[str]) -> None:
 
 
 def _in_double_quotes(within: list[str]) -> bool:
-    """Return whether the place is in double quotes, or in a variable's braces within them."""
+    """Return whether the position is in double quotes, or in the braces of a variable within double quotes."""
     return next((it for it in reversed(within) if it != _BRACES), _PLAIN) == _DOUBLE
 
 
@@ -70,5 +70,5 @@ def _quoted(directory: str, within: list[str]) -> str:
         quoted = re.sub(r'([\\"$`}])' if within[-1] == _BRACES else r'([\\"$`])', r"\\\1", directory)
     else:
         quoted = shlex.quote(directory)
-    # The shell reads the content of backticks twice, first for these characters only.
+    # The shell parses the content of backticks twice. The first time, it only removes backslashes before these three.
     return re.sub(r"([\\$`])", r"\\\1", quoted) if _BACKTICKS in within else quoted

@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 Text = Annotated[str, Meta(pattern=r"\A[^\x00]*\Z")]
-"""Text of arguments and variables."""
+"""The text of an argument or a variable."""
 _LINE: Final = r"\A[^\S\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"
 Word = Annotated[str, Meta(pattern=_LINE)]
-"""One line, not blank. No character matches two parts of the pattern, which would take quadratic time."""
+"""One line, not blank. No character matches two parts of the pattern, because that would take quadratic time."""
 Pattern = Annotated[str, Meta(pattern=_LINE, max_length=1000)]
 Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
 Name = Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9_-]{0,63}\Z")]
@@ -42,7 +42,7 @@ ServerName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,31}\Z")]
 _SKILL: Final = re.compile(r"skills/(?P<name>[^/]+)/SKILL\.md")
 _SKILL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 _WARNINGS: Final = threading.Lock()
-"""All threads share the filters of warnings."""
+"""A lock, because all threads share the filters of warnings."""
 _TOOLS: Final = ("before_tool", "after_tool")
 
 
@@ -99,7 +99,7 @@ class _Servers(Table, frozen=True, kw_only=True, rename="camel"):
 
 
 class SpaceFiles(NamedTuple):
-    """The content of a space's files; `skills` are descriptions by names."""
+    """The content of a space's files; `skills` maps names to descriptions."""
 
     manifest: Manifest
     instructions: str
@@ -109,12 +109,12 @@ class SpaceFiles(NamedTuple):
 
 
 def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
-    """Read the files of a space, given by their paths. Raises `SpaceError` (Z1, Z2)."""
+    """Parse the files of a space; `files` maps paths to contents. Raises `SpaceError` (Z1, Z2)."""
     if "space.toml" not in files:
-        raise SpaceError("it has no space.toml, so it is no space")
+        raise SpaceError("it has no space.toml, so it is not a space")
     manifest = read_toml(files["space.toml"], Manifest, "space.toml")
     if manifest.version is not None and not is_version(manifest.version):
-        raise SpaceError("space.toml: the key 'version' is no semantic version such as 1.2.3 or 1.2.3-rc.1")
+        raise SpaceError("space.toml: the key 'version' is not a semantic version such as 1.2.3 or 1.2.3-rc.1")
     return SpaceFiles(
         manifest,
         read_text(files.get("AGENTS.md", b""), "AGENTS.md"),
@@ -131,7 +131,9 @@ def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
 def _skill(name: str, content: bytes) -> str:
     file = shown(f"skills/{name}/SKILL.md")
     if not _SKILL_NAME.fullmatch(name):
-        raise SpaceError(f"{file}: a skill's name is of a-z, 0-9, '_' and '-', at most 64; rename its directory")
+        raise SpaceError(
+            f"{file}: a skill's name has at most 64 characters of a-z, 0-9, '_' and '-'. Rename its directory."
+        )
     found = read_front_matter(read_text(content, file), file)
     if found.get("name", name) != name:
         raise SpaceError(f"{file}: the key 'name' is not the name of its directory")
@@ -146,17 +148,17 @@ def _hooks(content: bytes | None) -> tuple[HookLine, ...]:
     names = [hook.name for hook in hooks]
     for number, hook in enumerate(hooks):
         if hook.name in names[:number]:
-            raise SpaceError(f"{name}: there are two hooks '{hook.name}'; rename one")
+            raise SpaceError(f"{name}: there are two hooks '{hook.name}'. Rename one.")
         if hook.matcher is not None and hook.event not in _TOOLS:
-            raise SpaceError(f"{name}: hook '{hook.name}' has the key 'matcher', which only events of tools have")
+            raise SpaceError(f"{name}: hook '{hook.name}' has the key 'matcher', which only tool events have")
         if hook.matcher is not None and not _is_regular_expression(hook.matcher):
-            raise SpaceError(f"{name}: hook '{hook.name}': the key 'matcher' is no regular expression")
+            raise SpaceError(f"{name}: hook '{hook.name}': the key 'matcher' is not a regular expression")
     return hooks
 
 
 def _is_regular_expression(text: str) -> bool:
     with _WARNINGS, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about patterns that a future Python may read differently
+        warnings.simplefilter("ignore")  # warnings about patterns that a future Python may read differently
         try:
             re.compile(text)
         except (re.error, OverflowError, RecursionError):
@@ -169,7 +171,7 @@ def _servers(content: bytes | None) -> dict[str, ServerLine]:
     servers = {} if content is None else read_json(content, _Servers, name).mcp_servers
     for key, server in servers.items():
         if (server.command is None) == (server.url is None):
-            raise SpaceError(f"{name}: server '{key}' has to have either the key 'command' or the key 'url'")
+            raise SpaceError(f"{name}: server '{key}' must have either the key 'command' or the key 'url'")
         if server.url is not None and (server.args or server.env or server.cwd is not None):
-            raise SpaceError(f"{name}: server '{key}' has the key 'url', with which no other key can stand")
+            raise SpaceError(f"{name}: server '{key}' has the key 'url', so it must not have any other key")
     return servers

@@ -1,4 +1,4 @@
-"""Write the state below `aspHome`: one writer at a time, and readers see whole files (Z9)."""
+"""Write the state below `aspHome`, with one writer at a time, so that readers see whole files (Z9)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from codex_adapter.spaces.errors import SpaceError
 __all__ = ["TEMPORARY", "State", "unwritable"]
 
 _PATIENCE: Final = 120.0
-"""Seconds to wait for other writers, each of which copies a few spaces at most."""
+"""Seconds to wait for other writers. Each of them copies a few spaces at most."""
 _PAUSE: Final = 0.02
 TEMPORARY: Final = re.compile(f".+{re.escape(TEMPORARY_SUFFIX)}")
-"""The names of files that a killed writer has not finished."""
+"""The names of files that a killed writer did not finish."""
 
 
 class State:
-    """The paths of the state of one `aspHome`; directories are made by the first write."""
+    """The paths of the state of one `aspHome`. The first write creates the directories."""
 
     def __init__(self, asp_home: Path) -> None:
         self.root: Final = asp_home / "state"
@@ -32,13 +32,13 @@ class State:
         self.locks: Final = self.root / "locks"
 
     def refuse_links(self) -> None:
-        """Raise `SpaceError` if one of its directories is a link, which may lead anywhere (Z9)."""
+        """Raise `SpaceError` if one of the directories is a link, which may lead anywhere (Z9)."""
         if any(directory.is_symlink() for directory in (self.root, self.store, self.locks)):
-            raise SpaceError("aspHome: state/, or a directory in it, is a link; put a directory there")
+            raise SpaceError("aspHome: state/, or a directory in it, is a link. Replace it by a directory.")
 
     @contextmanager
     def exclusive(self, *, patience: float = _PATIENCE) -> Iterator[None]:
-        """Lock the state for one writer; wait up to `patience` seconds. Raises `SpaceError`."""
+        """Lock the state for one writer. Wait at most `patience` seconds for other writers. Raises `SpaceError`."""
         self.refuse_links()
         try:
             self.root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,9 +53,9 @@ class State:
             os.close(fd)
 
     def write_whole(self, path: Path, data: bytes) -> None:
-        """Write a file of the state, for its owner alone, whole or not at all, also after a loss of power.
+        """Write a file of the state atomically, also for a loss of power. Only its owner has access.
 
-        Raise `SpaceError`. (Z9)
+        Raises `SpaceError` (Z9).
         """
         try:
             write_whole(path, data)
@@ -69,7 +69,7 @@ def unwritable(error: OSError) -> SpaceError:
 
 
 def _lock(path: Path, deadline: float) -> int:
-    """Return the descriptor that has the lock until it is closed."""
+    """Wait for the lock. Return the descriptor that has the lock until it is closed."""
     while True:
         try:
             fd = _try_lock(path)
@@ -78,12 +78,12 @@ def _lock(path: Path, deadline: float) -> int:
         if fd is not None:
             return fd
         if time.monotonic() > deadline:
-            raise SpaceError("aspHome: another process has been writing for too long; look after it")
+            raise SpaceError("aspHome: another process has been writing for too long. Check that process.")
         time.sleep(_PAUSE)
 
 
 def _try_lock(path: Path) -> int | None:
-    """Return the descriptor of the lock, None if another process has it or has just replaced its file."""
+    """Return the descriptor of the lock; None if another process has the lock or has just replaced its file."""
     try:
         fd = open_locked(path)
     except BlockingIOError:
@@ -92,8 +92,8 @@ def _try_lock(path: Path) -> int | None:
         undo.callback(os.close, fd)
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise SpaceError("aspHome: state/lock is no regular file; remove it")
-        os.fchmod(fd, 0o600)  # whatever the umask is
+            raise SpaceError("aspHome: state/lock is not a regular file. Remove it.")
+        os.fchmod(fd, 0o600)  # the umask may have removed bits
         with suppress(FileNotFoundError):
             if os.path.samestat(status, path.lstat()):
                 undo.pop_all()

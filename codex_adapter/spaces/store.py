@@ -1,4 +1,4 @@
-"""Keep copies of spaces by their digests, each complete or absent (Z7)."""
+"""Store copies of spaces by their digests, each complete or absent (Z7)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from codex_adapter.durable import make_private, remove_tree, write_all
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.retention import aside, mark_used, remove_unused
+from codex_adapter.spaces.retention import mark_used, remove_unused, unused_name
 from codex_adapter.spaces.state import State, unwritable
 
 __all__ = ["Store"]
@@ -20,17 +20,17 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_C
 
 
 class Store:
-    """The copies of one `aspHome`: a turn uses a copy, which does not change while the turn runs (Z7)."""
+    """The copies of one `aspHome`. A turn uses a copy, which does not change while the turn runs (Z7)."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def directory(self, digest: str) -> Path:
-        """Return the directory for the copy of this content, whether it exists or not."""
+        """Return the directory for the copy of this content. It may not exist."""
         return self._state.store / digest
 
     def content(self, digest: str) -> Content | None:
-        """Read the copy again; return None if it does not exist or was changed (Z7)."""
+        """Read the copy again. Return None if it does not exist or was changed (Z7)."""
         try:
             content = read_content(self.directory(digest))
         except SpaceError:
@@ -38,21 +38,21 @@ class Store:
         return content if content.digest == digest else None
 
     def keep(self, source: Path, digest: str) -> Path:
-        """Make a copy of a directory with this content, unless it exists, and return the copy's directory (Z7).
+        """Copy a directory with this content, unless the copy exists. Return the copy's directory.
 
-        Raises `SpaceError`, also if the directory has other content by now.
+        Raises `SpaceError`, also if the directory has other content by now (Z7).
         """
-        may_go = mark_used(self.directory(digest))
-        if may_go or self.content(digest) is None:
+        may_be_removed = mark_used(self.directory(digest))
+        if may_be_removed or self.content(digest) is None:
             with self._state.exclusive():
                 copied = self.content(digest) or self._copied(source)
             if copied.digest != digest:
-                raise SpaceError("it changes while it is read; try again")
+                raise SpaceError("it changes while it is read. Try again.")
         return self.directory(digest)
 
     def _copied(self, source: Path) -> Content:
         remove_unused(self._state)
-        new = aside(self._state.store, "new")
+        new = unused_name(self._state.store, "new")
         with _as_space_error():
             make_private(new)
         try:
@@ -69,7 +69,7 @@ class Store:
         if not os.path.lexists(place):
             new.rename(place)
             return
-        old = place.rename(aside(self._state.store, "old"))
+        old = place.rename(unused_name(self._state.store, "old"))
         new.rename(place)
         with suppress(OSError):
             remove_tree(old)

@@ -1,4 +1,4 @@
-"""Read the tags of `tags.toml`, by which people name versions (Z3)."""
+"""Read the tags of `tags.toml`, which are names for versions (Z3)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _Tags(Table, frozen=True, kw_only=True):
 
 
 def read_tags(content: bytes) -> dict[str, str]:
-    """Return the versions of `tags.toml` by tags. Raises `SpaceError` (Z3)."""
+    """Return the versions of `tags.toml` by their tags. Raises `SpaceError` (Z3)."""
     tags = read_toml(content, _Tags, "tags.toml").tags
     for tag, version in tags.items():
         if not is_version(version):
-            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is no version")
+            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is not a version")
     return tags

@@ -45,11 +45,11 @@ def read_targets(content: bytes) -> dict[str, Target]:
 
 
 def find_target(directory: Path, name: str) -> tuple[Target, str]:
-    """Return a target of the file in a directory, and the digest of the file. Raises `SpaceError` (Z4)."""
+    """Return a target from the targets file of a directory, and the file's digest. Raises `SpaceError` (Z4)."""
     content = read_optional(directory / TARGETS_FILE, LARGEST_TOML, TARGETS_FILE)
     if content is None:
         raise SpaceError(f"the target's directory has no {TARGETS_FILE}")
     target = read_targets(content).get(name)
     if target is None:
-        raise SpaceError(f"{TARGETS_FILE} has no target '{shown(name)}'; add it, or take another")
+        raise SpaceError(f"{TARGETS_FILE} has no target '{shown(name)}'. Add it, or choose another target.")
     return target, hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""Lock the versions that a spec first resolved to, so that later turns get the same (Z8)."""
+"""Lock the versions that a spec first resolved to, so that later turns use the same versions (Z8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
 
 
 class Locked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The version that a reference to the registry resolved to."""
+    """The version to which a reference to the registry resolved, and the digest of its content."""
 
     version: str
     digest: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
@@ -36,7 +36,7 @@ class _LockFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def spec_name(references: Sequence[str], target: tuple[str, Path] | None) -> str:
-    """Return the name of a spec's lock: a digest of its references, and of its target's name and directory (Z8)."""
+    """Return the name of a spec's lock: a digest of the references, and of the target's name and directory (Z8)."""
     about = [list(references), None if target is None else [target[0], str(target[1])]]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
@@ -59,18 +59,18 @@ class Lock:
         self._path = state.locks / f"{name}.json"
 
     def read(self) -> dict[str, Locked]:
-        """Return the locked versions by references, empty before the first turn. Raises `SpaceError` (Z8)."""
+        """Return the locked versions by their references; empty before the first turn. Raises `SpaceError` (Z8)."""
         name = f"aspHome: state/locks/{self._path.name}"
         content = read_optional(self._path, _LARGEST, name)
         if content is None:
             return {}
         spaces = read_json(content, _LockFile, name).spaces
         if not all(is_version(locked.version) for locked in spaces.values()):
-            raise SpaceError(f"{name}: the key 'version' is no version; remove the file to lock anew")
+            raise SpaceError(f"{name}: the key 'version' is not a version. Remove the file to lock again.")
         return spaces
 
     def add(self, known: Mapping[str, Locked], found: Mapping[str, Locked]) -> bool:
-        """Add `found` to the locked versions. Return False if they are no longer those in `known`.
+        """Add `found` to the locked versions. Return False if the lock is no longer equal to `known`.
 
         Raises `SpaceError` (Z8, Z9).
         """

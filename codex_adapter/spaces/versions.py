@@ -23,21 +23,21 @@ _LONGEST: Final = 128
 
 
 def is_version(text: str) -> bool:
-    """Return whether this is a semantic version without build metadata, which has no order (Z1)."""
+    """Return whether this is a semantic version. Build metadata is refused, because it has no order (Z1)."""
     return _version(text) is not None
 
 
 def require_selector(selector: str) -> None:
-    """Raise `SpaceError` for a text that is not a selector of any kind (Z3)."""
+    """Raise `SpaceError` if a text is not a selector (Z3)."""
     if selector == DEV or is_version(selector) or _range(selector) or TAG.fullmatch(selector):
         return
-    raise SpaceError("what follows '@' is no selector; give dev, a version, a range like ^1.2, or a tag")
+    raise SpaceError("the text after '@' is not a selector. Write dev, a version, a range like ^1.2, or a tag.")
 
 
 def choose_version(selector: str | None, available: Collection[str], tags: Callable[[], Mapping[str, str]]) -> str:
-    """Return the version that a selector chooses, or `DEV`. `tags` is called for a tag only (Z3).
+    """Return the version that a selector chooses, or `DEV`. `tags` is called for a tag only.
 
-    Raises `SpaceError` if the selector matches nothing.
+    Raises `SpaceError` if the selector matches no version (Z3).
     """
     if selector == DEV:
         return DEV
@@ -46,18 +46,18 @@ def choose_version(selector: str | None, available: Collection[str], tags: Calla
     if is_version(selector):
         if selector in available:
             return selector
-        raise SpaceError("the registry does not have this version; publish it, or take another")
+        raise SpaceError("the registry does not have this version. Publish it, or choose another version.")
     spec = _range(selector)
     if spec is not None:
         found = _highest(version for version in available if Version(version) in spec)
         if found is None:
-            raise SpaceError("the registry has no version in this range; publish one, or take another range")
+            raise SpaceError("the registry has no version in this range. Publish one, or choose another range.")
         return found
     tagged = tags().get(selector)
     if tagged is None:
-        raise SpaceError("there is no such tag in tags.toml; add it, or take a version")
+        raise SpaceError("tags.toml does not have this tag. Add it, or choose a version.")
     if tagged not in available:
-        raise SpaceError(f"tags.toml: the registry does not have the version of tag '{shown(selector)}'; mend the tag")
+        raise SpaceError(f"tags.toml: the registry does not have the version of tag '{shown(selector)}'. Fix the tag.")
     return tagged
 
 
@@ -75,7 +75,7 @@ def _range(selector: str) -> NpmSpec | None:
         return None
     try:
         return NpmSpec(selector)
-    except (ValueError, AttributeError):  # AttributeError is for ' - ' without two versions
+    except (ValueError, AttributeError):  # it raises AttributeError for ' - ' without two versions
         return None
 
 

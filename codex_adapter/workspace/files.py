@@ -125,7 +125,7 @@ class Workspace:
             )
 
     def delete(self, path: str) -> None:
-        """Remove a file, but not a directory. For a symbolic link or one of several hard links, remove it alone (H3)."""
+        """Remove a file, but not a directory. Of a symbolic link or several hard links, remove only this link (H3)."""
         with self._tree.place(file_components(path), follow=False) as place:
             self._check_change(place)
             if place.status is None:

@@ -181,9 +181,9 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
                 ["--space", "space:path:nowhere"],
                 2,
                 "resolve_failed",
-                "/nowhere: there is no directory; make it, or change the reference",
+                "/nowhere: its directory does not exist. Create it, or change the reference.",
             ),
-            (["--space", "house"], 2, "resolve_failed", "house: a reference begins with 'space:'"),
+            (["--space", "house"], 2, "resolve_failed", "house: a reference must begin with 'space:'"),
             (
                 ["--model", "no/such"],
                 1,
@@ -194,7 +194,7 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
                 ["--session", "0199a213-81c0-7800-8aa1-bbab2a035a54"],
                 1,
                 "harness_session_not_found",
-                "there is no such session; begin a new one, without --session",
+                "the session does not exist. Begin a new one, without --session.",
             ),
             (["--attach", "a", "--attach", "b"], 1, None, "--attach: number 2: there is no file that can be read"),
         ],
@@ -304,8 +304,8 @@ def test_a_space_that_an_agent_changed_is_refused_by_turn_and_space_until_it_is_
     refused = place.run("Hi.")
     assert (refused.status, refused.records[-1]["result"]["error"]["code"]) == (2, "resolve_failed")
     assert refused.complaint == (
-        f"space:path:{place.space}: it lies where agents may write, and it changed since it was accepted; "
-        "look at it, then accept it with --accept-changed-spaces"
+        f"space:path:{place.space}: agents may write there, and it changed after it was accepted. "
+        "Check it, then accept it with --accept-changed-spaces."
     )
     for action in ("check", "describe"):
         looked = place.cli.run("space", action, "house", "--format", "jsonl")

@@ -112,7 +112,7 @@ def test_whose_model_is_refused_is_told_which_there_are(stage: Stage) -> None:
         assert len(server.requests) == 0
     assert (refused.status, b"hunter2" in refused.stdout + refused.stderr) == (1, False)
     told, there = refused.stderr.decode().strip().split("; there is ")
-    assert told == "codex-adapter: the harness codex has no such model"
+    assert told == "codex-adapter: the harness codex does not have this model"
     chosen, *listed = there.split(", ")
     assert len(listed) > 1
     with stage.model(script(answer("Yes."))):

@@ -22,8 +22,8 @@ from .spaces_stage import Home, everything, make_space, write_files
 
 pytestmark = pytest.mark.rule("Z11")
 
-CHANGED = "it lies where agents may write, and it changed since it was accepted; look at it, then accept it with "
-NEW = "it lies where an agent of an earlier turn could write, and it was never accepted; look at it, then accept it "
+CHANGED = "agents may write there, and it changed after it was accepted. Check it, then accept it with "
+NEW = "an agent of an earlier turn could write there, and it was never accepted. Check it, then accept it "
 
 
 def turn(home: Home, spec: Spec, *roots: Path, accept: bool = False) -> Environment:

@@ -97,7 +97,7 @@ def test_what_is_no_file_is_refused_and_not_touched(tmp_path: Path, kind: str) -
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     Path(os.fsdecode(bytes(tmp_path) + b"/\xff\n")).touch()
-    with pytest.raises(SpaceError, match=r"^\uFFFD{2}: its name is not UTF-8; rename it$"):
+    with pytest.raises(SpaceError, match=r"^\uFFFD{2}: its name is not UTF-8. Rename it.$"):
         read_content(tmp_path)
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     def changing(_path: str, _executable: bool) -> Iterator[Callable[[bytes], None]]:
         yield lambda _: write_files(tmp_path, {"a": "22"})
 
-    with pytest.raises(SpaceError, match=r"^a changes while it is read; try again$"):
+    with pytest.raises(SpaceError, match=r"^a changes while it is read. Try again.$"):
         read_content(tmp_path, changing)
 
 

@@ -146,10 +146,10 @@ def test_two_versions_and_two_places_are_named(home: Home) -> None:
     home.publish("b", "1.0.0", ["space:a@^1"])
     elsewhere = make_space(home.project / "a", "a")
     assert refused(home, ["space:a", "space:b"]) == (
-        "space:a@^1 (by way of b): there are two versions of 'a', 1.0.0 and, by space:a, 2.0.0; choose one for both"
+        "space:a@^1 (by way of b): there are two versions of 'a', 1.0.0 and, by space:a, 2.0.0. Choose one for both."
     )
     assert refused(home, ["space:a", f"space:path:{elsewhere}"]) == (
-        f"space:path:{elsewhere}: there are two places of 'a', this and that of space:a; choose one for both"
+        f"space:path:{elsewhere}: there are two places of 'a', this one and the one of space:a. Choose one for both."
     )
 
 
@@ -171,7 +171,7 @@ def test_what_is_not_there_or_not_what_it_is_found_as_is_refused(home: Home) -> 
     assert "the registry has no version that is no pre-release, and no dev" in refused(home, ["space:h"])
     assert "the registry has no dev of this space" in refused(home, ["space:h@dev"])
     assert "there is no directory" in refused(home, [f"space:path:{project}/nothing"])
-    assert refused(home, [""]) == "an empty reference: a reference begins with 'space:'"
+    assert refused(home, [""]) == "an empty reference: a reference must begin with 'space:'"
     assert "the registry has no such space" in refused(home, ["space:nothing"])
     assert "the registry does not have this version" in refused(home, ["space:c@1.0.1"])
     assert "give an absolute one" in refused(home, ["space:path:x"])
@@ -214,7 +214,7 @@ def test_a_home_whose_path_nobody_could_write_down_is_refused(home: Home) -> Non
     os.mkdir(real)  # noqa: PTH102 - as it is
     (home.path.parent / "link").symlink_to(real)
     for path in (real, str(home.path.parent / "link")):
-        with pytest.raises(SpaceError, match=r"^the path of aspHome is not UTF-8; rename what is not$"):
+        with pytest.raises(SpaceError, match=r"^the path of aspHome is not UTF-8. Rename its directories.$"):
             resolve(path, [])
 
 

@@ -58,7 +58,7 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
         ("---\ndescription: # x\n---", "the key 'description' is missing or empty"),
         (f"---\nname: {SECRET}\ndescription: x\n---", "the key 'name' is not the name of its directory"),
         (f"---\ndescription: x\n{SECRET}\n---", "line 3 is no YAML as it stands; put texts in quotes"),
-        ("---\n- a\n---", "its front matter has no keys; write lines 'key: value'"),
+        ("---\n- a\n---", "its front matter has no keys. Write lines 'key: value'."),
         ("---\n---", "the key 'description' is missing or empty"),
         *(
             (f"---\ndescription: {it}\n---", "the key 'description' is missing")
@@ -92,8 +92,8 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
         ),
         ("---\ndescription: x\ndescription: y\n---", "the key in line 3 is there twice"),
         ("---\n'a': x\na: y\n---", "the key in line 3 is there twice"),
-        ('---\ndescription: "\\UFFFFFFFF"\n---', "its front matter is no YAML"),
-        (f"---\ndescription: {'[' * 20_000}\n---", "its front matter is no YAML"),
+        ('---\ndescription: "\\UFFFFFFFF"\n---', "its front matter is not valid YAML"),
+        (f"---\ndescription: {'[' * 20_000}\n---", "its front matter is not valid YAML"),
         (f"---\ndescription: {'x' * 66_000}\n---", "its front matter is longer than 64 KiB"),
         ('---\ndescription: "\\ud800"\n---', "the value in line 2 has a character that is no text"),
         ('---\ndescription: "\\0"\n---', "the value in line 2 has a character that is no text"),

@@ -182,7 +182,7 @@ def test_what_is_swapped_just_before_it_is_opened_is_neither_followed_nor_waited
 
     sys.setprofile(swap)
     try:
-        with pytest.raises(SpaceError, match=f": {path} (cannot be read|is no regular file)"):
+        with pytest.raises(SpaceError, match=f": {path} (cannot be read|is not a regular file)"):
             resolve(home.path, [f"space:path:{place}"])
     finally:
         sys.setprofile(None)

@@ -1,7 +1,7 @@
-"""Turns: a conversation with an agent of any kind, in an environment that spaces make up (U1).
+"""Run turns of a conversation with an agent of any kind, in an environment that is composed of spaces (U1).
 
-This package exports the client, its requests, responses and events, and the seam for harnesses. Modules that need
-packages of the extra `turns` are loaded at the first use of a name.
+This package exports the client, its requests, responses and events, and the interface for harnesses. A module that
+needs packages of the extra `turns` is loaded at the first use of one of its names.
 """
 
 from importlib import import_module
@@ -74,7 +74,7 @@ __all__ = [
     "create_agent_spaces_client",
 ]
 
-if not TYPE_CHECKING:  # a checker that saw `__getattr__` would accept every name
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept every name
     _HOME = {
         **dict.fromkeys(("AgentSpacesClient", "create_agent_spaces_client"), "protocols.turns.client"),
         **dict.fromkeys(("Harness", "HarnessTurn"), "harness"),

@@ -1,4 +1,4 @@
-"""Run turns of conversations, and answer questions before one: the client (U1, U3, U5, U11)."""
+"""Run turns of conversations, and describe the environments and harnesses for them (U1, U3, U5, U11)."""
 
 from __future__ import annotations
 
@@ -41,20 +41,23 @@ def create_agent_spaces_client(harnesses: Iterable[Harness]) -> AgentSpacesClien
 
 
 class AgentSpacesClient:
-    """Run any number of turns at once; the turns of one conversation must follow each other. Keeps no state."""
+    """A client that runs any number of turns at once. It keeps no state.
+
+    The caller must run the turns of one conversation one after another.
+    """
 
     def __init__(self, harnesses: Iterable[Harness]) -> None:
         self._harnesses = {harness.id: harness for harness in harnesses}
 
     async def run_turn(self, request: RunTurnRequest, callbacks: SessionCallbacks) -> RunTurnResponse:
-        """Run one turn, from its first event to its last. What `callbacks` raises passes through.
+        """Run one turn, from its first event to its last. Exceptions of `callbacks` pass through.
 
-        A turn that began may have had effects, so a retry needs a decision (U2, U4, U8).
+        A turn that began may have had effects. Consider this before a retry (U2, U4, U8).
         """
         emitter = Emitter(callbacks, request.external_session_id, request.external_run_id)
         try:
             harness = await self._harness(request)
-            # Checked once: an agent must not have another reach than the one that is recorded now.
+            # Checked only once, because the agent must have exactly the reach that is recorded now.
             wrong_cwd = await _inquire_cwd(request.cwd)
             writable = partial(harness.writable, cwd=request.cwd, env=request.env) if wrong_cwd is None else _nowhere
             environment = await _in_spaces(partial(prepare, writable=writable), request, harness.id)
@@ -63,13 +66,13 @@ class AgentSpacesClient:
         return await Turn(request, emitter, harness, environment, wrong_cwd).run()
 
     async def resolve(self, request: ResolveRequest) -> ResolveResponse:
-        """Return whether a turn could have this environment. Writes nothing and raises nothing (U6)."""
+        """Return whether a turn could have this environment. Write nothing and raise nothing (U6)."""
         try:
             await _in_spaces(resolve, request, None)
         except TurnError as error:
             return ResolveResponse(ok=False, error=error.error)
-        except Exception:  # noqa: BLE001 - every error is an answer here
-            return ResolveResponse(ok=False, error=AgentSpacesError(message="the spaces could not be looked at"))
+        except Exception:  # noqa: BLE001 - every error becomes a response
+            return ResolveResponse(ok=False, error=AgentSpacesError(message="the spaces cannot be read"))
         return ResolveResponse(ok=True)
 
     async def describe(self, request: DescribeRequest) -> DescribeResponse:
@@ -93,7 +96,8 @@ class AgentSpacesClient:
     async def _harness(self, request: RunTurnRequest) -> Harness:
         harness = self._harnesses.get(request.harness)
         if harness is None:
-            raise TurnError(f"there is no such harness; there is {', '.join(self._harnesses) or 'none'}")
+            known = ", ".join(self._harnesses) or "none"
+            raise TurnError(f"the harness does not exist. Existing harnesses: {known}.")
         await harness.check()
         return harness
 
@@ -124,7 +128,7 @@ async def _in_spaces(
 ) -> Environment:
     """Return the environment of a request's spec, looked up in a thread. Raises `TurnError` (`resolve_failed`)."""
     try:
-        # Other writers may keep it waiting. Leaving it is like a kill, which harms nothing.
+        # It may wait for other writers. A cancellation abandons the thread, which is as harmless as a kill.
         look_up = partial(look_up, accept=request.accept_changed_spaces)
         return await trio.to_thread.run_sync(
             look_up, request.asp_home, _spec(request.spec), harness, abandon_on_cancel=True
@@ -134,10 +138,10 @@ async def _in_spaces(
 
 
 def _spec(spec: SpaceSpec) -> Spec:
-    """Convert a spec of the wire. Raises `TurnError` (U3)."""
+    """Convert the spec of a request. Raises `TurnError` (U3)."""
     target = spec.target
     if spec.spaces and target is None:
         return spec.spaces
     if target is not None and spec.spaces is None:
         return TargetSpec(name=target.target_name, directory=target.target_dir)
-    raise TurnError("spec: give either spaces, at least one, or a target", "resolve_failed")
+    raise TurnError("spec: must have either spaces, at least one, or a target", "resolve_failed")

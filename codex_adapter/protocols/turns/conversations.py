@@ -1,4 +1,4 @@
-"""Record the conversations under an `aspHome`: the harness of each, and its directory (U8)."""
+"""Record the conversations under an `aspHome`, each with its harness and its directory (U8)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["ABANDONED", "Conversation", "Conversations"]
 ABANDONED: Final = 24 * 60 * 60.0
 """Seconds after which the turn of a conversation without a key counts as killed."""
 _MOST_REMOVED: Final = 4
-"""The limit of one call, so that no turn waits long."""
+"""The limit of removed directories per turn, so that no turn waits long."""
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
 _LARGEST: Final = 64 * 1024
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """A conversation by its key: its harness, the name of its directory, and the last turn's model."""
+    """The record of a conversation: its key, its harness, the name of its directory, and the last turn's model."""
 
     session: str
     harness: str
@@ -39,11 +39,11 @@ class Conversations:
 
     def __init__(self, asp_home: Path) -> None:
         self._root = asp_home / "state" / "sessions"
-        # One file for each conversation without a key: to find them, no other directory is read.
+        # This directory has one file for each conversation without a key, so that they are found quickly.
         self._begun = self._root / "begun"
 
     def find(self, session: str) -> Conversation | None:
-        """Return the conversation of this key, None if none can be resumed."""
+        """Return the conversation with this key; None if it cannot be resumed."""
         try:
             found = msgspec.json.decode(read_regular(self._record(session), _LARGEST), type=Conversation)
         except (FileNotFoundError, NotADirectoryError, NotRegularError):
@@ -54,13 +54,13 @@ class Conversations:
         return found if whole and self.directory(found).is_dir() else None
 
     def directory(self, conversation: Conversation) -> Path:
-        """Return the directory in which the harness keeps its files."""
+        """Return the directory in which the harness stores its files."""
         return self._root / conversation.directory
 
     def begin(self) -> Path:
-        """Make a private directory for a conversation without a key, and return it.
+        """Create a private directory for a conversation without a key, and return it.
 
-        Some directories that killed turns left are removed.
+        Remove some directories that killed turns left.
         """
         for directory in (self._root.parent, self._root, self._begun):
             make_private(directory)
@@ -71,14 +71,14 @@ class Conversations:
         return self._root / name
 
     def abandon(self, directory: Path) -> None:
-        """Remove the directory of a conversation that got no key. What cannot be removed now is removed later."""
+        """Remove the directory of a conversation that got no key. After an error, a later turn removes it."""
         with suppress(OSError):
             remove_tree(directory)
             (self._begun / directory.name).unlink(missing_ok=True)
 
     def save(self, conversation: Conversation) -> None:
         """Write the record of a conversation, whole or not at all."""
-        # First: a directory with a record must never count as one of a killed turn.
+        # This file is removed first: a directory with a record must never count as the directory of a killed turn.
         (self._begun / conversation.directory).unlink(missing_ok=True)
         write_whole(self._record(conversation.session), msgspec.json.encode(conversation))
 
@@ -92,12 +92,12 @@ class Conversations:
                 return
 
     def _record(self, session: str) -> Path:
-        """Return the path of a record, named by a digest: a key may be any text."""
+        """Return the path of a record. Its name is a digest, because a key may be any text."""
         return self._root / f"{hashlib.sha256(session.encode(errors='surrogatepass')).hexdigest()}.json"
 
 
 def _age(path: Path) -> float:
-    """Return the seconds since a file was written, 0 if it has just been removed."""
+    """Return the seconds since a file was written; 0 if it has just been removed."""
     try:
         return time.time() - path.lstat().st_mtime
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Emit the events of one turn: numbered, timed, one after another (U2, U4)."""
+"""Emit the events of one turn in order, with numbers and times (U2, U4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def utc_now() -> str:
 
 
 class Emitter:
-    """Pass the events of one turn to its callback. What the callback raises passes through and ends the emission."""
+    """Pass the events of one turn to its callback. An exception of the callback passes through and ends the turn."""
 
     def __init__(
         self, callbacks: SessionCallbacks, external_session_id: str, external_run_id: str, *, clock: Clock = utc_now
@@ -41,13 +41,13 @@ class Emitter:
         self._clock = clock
         self._seq = 0
         self.broken = False
-        """Whether the callback raised: its exception is then the result of the turn."""
+        """Whether the callback raised an exception, which is then the result of the turn."""
         self.harness_session_id: str | None = None
-        """The key of the conversation, on each event once it is set."""
+        """The key of the conversation. Once it is set, each event has it."""
 
     async def emit(self, kind: type[_E], **fields: Any) -> None:
         """Emit an event and wait until the callback has returned (U2)."""
-        # The callback may have cancelled the turn at the last event.
+        # The callback may have cancelled the turn during the last event.
         await trio.lowlevel.checkpoint_if_cancelled()
         self._seq += 1
         event = kind(

@@ -42,7 +42,7 @@ __all__ = [
 SessionState: TypeAlias = Literal["running", "complete", "error"]
 Role: TypeAlias = Literal["user", "assistant"]
 LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
-# The types of a request's members; an error quotes the description.
+# The types of a request's members. An error quotes the description.
 _Text: TypeAlias = Annotated[str, Meta(description="a string")]
 _TextOrNone: TypeAlias = Annotated[str | None, Meta(description="a string, or absent")]
 _Env: TypeAlias = Annotated[Mapping[str, str], Meta(description="an object whose values are strings")]
@@ -51,11 +51,11 @@ _Paths: TypeAlias = Annotated[tuple[str, ...], Meta(description="a list of strin
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A message with names in camelCase on the wire, without members that have their default."""
+    """A message, whose names are in camelCase on the wire. Members with their default value are omitted."""
 
 
 class Target(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A named composition in the targets file of `target_dir`, an absolute path (Z4)."""
+    """A target by its name in the targets file of `target_dir`, an absolute path (Z4)."""
 
     target_name: str
     target_dir: str
@@ -83,7 +83,7 @@ class RunResult(_Message, frozen=True, kw_only=True):
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="type"):
-    """An event: `ts` is UTC in ISO 8601, `seq` counts from 1, `harness_session_id` is set once it is known."""
+    """An event. `ts` is UTC in ISO 8601, `seq` counts from 1, `harness_session_id` is None until it is known."""
 
     ts: str
     seq: int
@@ -99,14 +99,14 @@ class StateEvent(_Event, frozen=True, kw_only=True, tag="state"):
 
 
 class MessageEvent(_Event, frozen=True, kw_only=True, tag="message"):
-    """A whole message."""
+    """A complete message."""
 
     role: Role
     content: str
 
 
 class MessageDeltaEvent(_Event, frozen=True, kw_only=True, tag="message_delta"):
-    """The text by which a message grew, before it is whole."""
+    """A fragment of a message: new text at its end, before the message is complete."""
 
     role: Literal["assistant"]
     delta: str
@@ -149,15 +149,16 @@ AgentEvent: TypeAlias = (
 
 
 class SessionCallbacks(msgspec.Struct, frozen=True):
-    """The callback for a turn's events, called for one after another; an awaitable result is awaited (U2)."""
+    """The callback for a turn's events, one call after another. If the result is awaitable, it is awaited (U2)."""
 
     on_event: Callable[[AgentEvent], Awaitable[None] | None]
 
 
 class RunTurnRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request for one turn. Each event has the external ids; `env` is passed on unchanged (U1).
+    """A request for one turn.
 
-    `accept_changed_spaces` accepts spaces and targets as they are now, also if an agent may have changed them (Z11).
+    Each event has the external ids. `env` is passed on unchanged. `accept_changed_spaces` accepts the current spaces
+    and targets, even if an agent may have changed them (U1, Z11).
     """
 
     external_session_id: _Text
@@ -212,7 +213,7 @@ class DescribeRequest(_Message, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class DescribeResponse(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The names in an environment; `unanswered` are the servers whose tools could not be listed (U11)."""
+    """The names in an environment. `unanswered` are the servers whose tools could not be listed (U11)."""
 
     hooks: tuple[str, ...]
     skills: tuple[str, ...]

@@ -22,13 +22,13 @@ from codex_adapter.text import AssembledText, TextAssembler
 __all__ = ["Translation"]
 
 _NAMES: Final = {"command_execution": "shell", "file_change": "apply_patch"}
-"""The names of tools without a name of their own, by kind; any other tool is named by its kind."""
+"""The names of nameless tools by their kind. Any other nameless tool has its kind as its name."""
 _UNANSWERED: Final = "the turn ended before this call was answered"
 _MESSAGE: Final = "agent_message"
 
 
 class Translation:
-    """Translate the events of one run and emit them; `texts` has the last message."""
+    """A translation of one run's events, which it emits as events of the turn. `texts` has the last message."""
 
     def __init__(self, emitter: Emitter) -> None:
         self._emitter = emitter
@@ -59,7 +59,7 @@ class Translation:
                 await self._log("warn" if event.kind == "error" else "info", event.message)
 
     async def close(self) -> None:
-        """Emit a result for each call that is still open: every call has one (U7)."""
+        """Emit a result for each call that has no result yet, so that every call has one (U7)."""
         for id_, name in list(self._open.items()):
             await self._answer(id_, name, _UNANSWERED, is_error=True)
 
@@ -74,7 +74,7 @@ class Translation:
             await self._grow(text)
 
     async def _grow(self, text: AssembledText) -> None:
-        """Emit what a message grew by. A message that was rewritten is emitted only when it is whole."""
+        """Emit the new text of a message. A rewritten message is emitted only when it is complete."""
         before, now = self._shown.get(text.item_id, ""), text.text
         if now.startswith(before) and now != before:
             self._shown[text.item_id] = now
@@ -106,7 +106,7 @@ class Translation:
 
 
 def _input(call: ToolCall) -> dict[str, Any]:
-    """Return the input of a tool by the names of its fields."""
+    """Return the input fields of a tool by their names."""
     return {} if call.input is None else _payloads(call.input)
 
 
@@ -117,7 +117,7 @@ def _output(call: ToolCall) -> dict[str, Any]:
 
 
 def _payloads(fields: msgspec.Struct) -> dict[str, Any]:
-    """Return texts as texts and JSON decoded. A truncated payload stays a text and is listed in `truncated`."""
+    """Return each payload by its name, with JSON decoded. A truncated payload stays text; `truncated` lists it."""
     found: dict[str, Any] = {}
     cut: list[str] = []
     for name in fields.__struct_fields__:
@@ -132,7 +132,7 @@ def _payloads(fields: msgspec.Struct) -> dict[str, Any]:
 
 
 _JSON: Final = frozenset({"changes", "arguments", "result"})
-"""The payloads that are JSON."""
+"""The names of payloads in JSON."""
 _WIRE_NAMES: Final = {"aggregated_output": "output"}
 
 

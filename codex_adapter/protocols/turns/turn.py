@@ -27,7 +27,7 @@ __all__ = ["Turn", "check_cwd"]
 
 
 class Turn:
-    """A turn with a known harness and environment; `wrong_cwd` is why its agent has no directory to work in."""
+    """A turn with a known harness and environment. `wrong_cwd` is the error if its agent cannot work in `cwd`."""
 
     def __init__(
         self,
@@ -49,13 +49,13 @@ class Turn:
 
     @staticmethod
     async def refuse(request: RunTurnRequest, emitter: Emitter, error: TurnError) -> RunTurnResponse:
-        """Emit the end of a turn that cannot begin, because its spec or its harness is wrong (U4)."""
+        """Emit the end of a turn that cannot begin because its spec or its harness is wrong (U4)."""
         result = RunResult(success=False, error=error.error)
         await emitter.finish(result)
         return RunTurnResponse(harness=request.harness, result=result, model=request.model)
 
     async def run(self) -> RunTurnResponse:
-        """Run the turn. A conversation that got no key is removed afterwards (U8)."""
+        """Run the turn. Afterwards, remove the conversation if it got no key (U8)."""
         try:
             return await self._run()
         finally:
@@ -107,7 +107,7 @@ class Turn:
                 return data
             case AdapterError():
                 return self._harness.failure(error)
-        return AgentSpacesError(message="what the turn needs under aspHome cannot be read or written")
+        return AgentSpacesError(message="the files of the turn under aspHome cannot be read or written")
 
     async def _prepare(self) -> HarnessTurn:
         request = self._request
@@ -131,22 +131,22 @@ class Turn:
         )
 
     async def _choose_model(self) -> str | None:
-        """Return the model, None for the harness's own choice. Raises `TurnError` for an unknown model (U5)."""
+        """Return the model; None for the harness's own choice. Raises `TurnError` for an unknown model (U5)."""
         asked = self._environment.model if self._request.model is None else self._request.model
         before = self._conversation.model if self._conversation else None
         if asked is None and before is None:
             return None
         models = await self._harness.models()
         if models is None:
-            raise TurnError(f"the harness {self._harness.id} cannot tell its models now; try again")
+            raise TurnError(f"the harness {self._harness.id} cannot list its models now. Try again.")
         if asked is None:
             return before if before in models else None
         if asked not in models:
-            raise TurnError(f"the harness {self._harness.id} has no such model", "model_not_supported")
+            raise TurnError(f"the harness {self._harness.id} does not have this model", "model_not_supported")
         return asked
 
     async def _find_conversation(self) -> TurnError | OSError | None:
-        """Find the conversation to resume, so that each event has its key; return why it cannot be resumed."""
+        """Find the conversation to resume, so that each event has its key. Return the error if it cannot be resumed."""
         session = self._request.harness_session_id
         if session is None:
             return None
@@ -155,14 +155,16 @@ class Turn:
         except OSError as error:
             return error
         if found is None or found.harness != self._harness.id:
-            why = "there is no such session" if found is None else f"the session is one of harness {found.harness}"
-            return TurnError(f"{why}; begin a new one, without harnessSessionId", "harness_session_not_found")
+            why = (
+                "the session does not exist" if found is None else f"the session belongs to the harness {found.harness}"
+            )
+            return TurnError(f"{why}. Begin a new one, without harnessSessionId.", "harness_session_not_found")
         self._conversation = found
         self._emitter.harness_session_id = session
         return None
 
     async def _remember(self) -> None:
-        """Save the conversation as soon as its key is known, so that it can be resumed after a kill."""
+        """Save the conversation once its key is known, so that it can be resumed after a kill."""
         session = self._emitter.harness_session_id
         if session is None or self._directory is None:
             return
@@ -171,20 +173,20 @@ class Turn:
             try:
                 await work_through(self._conversations.save, now)
             except OSError:
-                # A key is emitted only when the conversation can be resumed by it.
+                # No event may have a key by which the conversation cannot be resumed.
                 self._emitter.harness_session_id = self._request.harness_session_id
                 raise
             self._conversation = now
 
 
 def check_cwd(inquiry: Inquiry, cwd: str) -> TurnError | None:
-    """Return why an agent cannot work in a directory, None if it can. Blocks."""
+    """Return why an agent cannot work in a directory; None if it can. Blocks."""
     if not cwd.startswith("/"):
         return TurnError("cwd: must be an absolute path")
     try:
-        cwd.encode()  # it is written to files in UTF-8
+        cwd.encode()  # harnesses write it to files in UTF-8
         inquiry.at("cwd", cwd)
         found = "\0" not in cwd and Path(cwd).is_dir()
     except (OSError, UnicodeEncodeError):
         found = False
-    return None if found else TurnError("cwd: there is no such directory")
+    return None if found else TurnError("cwd: the directory does not exist")

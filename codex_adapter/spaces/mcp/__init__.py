@@ -20,10 +20,10 @@ _AT_ONCE: Final = 64
 
 
 async def list_tools(server: Server, *, seconds: float, containment: Containment | None = None) -> tuple[str, ...]:
-    """Return the names of the server's tools, in its order, within `seconds`.
+    """Return the names of the server's tools, in the server's order, within `seconds`.
 
-    A server with a command is started for this, and nothing of it is left afterwards. `containment` remembers between
-    calls how well this machine can contain programs. Raises `ServerError` (U11, H8).
+    A server with a command is started for this, and none of its processes is left afterwards. Pass the same
+    `containment` to several calls: it stores which levels of containment work here. Raises `ServerError` (U11, H8).
     """
     with trio.move_on_after(seconds):
         if server.command is not None:
@@ -36,16 +36,16 @@ async def list_tools(server: Server, *, seconds: float, containment: Containment
         except ImportError:
             raise ServerError(f"Packages for servers with a URL are missing. {how_to_install('turns')}") from None
         return await tools_by_http(server.url)
-    raise ServerError(f"The server did not answer in {seconds:g} seconds; check what it waits for")
+    raise ServerError(f"The server did not answer in {seconds:g} seconds. Check what it waits for.")
 
 
 async def list_all_tools(servers: Sequence[Server], *, seconds: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tools of all servers as `SERVER/TOOL`, and the names of the servers that did not answer.
 
     Both are in the order of `servers`. The whole call takes at most `seconds`. Up to 64 servers are asked at once, so a
-    server that fails delays no other (U11).
+    server that fails delays no other server (U11).
     """
-    # The servers are programs of the user, perhaps ssh, which a user namespace hinders.
+    # The servers are programs of the user. Some, such as ssh, do not work in a user namespace.
     containment = Containment(strongest="guard")
     limiter = trio.CapacityLimiter(_AT_ONCE)
     answers: dict[int, tuple[str, ...]] = {}

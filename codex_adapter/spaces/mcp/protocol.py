@@ -1,4 +1,4 @@
-"""Speak MCP with a server to list its tools, within bounds and whatever the transport is (U11)."""
+"""Speak MCP with a server to list its tools, within bounds and over any transport (U11)."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _METHOD_NOT_FOUND: Final = -32601
 _ABSENT: Final = msgspec.Raw()
 _T = TypeVar("_T")
 
-NOT_STARTED: Final = "The server cannot be started, or ends before it answers; try its command in a shell"
-UNREACHABLE: Final = "The server cannot be reached at its URL, or hangs up; check that it runs there"
-MISUNDERSTOOD: Final = "The server does not answer as an MCP server does; check that its command or URL is one"
+NOT_STARTED: Final = "The server cannot be started, or ends before it answers. Try its command in a shell."
+UNREACHABLE: Final = "The server cannot be reached at its URL, or closes the connection. Check that it runs there."
+MISUNDERSTOOD: Final = "The server does not answer like an MCP server. Check its command or URL."
 
 
 class ServerError(Exception):
-    """Report that a server's tools cannot be listed, in a text of ours that quotes nothing from the server (U11)."""
+    """Report that a server's tools cannot be listed. The text never quotes the server (U11)."""
 
 
 class LineSplitter:
@@ -60,7 +60,7 @@ class LineSplitter:
         self._lines = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that `data` completes, without newlines. Raises `ServerError` for too much output."""
+        """Return the lines that end in `data`, without newlines. Raises `ServerError` for too much output."""
         first, *others = data.split(b"\n")
         self._bytes += len(data)
         self._lines += len(others)
@@ -91,7 +91,7 @@ class Response(NamedTuple):
 
 
 class _Message(msgspec.Struct):
-    """Any message. Its members stay undecoded because they may be long."""
+    """Any message. Its members stay undecoded, because they may be long."""
 
     id: msgspec.Raw = _ABSENT
     method: msgspec.Raw = _ABSENT
@@ -125,14 +125,14 @@ class Session(ABC):
 
     def __init__(self) -> None:
         self.revision: str | None = None
-        """The revision of MCP that the server speaks; None before its welcome."""
+        """The revision of MCP that the server speaks; None before its response to `initialize`."""
         self._number = 0
 
     async def list_tools(self) -> tuple[str, ...]:
         """Return the names of the server's tools, in its order, each once (U11)."""
         capable = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": _CLIENT}
         welcome = _result(await self._request("initialize", capable), _Welcome)
-        # The list of tools has the same form in all revisions, so older and newer ones are accepted as well.
+        # The list of tools has the same format in all revisions, so older and newer revisions are accepted too.
         self.revision = welcome.protocol_version
         await self.notify(_encoded(method="notifications/initialized"))
         names: list[str] = []
@@ -165,14 +165,14 @@ class Session(ABC):
 
 
 def answer_to(request: ServerRequest) -> bytes:
-    """Return our answer to a request from the server, on one line: we answer a ping and refuse all else (U11)."""
+    """Return our response to a request from the server, on one line. A ping succeeds; all other requests fail (U11)."""
     if request.method == "ping":
         return _encoded(id=request.id, result={})
     return _encoded(id=request.id, error={"code": _METHOD_NOT_FOUND, "message": "This client only lists tools"})
 
 
 def read_messages(text: bytes) -> Iterator[Message]:
-    """Yield the requests and responses in a text. Skip notifications and what is not a message (U11)."""
+    """Yield the requests and responses in a text. Skip notifications, and text that is not a message (U11)."""
     for one in _batch(text):
         message = _decoded(one, _Message)
         if message is None:
@@ -188,11 +188,11 @@ def read_messages(text: bytes) -> Iterator[Message]:
 
 
 def _batch(text: bytes) -> Sequence[bytes | msgspec.Raw]:
-    # The first character excludes most of what is not a message, in a tenth of the time.
+    # Checking the first character excludes most other texts in a tenth of the time.
     match text.lstrip()[:1]:
         case b"{":
             return [text]
-        case b"[":  # in revision 2025-03-26
+        case b"[":  # batches exist in revision 2025-03-26
             return _decoded(text, list[msgspec.Raw]) or []
     return []
 
@@ -215,7 +215,7 @@ def _encoded(**members: Any) -> bytes:
 
 
 def _decoded(text: bytes | msgspec.Raw, kind: type[_T]) -> _T | None:
-    """Decode what a server sent. Return None for another type: no exception stays that could quote it."""
+    """Decode a text from a server. Return None for another type, because an exception could quote the text."""
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""List the tools of MCP servers that are programs: one message a line on stdin and stdout (U11)."""
+"""List the tools of MCP servers that are programs, with one message per line on stdin and stdout (U11)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from codex_adapter.workspace import Containment, WorkspaceError, open_program
 __all__ = ["StdioSession", "tools_by_stdio"]
 
 _INHERITED: Final = ("LOGNAME", "USER", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ")
-"""Variables of our own environment that a server gets, besides HOME and PATH: those that agents pass to servers."""
+"""Variables of the adapter that a server gets besides HOME and PATH. Agents pass the same variables to servers."""
 _READ_SIZE: Final = 16_384
 _EXIT_GRACE: Final = 0.25
-"""Seconds in which a server may exit by itself."""
+"""Seconds for a server to exit by itself."""
 
 
 async def tools_by_stdio(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None, containment: Containment
 ) -> tuple[str, ...]:
-    """Start a server and return the names of its tools; leave nothing of it. Raises `ServerError` (H8, U11)."""
+    """Start a server and return the names of its tools. Leave no process of it. Raises `ServerError` (H8, U11)."""
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     try:
         async with open_program(argv, env=inherited | dict(env), cwd=cwd, containment=containment) as program:
@@ -65,7 +65,7 @@ class StdioSession(Session):
             response: Response | None = None
             for received in read_messages(await self._read_line()):
                 if isinstance(received, ServerRequest):
-                    # A server that does not read our answer is bounded by the time limit.
+                    # If the server does not read the response, the time limit ends this.
                     await self.notify(answer_to(received))
                 elif received.number == number:
                     response = received
@@ -74,13 +74,13 @@ class StdioSession(Session):
 
     @override
     async def notify(self, message: bytes) -> None:
-        """Send a message of any kind. A server that no longer reads may have written its answer already."""
+        """Send any message. Ignore a closed pipe: the server may have written its answer already."""
         with suppress(trio.BrokenResourceError):
             await self._stdin.send_all(message + b"\n")
 
     async def close(self) -> None:
-        """Close the server's stdin, which ends it, and give it a moment for that."""
-        # Shielded: the names are known by now, and the time limit is for those.
+        """Close the server's stdin, and wait a moment for its exit."""
+        # Shielded, because the time limit is for the names, which are known by now.
         with trio.CancelScope(shield=True), trio.move_on_after(_EXIT_GRACE), suppress(trio.BrokenResourceError):
             await self._stdin.aclose()
             while await self._stdout.receive_some(_READ_SIZE):

@@ -1,4 +1,4 @@
-"""List the tools of MCP servers at a URL: each message is a POST, its answer JSON or a stream of events (U11)."""
+"""List the tools of MCP servers at a URL. Each message is a POST; its response is JSON or a stream of events (U11)."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _HEADERS: Final = {
 _SESSION: Final = "Mcp-Session-Id"
 _SESSION_ID: Final = re.compile(r"[\x21-\x7e]{1,4096}")
 _MOST_ANSWERS: Final = 100
-"""The limit of requests from the server that are answered during one request of ours."""
+"""The limit of requests from the server that are answered during one request to it."""
 _END_GRACE: Final = 1.0
 """Seconds for ending the server's session."""
 _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, ImportError)
-"""Errors of the library, of names that cannot be looked up, and of proxies that cannot be used."""
+"""Errors of the library, of the lookup of host names, and of proxies."""
 
 
 async def tools_by_http(url: str) -> tuple[str, ...]:
@@ -58,9 +58,9 @@ async def tools_by_http(url: str) -> tuple[str, ...]:
 
 
 def _client(url: httpx2.URL) -> httpx2.AsyncClient:
-    # Loading the trusted certificates blocks for 50 ms. Without TLS, an empty context does.
+    # Loading the trusted certificates blocks for 50 ms. Without TLS, an empty context is enough.
     verify = url.scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    # The proxies of the environment are for other machines. The caller has the time limit.
+    # The proxies of the environment are for other machines. The caller sets the time limit.
     is_remote = not _is_loopback(url.host)
     return httpx2.AsyncClient(verify=verify, trust_env=is_remote, follow_redirects=False, timeout=None)
 
@@ -114,7 +114,7 @@ class _HttpSession(Session):
     async def _outcome(
         self, message: bytes, number: int, requests: trio.MemorySendChannel[ServerRequest]
     ) -> Response | ServerError:
-        """Return the response to request `number`; pass requests from the server on."""
+        """Return the response to request `number`. Send requests from the server to `requests`."""
         responses: list[Response] = []
 
         def receive(text: bytes) -> bool:
@@ -150,10 +150,10 @@ class _HttpSession(Session):
 
 
 async def _read(http: httpx2.Response, receive: Callable[[bytes], bool]) -> None:
-    """Pass each message of an HTTP response to `receive`, until that returns true. Raises `ServerError`."""
+    """Pass each message of an HTTP response to `receive`, until `receive` returns true. Raises `ServerError`."""
     body = _body(http)
     failure: ServerError | None = None
-    # The library reads by nested generators. Only their own end or a cancellation ends all of them.
+    # The library reads with nested generators. Only the end of the data or a cancellation closes all of them.
     with trio.CancelScope() as enough:
         async for data in http.aiter_raw():
             if enough.cancel_called:
@@ -177,7 +177,7 @@ class JsonBody:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return no message yet. Raises `ServerError` for too long a message."""
+        """Return no message yet. Raises `ServerError` if the message is too long."""
         if len(self._data) + len(data) > LONGEST_LINE:
             raise ServerError(MISUNDERSTOOD)
         self._data += data
@@ -189,7 +189,7 @@ class JsonBody:
 
 
 class EventBody:
-    """Split a stream of server-sent events, with lines ending in LF or CR LF; the data of each is a message."""
+    """Split a stream of server-sent events, whose lines end in LF or CR LF. The data of each event is a message."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
@@ -197,7 +197,7 @@ class EventBody:
         self._length = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the messages that `data` completes. Raises `ServerError` for too long a message or stream."""
+        """Return the messages that end in `data`. Raises `ServerError` if a message or the stream is too long."""
         messages = []
         for ended in self._lines.feed(data):
             line = ended.removesuffix(b"\r")

@@ -64,7 +64,7 @@ async def test_a_turn_that_came_to_no_conversation_leaves_none(tmp_path: Path) -
 async def test_a_key_that_cannot_be_written_down_is_not_told(desk: Desk) -> None:
     record(desk.home).mkdir(parents=True)
     told, events = await desk.turn()
-    assert told["result"]["error"] == {"message": "what the turn needs under aspHome cannot be read or written"}
+    assert told["result"]["error"] == {"message": "the files of the turn under aspHome cannot be read or written"}
     assert not any("harnessSessionId" in it for it in (told, *events.told))
     assert kept(desk) == [record(desk.home).name]
 
@@ -191,7 +191,7 @@ async def test_a_model_is_not_refused_for_a_harness_that_cannot_tell_its_models(
     desk.harness.names = None
     told, listener = await desk.turn(model=MODELS[0])
     assert listener.shape == ["state running", "message", "state error", "complete"]
-    assert told["result"]["error"] == {"message": "the harness scripted cannot tell its models now; try again"}
+    assert told["result"]["error"] == {"message": "the harness scripted cannot list its models now. Try again."}
     told, _ = await desk.turn()
     assert told["result"]["success"]
 
