@@ -12,7 +12,7 @@ from typing import Final
 from codex_adapter.cli import COMMANDS
 from docs.generate.markdown import cell, code, table
 
-__all__ = ["command_pages", "help_of"]
+__all__ = ["command_names", "command_pages", "help_of"]
 
 WITHOUT_PAGE: Final = ("help",)
 _INDEX: Final = """\
@@ -42,10 +42,15 @@ _ROW: Final = re.compile(r"  (?P<name>\S.*?)(?:  +(?P<meaning>\S.*))?")
 
 def command_pages() -> Mapping[str, str]:
     """Return the pages of all commands by their place on the site."""
-    names = [name for name in COMMANDS if name not in WITHOUT_PAGE]
+    names = command_names()
     rows = [(f"[`{name}`]({name}.md)", cell(COMMANDS[name][1])) for name in names]
     index = _INDEX + table(("command", "purpose"), rows) + _STATUSES
     return {"index.md": index} | {f"{name}.md": "".join(_page(name)) for name in names}
+
+
+def command_names() -> list[str]:
+    """Return the commands that have a page."""
+    return [name for name in COMMANDS if name not in WITHOUT_PAGE]
 
 
 @cache
@@ -65,7 +70,9 @@ def _page(name: str) -> Iterator[str]:
     for paragraph in rest:
         if found := _GROUP.fullmatch(paragraph):
             rows = ((_names(names), cell(meaning)) for names, meaning in _rows(found["rows"]))
-            yield f"## {cell(_capitalized(found['title']))}\n\n" + table(("name", "meaning"), rows)
+            yield f"## {cell(_capitalized(found['title'].removeprefix('positional ')))}\n\n" + table(
+                ("name", "meaning"), rows
+            )
         elif all(line.startswith("  ") for line in paragraph.splitlines()):
             yield code(_without_indent(paragraph))
         else:

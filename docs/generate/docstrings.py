@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import griffe
 from typing_extensions import override
 
-__all__ = ["Docstrings", "without_ids"]
+from docs.generate.markdown import without_ids
 
-_FAMILY: Final = r"(?:[A-Z]{2}|[A-Z])"
-_ID: Final = rf"{_FAMILY}(?:[0-9]{{1,2}})?"
-_REFERENCES: Final = re.compile(rf"\s*\({_ID}(?:(?:, | to |; ){_ID})*\)")
+__all__ = ["Docstrings"]
+
 _STRUCTS: Final = ("Struct", "NamedTuple")
 
 
@@ -32,11 +30,6 @@ class Docstrings(griffe.Extension):
         for kind in list(_classes(pkg)):
             if "__init__" not in kind.members and any(base in _STRUCTS for base in _bases(kind)):
                 kind.set_member("__init__", _constructor(kind))
-
-
-def without_ids(text: str) -> str:
-    """Return a docstring without the references to rules, which are of use only beside the rules."""
-    return _REFERENCES.sub("", text)
 
 
 def _classes(module: griffe.Object) -> Iterator[griffe.Class]:

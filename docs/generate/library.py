@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from docs.generate.markdown import cell, table
+from docs.generate.markdown import table, without_ids
 
 __all__ = ["faces", "library_pages"]
 
@@ -38,7 +39,7 @@ def library_pages() -> Mapping[str, str]:
 
 def _page(face: str, purpose: str, described: dict[int, tuple[str, str]]) -> Iterator[str]:
     module = import_module(face)
-    yield f"# {face}\n\n{cell(purpose[:1].upper() + purpose[1:])}.\n\n"
+    yield f"# {face}\n\n{without_ids(inspect.getdoc(module) or purpose)}\n\n"
     elsewhere: list[tuple[str, str, str]] = []
     here: list[tuple[str, str, str]] = []
     for name in sorted(module.__all__, key=str.casefold):

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-__all__ = ["LONGEST_STRING", "cell", "code", "json_block", "shortened", "table"]
+__all__ = ["LONGEST_STRING", "cell", "code", "json_block", "shortened", "table", "without_ids"]
 
 LONGEST_STRING: Final = 200
 MOST_ITEMS: Final = 4
 
+_ID: Final = r"[A-Z]{1,2}(?:[0-9]{1,2})?"
+_REFERENCES: Final = re.compile(rf"\s*\({_ID}(?:(?:, | to |; ){_ID})*\)")
 _SPANS: Final = re.compile(r"(`[^`]*`)")
 _MARKUP: Final = re.compile(r"([\\*_<>|\[\]])")
 
@@ -37,6 +39,11 @@ def code(text: str, language: str = "text") -> str:
 def json_block(value: Any) -> str:
     """Return a JSON value as an indented block of code."""
     return code(json.dumps(value, indent=2, ensure_ascii=False), "json")
+
+
+def without_ids(docstring: str) -> str:
+    """Return a docstring without references to rules, which are of use only beside the rules."""
+    return _REFERENCES.sub("", docstring)
 
 
 def shortened(value: Any) -> Any:

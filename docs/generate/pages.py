@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from docs.generate.commands import command_pages
+from docs.generate.commands import command_names, command_pages
 from docs.generate.hints import hints_page
 from docs.generate.included import included_pages
-from docs.generate.library import library_pages
+from docs.generate.library import faces, library_pages
+from docs.generate.wire import PAGES as WIRE_PAGES
 from docs.generate.wire import wire_pages
 
-__all__ = ["generated_pages", "navigation"]
+__all__ = ["generated_pages", "generated_places", "navigation"]
 
 _LINK: Final = re.compile(r"\]\(([\w./-]+\.md)(?:#[^)]*)?\)")
 _SECTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
@@ -36,6 +37,13 @@ def generated_pages() -> Mapping[str, str]:
         "hints.md": hints_page(),
     }
     return {**{f"reference/{name}": text for name, text in pages.items()}, **included_pages()}
+
+
+def generated_places() -> set[str]:
+    """Return the places of the pages in the reference that are generated, without generating them."""
+    pages = {"commands": command_names(), "library": faces(), "wire": WIRE_PAGES}
+    places = {f"{folder}/{name}.md" for folder, names in pages.items() for name in (*names, "index")}
+    return {f"reference/{place}" for place in (*places, "hints.md")}
 
 
 def navigation(pages: Mapping[str, str]) -> list[Any]:

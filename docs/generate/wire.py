@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -17,12 +16,20 @@ from docs.generate.examples import Examples
 from docs.generate.markdown import cell, json_block, shortened, table
 from docs.generate.recordings import daemon_lines, operation_lines, records
 
-__all__ = ["Part", "examples_of_events", "examples_of_operations", "examples_of_runs", "wire_pages", "wire_parts"]
+__all__ = [
+    "PAGES",
+    "Part",
+    "examples_of_events",
+    "examples_of_operations",
+    "examples_of_runs",
+    "wire_pages",
+    "wire_parts",
+]
 
 UNIONS: Final = ("FromSupervisor", "ToSupervisor")
 RECORDS: Final = ("EventRecord", "CompletedRecord", "FailedRecord", "RunRecord", "RunRequest")
-_METHOD: Final = re.compile(r"[A-Z][a-zA-Z]*?(?=Call$)")
-_PAGES: Final = ("records", "messages", "turns", "operations", "events")
+_KINDS: Final = ("status", "text_output", "tool_call", "tool_result", "error", "unknown")
+PAGES: Final = ("records", "messages", "turns", "operations", "events")
 
 _INTRODUCTIONS: Final[Mapping[str, str]] = {
     "records": """\
@@ -128,11 +135,11 @@ def wire_parts() -> list[Part]:
 def wire_pages() -> Mapping[str, str]:
     """Return the pages by their place on the site."""
     parts = wire_parts()
-    places = {(part.page in _PAGES[:3], part.name): part for part in parts}
+    places = {(part.page in PAGES[:3], part.name): part for part in parts}
     pages = {"index.md": _INDEX}
-    for page in _PAGES:
+    for page in PAGES:
         own = [part for part in parts if part.page == page]
-        links = {name: part for (of_runs, name), part in places.items() if of_runs == (page in _PAGES[:3])}
+        links = {name: part for (of_runs, name), part in places.items() if of_runs == (page in PAGES[:3])}
         pages[f"{page}.md"] = _INTRODUCTIONS[page] + "".join(text for part in own for text in _section(part, links))
     return pages
 
@@ -158,7 +165,7 @@ def _order(name: str, names: Sequence[str]) -> tuple[int, Any]:
     if name in RECORDS:
         return 0, RECORDS.index(name)
     for number, end in enumerate(("Call", "Answer", "Notification")):
-        if name.endswith(end):
+        if name.endswith(end) and name != "ToolCall":
             stem = name.removesuffix(end)
             return (1, (stem != "Initialize", stem, number)) if end != "Notification" else (2, (stem,))
     return 3, (name != "Refusal", name)
@@ -181,7 +188,7 @@ def _chosen(name: str, examples: Examples) -> Sequence[Any]:
     kinds: dict[Any, Any] = {}
     for value in found:
         kinds.setdefault((value["kind"], (value.get("data") or {}).get("schema")), value)
-    return [kinds[key] for key in sorted(kinds, key=str)]
+    return [kinds[key] for key in sorted(kinds, key=lambda key: (_KINDS.index(key[0]), str(key[1])))]
 
 
 def _reached(names: Sequence[str], definitions: Mapping[str, Any]) -> set[str]:

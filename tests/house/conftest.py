@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+
+# The generator of the documentation is not installed. At the end: what is installed is what is tested.
+sys.path.append(str(Path(__file__).parents[2]))
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,7 @@ def test_a_face_lists_its_names_and_has_them(face: str) -> None:
 @pytest.mark.rule("P1")
 def test_documentation_and_examples_name_public_things_alone(root: Path) -> None:
     public = public_names()
-    paths = [*(root / "docs").glob("*.md"), *root.glob("*.md")]
+    paths = [*(root / "docs").rglob("*.md"), *root.glob("*.md")]
     paths.remove(root / "CHANGELOG.md")  # it has names of the past, too
     paths += [path for place in ("examples", "contrib", "clients") for path in (root / place).rglob("*.md")]
     wrong = [

@@ -13,10 +13,10 @@ import pytest
 
 pytestmark = pytest.mark.rule("P6")
 
-HEADING = re.compile(r"^### (?P<id>(?:TK|AG|[A-Z])[0-9]+) - \S.*$")
-ID = re.compile(r"\b(?:TK|AG|[A-Z])[0-9]{1,2}\b")
-RANGE = re.compile(r"\b(?P<family>TK|AG|[A-Z])(?P<first>[0-9]+) to (?P=family)(?P<last>[0-9]+)\b")
-FAMILIES = re.compile(r"(?:TK|AG|[A-Z])(?:, (?:TK|AG|[A-Z]))*")
+HEADING = re.compile(r"^### (?P<id>(?:TK|AG|DC|[A-Z])[0-9]+) - \S.*$")
+ID = re.compile(r"\b(?:TK|AG|DC|[A-Z])[0-9]{1,2}\b")
+RANGE = re.compile(r"\b(?P<family>TK|AG|DC|[A-Z])(?P<first>[0-9]+) to (?P=family)(?P<last>[0-9]+)\b")
+FAMILIES = re.compile(r"(?:TK|AG|DC|[A-Z])(?:, (?:TK|AG|DC|[A-Z]))*")
 PARENTHESES = re.compile(r"\(([^()]*)\)")
 ELSEWHERE: dict[str, str] = {}
 """Rules that no test of `tox` proves, and why; the other environments do."""
