@@ -1,7 +1,7 @@
-"""Find agents by their kind: those of this package, and those of other distributions (AG5).
+"""Find agents by their kind, in this package and in other distributions (AG5).
 
-Another distribution adds an agent by an entry point of the group `codex_adapter.agents`, named by its kind, whose
-object is an `Agent`.
+Another distribution adds an agent with an entry point of the group `codex_adapter.agents`. The entry point has the name
+of the agent's kind and loads an `Agent`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["GROUP", "agent_of", "kinds", "known_places"]
 
 GROUP: Final = "codex_adapter.agents"
 _OWN: Final = {"codex": "codex_adapter.agents.codex.agent"}
-"""The agents of this package: kind and module, each with an `AGENT`."""
+"""The module of each agent of this package, by kind; each module has an `AGENT`."""
 
 
 def kinds() -> list[str]:
@@ -33,10 +33,10 @@ def kinds() -> list[str]:
 
 
 def agent_of(kind: str) -> Agent:
-    """Return the agent of a kind; it is loaded when it is first asked for.
+    """Load and return the agent of a kind.
 
-    Raises `UnknownBackendError` (G2), and `InvalidAgentKindError` for one that cannot be loaded, or is not an agent of
-    this kind (AG5).
+    Raise `UnknownBackendError` if no agent of this kind is installed. Raise `InvalidAgentKindError` if it cannot be
+    loaded, or is not an agent of this kind. (G2, AG5)
     """
     if kind in _OWN:
         agent: Agent = import_module(_OWN[kind]).AGENT
@@ -45,28 +45,28 @@ def agent_of(kind: str) -> Agent:
 
     for point in entry_points(group=GROUP, name=kind):
         return _loaded(point)
-    raise UnknownBackendError(f"no agent of this kind is installed; installed: {', '.join(kinds())}")
+    raise UnknownBackendError(f"no agent of this kind is installed; the installed kinds are {', '.join(kinds())}")
 
 
 def _loaded(point: EntryPoint) -> Agent:
-    from codex_adapter.agent import Agent  # noqa: PLC0415 - the seam, which a list of kinds does not need
+    from codex_adapter.agent import Agent  # noqa: PLC0415 - a list of kinds does not need it
 
     try:
         agent = point.load()
-    except Exception as error:  # noqa: BLE001 - whatever the module of another distribution raises
+    except Exception as error:  # noqa: BLE001 - the module of another distribution may raise anything
         why = f"cannot be loaded ({type(error).__name__})"
     else:
         if isinstance(agent, Agent) and agent.kind == point.name and re.fullmatch("[a-z][a-z0-9_]*", point.name):
             return agent
         why = "is not an agent of this kind"
-    brought = "a distribution" if point.dist is None else point.dist.name
-    advice = f"repair {brought}, which has the entry point {point.value}, or uninstall it"
-    raise InvalidAgentKindError(f"the agent {point.name!r} {why}; {advice}")
+    distribution = "its distribution" if point.dist is None else point.dist.name
+    advice = f"Repair or uninstall {distribution}: it has the entry point {point.value}."
+    raise InvalidAgentKindError(f"The agent {point.name!r} {why}. {advice}")
 
 
-def known_places(chosen: str | None = None, program: str | None = None) -> tuple[AgentPlaces, ...]:
-    """Return the places of all agents that are installed, whichever of them runs; a workspace guards them (AG7).
+def known_places(selected: str | None = None, program: str | None = None) -> tuple[AgentPlaces, ...]:
+    """Return the places of all installed agents, which a workspace protects (AG7).
 
-    The agent of the kind `chosen` has this `program`, the others those of their runs.
+    `program` is the program of the agent of the kind `selected`. Each other agent uses the program of its runs.
     """
-    return tuple(agent_of(kind).places(program if kind == chosen else None) for kind in kinds())
+    return tuple(agent_of(kind).places(program if kind == selected else None) for kind in kinds())

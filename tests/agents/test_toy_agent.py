@@ -65,7 +65,7 @@ def test_an_agent_of_another_distribution_is_found_by_its_kind() -> None:
     assert kinds() == ["codex", "toy"]
     assert agent_of("toy").kind == "toy"
     assert agent_of("codex").kind == "codex"
-    with pytest.raises(UnknownBackendError, match="installed: codex, toy"):
+    with pytest.raises(UnknownBackendError, match="installed kinds are codex, toy"):
         agent_of("pi")
 
 

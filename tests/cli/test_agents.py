@@ -246,8 +246,8 @@ def test_an_agent_that_cannot_be_loaded_is_named_with_its_distribution(cli: Cli,
     for words in (("run", "--agent", kind, "x"), ("schema",), ("operations", "--workspace", ".")):
         done = cli.run(*words)
         assert done.status == 2, words
-        assert f"the agent '{kind}'" in done.complaint
-        assert f"repair {kind}-dist" in done.complaint
+        assert f"The agent '{kind}'" in done.complaint
+        assert f"Repair or uninstall {kind}-dist" in done.complaint
     assert cli.run("run", "--codex", cli.agent(), "--format", "jsonl", "x").status == 0
 
 

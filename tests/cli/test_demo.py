@@ -48,7 +48,7 @@ def test_without_a_cli_it_says_so_and_uses_the_scripted_agent(cli: Cli, empty: P
     done = cli.finish(cli.start("demo", program=(ADAPTER[0], "-c", NO_WHEEL)))
     assert (done.status, done.stderr) == (0, "")
     text = done.stdout.decode()
-    assert text.startswith("# A scripted agent, and not the real one. No Codex CLI was found; install one with")
+    assert text.startswith("# A scripted agent, not the real Codex CLI. The Codex CLI was not found: install it with")
     assert "\nhello.txt holds: Hello from the Codex CLI.\n" in text
     assert list(empty.iterdir()) == []
 

@@ -117,7 +117,7 @@ def test_a_hint_is_told_once_with_the_error_s_own_advice_in_the_words_of_options
     missing = str(cli.directory / "missing")
     program, person = (cli.run("run", "--format", form, "--codex", missing, "x") for form in ("jsonl", "pretty"))
     assert program.complaint == program.completion["error"]["advice"]
-    assert program.complaint.startswith("The path in --codex does not exist; ")
+    assert program.complaint.startswith("The path in --codex does not exist. ")
     assert f"! {program.complaint}\n" in person.stdout.decode()
     assert person.stderr == ""
 

@@ -35,7 +35,7 @@ def test_a_new_home_is_made_for_its_owner_alone(cli: Cli, codex: Path) -> None:
     assert (cli.directory / "by" / "variable").stat().st_mode & 0o777 == 0o700
     done = cli.run("login", "--codex", str(codex), "--codex-home", "/dev/null/x")
     assert (done.status, done.stdout) == (2, b"")
-    assert "--codex-home, or CODEX_HOME without it, cannot be made" in done.complaint
+    assert "The directory in --codex-home or CODEX_HOME cannot be created" in done.complaint
 
 
 def test_it_takes_the_binary_that_a_run_takes(cli: Cli, codex: Path) -> None:

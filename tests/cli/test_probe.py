@@ -24,7 +24,7 @@ PROGRAM = Path(__file__).with_name("small_cli.py")
 SPECS = Path(__file__).parents[2] / "specs"
 SECRET = "a secret"
 SESSION = "a run reports the id of its session"
-FORKED = "a session is forked, and the fork has an id of its own"
+FORKED = "a session is forked, and the fork has a new id"
 COMPLETED = "a completed turn ends with status 0 and a final text"
 KNOWN = "every line is of a known kind"
 READ = "every line can be read"
@@ -98,7 +98,7 @@ def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Pa
         pytest.param("no sandbox", {"a command in the read-only sandbox cannot write"}, marks=pytest.mark.nightly),
         pytest.param(
             "forgets",
-            {"a session is resumed by its id, and keeps it", "the last session is resumed"},
+            {"a session is resumed by its id, and keeps this id", "the last session is resumed"},
             marks=pytest.mark.nightly,
         ),
     ],
@@ -147,13 +147,13 @@ def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) 
     found = probed(cli, cli.agent(*NORMAL, version="0.47.0"), status=1)
     reasons = {promise: record["detail"] for promise, record in found.items() if record["state"] == "not_probed"}
     assert reasons.keys() == {
-        "a plan is reported, and again when it changes",
-        "an image arrives at the model",
+        "a plan is reported, and reported again when it changes",
+        "the model receives an image",
         "an additional directory is accepted",
         "the last session is resumed",
         FORKED,
     }
-    assert reasons[FORKED] == "forking a session needs release 0.155.0 or newer, and 0.47.0 is installed."
+    assert reasons[FORKED] == "forking a session: release 0.155.0 or newer is required, but 0.47.0 is installed."
 
 
 @pytest.mark.nightly

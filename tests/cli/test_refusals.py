@@ -232,8 +232,8 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
         ),
         (
             ["-c", "approval_policy=never"],
-            "backend.codex.settings: approval_policy cannot be passed; use backend.codex.exec.approval_policy",
-            "--config: approval_policy cannot be passed; use --ask-for-approval",
+            "backend.codex.settings: approval_policy cannot be passed. Use backend.codex.exec.approval_policy.",
+            "--config: approval_policy cannot be passed. Use --ask-for-approval.",
         ),
     ],
 )
@@ -284,15 +284,15 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
         (
             ["--config", f"sandbox_mode={SECRET}", "Hi."],
             "invalid_request",
-            "--config: sandbox_mode cannot be passed; use --sandbox",
+            "--config: sandbox_mode cannot be passed. Use --sandbox.",
         ),
         (
             ["-c", f"notify=['{SECRET}']", "Hi."],
             "invalid_request",
-            "--config: notify cannot be passed; set it in the config",
+            "--config: notify cannot be passed. Set it in the config",
         ),
         (["-c", f"{SECRET}=1", "Hi."], "invalid_request", "--config: number 1 cannot be passed"),
-        (["-c", "'projects'={}", "Hi."], "invalid_request", "--config: the key of number 1 must be bare names"),
+        (["-c", "'projects'={}", "Hi."], "invalid_request", "--config: the key of number 1 must be names"),
         (["--extension", "agent_api.exec.add_dirs.v1=1", "--add-dir", ".", "Hi."], "usage", ""),
         (["--output-schema", "broken.json", "Hi."], "invalid_request", "--output-schema must be JSON"),
         (["--output-schema", "list.json", "Hi."], "invalid_request", "--output-schema must be"),

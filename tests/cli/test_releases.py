@@ -30,5 +30,5 @@ def test_both_are_told_in_lines() -> None:
     lines = release_lines(features_of(version), differences_of(version))
     assert lines[0].startswith("takes: additional directories, ")
     assert lines[1] == "does not take: approval policy 'on-failure', approval policy 'untrusted'"
-    assert "known of it: without a network, reconnect notices without end" in lines
+    assert "known of it: without a network, reconnect notices never end" in lines
     assert release_lines({"images": True}, {}) == ["takes: images"]

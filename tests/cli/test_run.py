@@ -245,6 +245,6 @@ def test_a_file_of_instructions_that_is_not_read_is_noted(cli: Cli) -> None:
     project.mkdir()
     (project / "AGENTS.md").write_text("Be kind.")
     words = ("--working-dir", str(project), "x")
-    assert run(cli, *words).complaint.startswith("AGENTS.md is not read by Codex 0.155 and newer")
+    assert run(cli, *words).complaint.startswith("Codex 0.155 and newer do not read AGENTS.md")
     assert run(cli, "--quiet", *words).stderr == ""
     assert run(cli, "--trust-project", *words).stderr == ""

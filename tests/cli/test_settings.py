@@ -58,9 +58,9 @@ def test_a_value_is_toml_or_a_plain_text(entry: str, settings: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
-        ([SECRET], "--config: number 1 must be KEY=VALUE"),
-        (["a=1", f"={SECRET}"], "--config: number 2 must be KEY=VALUE"),
-        (["a=1", f"a={SECRET}"], "--config: number 2 sets a key again; give each key once"),
+        ([SECRET], "--config: number 1 must have the form KEY=VALUE"),
+        (["a=1", f"={SECRET}"], "--config: number 2 must have the form KEY=VALUE"),
+        (["a=1", f"a={SECRET}"], "--config: number 2 repeats a key; pass each key once"),
         (
             [f"a={{b='{SECRET}'"],
             "--config: the value of number 1 is not TOML; check its quotes and brackets",

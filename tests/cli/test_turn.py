@@ -196,7 +196,7 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
                 "harness_session_not_found",
                 "the session does not exist. Begin a new one, without --session.",
             ),
-            (["--attach", "a", "--attach", "b"], 1, None, "--attach: number 2: there is no file that can be read"),
+            (["--attach", "a", "--attach", "b"], 1, None, "--attach: number 2 does not exist or cannot be read"),
         ],
         2,
     ),
@@ -218,7 +218,7 @@ def test_without_a_cli_the_turn_fails(place: Place) -> None:
     place.cli.env["CODEX_BINARY"] = "/no/such/codex"
     done = place.run("Do it.")
     assert done.status == 1
-    assert done.complaint.startswith("the Codex CLI is not installed here, or does not work; `codex-adapter doctor`")
+    assert done.complaint.startswith("The Codex CLI is not installed or does not work. Run `codex-adapter doctor`")
 
 
 @pytest.mark.parametrize("stdin", thinned([b"", b" \n", b"a\xff", b"a\0b"], 2))

@@ -205,7 +205,7 @@ async def test_what_a_release_cannot_do_is_refused(stage: Stage, conversation: C
         pytest.skip("this release can do all of it")
     for asked in (environment(hooks=(hook(stage),)), environment(servers=(server(stage),))):
         with stage.model(script("never")) as model:
-            with pytest.raises(TurnError, match=r"need release 0\.125\.0 or newer"):
+            with pytest.raises(TurnError, match=r"release  0\.125\.0 or newer"):
                 await conversation.turn(asked)
             assert model.requests == []
 
@@ -218,7 +218,7 @@ async def test_a_release_that_keeps_its_first_instructions_refuses_others(
     with stage.model(script(fallback=answer("done"))) as model:
         well(await conversation.turn(environment(instructions="Be brief.")))
         well(await conversation.turn(environment(instructions="Be brief.")))
-        with pytest.raises(TurnError, match=r"need release 0\.147\.0 or newer"):
+        with pytest.raises(TurnError, match=r"release  0\.147\.0 or newer"):
             await conversation.turn()
         assert len(model.requests) == 2
 
@@ -257,7 +257,7 @@ async def test_a_conversation_goes_on_after_the_agent_was_killed(stage: Stage, c
         assert killed.completion is not None
         failure = CodexHarness().failure(killed.completion)
         assert failure is not None
-        assert (failure.message, failure.details) == ("the Codex CLI ended within its turn", {"signal": "SIGKILL"})
+        assert (failure.message, failure.details) == ("The Codex CLI exited during its turn.", {"signal": "SIGKILL"})
         third = well(await conversation.turn(prompt="Three."))
         assert (third.final_text, third.session_id) == ("third", conversation.session)
         assert all(f'"{word}"' in told(model.requests[2]) for word in ("One.", "first", "Two.", "Three."))

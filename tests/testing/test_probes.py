@@ -38,7 +38,7 @@ async def test_a_session_that_was_never_told_cannot_be_gone_on_with(tmp_path: Pa
     evidence = await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=20)
     assert len(evidence.runs) == 1
     told = "exit status: 0, turn completed; reported: usage"
-    assert states(NAMED["resume"], evidence) == {("broken", f"there was no session to continue; {told}")}
+    assert states(NAMED["resume"], evidence) == {("broken", f"no session exists to continue; {told}")}
 
 
 @pytest.mark.rule("S5", "S9")

@@ -1,1 +1,1 @@
-"""The Codex CLI of OpenAI."""
+"""Run the Codex CLI of OpenAI as an agent."""

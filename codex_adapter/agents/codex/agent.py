@@ -1,4 +1,4 @@
-"""Bring the Codex CLI to the runtime (AG1, AG2)."""
+"""Define the Codex CLI as an agent of the runtime (AG1, AG2)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["AGENT", "CodexAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
-"""SIGINT first, by which the CLI stops its own tools and keeps the session's last records."""
+"""SIGINT is first: on SIGINT, the CLI stops its own tools and saves the last records of the session."""
 
 _RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
@@ -60,21 +60,21 @@ class CodexAgent(Agent):
     @property
     @override
     def options(self) -> Sequence[Option]:
-        """As `Agent.options`."""
+        """Return the options of `codex-adapter run` for this agent."""
         from codex_adapter.agents.codex.options import OPTIONS  # noqa: PLC0415 - the library needs no option
 
         return OPTIONS
 
     @override
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
-        """As `Agent.check_config`; which settings may be passed depends on the purpose (Q7)."""
+        """Implement `Agent.check_config`. The settings that may be passed depend on the purpose. (Q7)"""
         own = _own(config)
         check_settings("config.settings", own.settings, purpose)
         check_config(own)
 
     @override
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
-        """As `Agent.check` (Q1 to Q7, S6); the release of the CLI is not asked for."""
+        """Implement `Agent.check`, without a query of the CLI's release (Q1 to Q7, S6)."""
         own = _own(config)
         launch = await check_launch(request, own)
         return CheckedRun(launch.cwd, launch.options.model, await run_secrets(launch, request, own, log=False))
@@ -84,7 +84,7 @@ class CodexAgent(Agent):
     async def prepare(
         self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
     ) -> AsyncIterator[Launch]:
-        """As `Agent.prepare` (S1 to S11, K8)."""
+        """Implement `Agent.prepare` (S1 to S11, K8)."""
         own = _own(config)
         launch = await prepare_launch(request, own, ask_release=ask_release)
         options = launch.options
@@ -118,57 +118,57 @@ class CodexAgent(Agent):
 
     @override
     def decoder(self, masker: Masker, *, full_payloads: bool = False) -> CodexDecoder:
-        """As `Agent.decoder`."""
+        """Implement `Agent.decoder`."""
         return CodexDecoder(masker, full_payloads=full_payloads)
 
     @override
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
-        """As `Agent.find_program` (S6)."""
+        """Implement `Agent.find_program` (S6)."""
         return find_binary(_own(config), environ).path
 
     @override
     def places(self, program: str | None = None) -> AgentPlaces:
-        """As `Agent.places`."""
+        """Implement `Agent.places`."""
         from codex_adapter.agents.codex.places import codex_places  # noqa: PLC0415 - no run needs it
 
         return codex_places(program)
 
     @override
     def restricted(self, request: RunRequest) -> RunRequest:
-        """As `Agent.restricted`."""
+        """Implement `Agent.restricted`."""
         return _extended(request, _RESTRICTIONS)
 
     @override
     def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
-        """As `Agent.with_schema`."""
+        """Implement `Agent.with_schema`."""
         return _extended(request, {keys.OUTPUT_SCHEMA: schema})
 
     @override
     def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """As `Agent.resume`."""
+        """Implement `Agent.resume`."""
         return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
 
     @override
     def harness(self, config: RunConfig | None = None) -> Harness:
-        """As `Agent.harness`."""
+        """Implement `Agent.harness`."""
         from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - needs an extra
 
         return CodexHarness(None if config is None else _own(config))
 
     @override
     def notice(self, request: RunRequest) -> str | None:
-        """Return that an AGENTS.md exists which newer releases of the CLI do not read (S11)."""
+        """Return a notice if newer releases of the CLI ignore the AGENTS.md of the directory (S11)."""
         trusted = request.extensions.get(keys.TRUST_PROJECT)
         if trusted or not Path(request.working_dir or ".", "AGENTS.md").is_file():
             return None
         return (
-            "AGENTS.md is not read by Codex 0.155 and newer, since the project is not trusted. "
-            "Pass --trust-project to use it, with the project's own settings, hooks and MCP servers"
+            "Codex 0.155 and newer do not read AGENTS.md, because the project is not trusted. "
+            "Pass --trust-project to use it, together with the project's settings, hooks and MCP servers"
         )
 
     @override
     async def examine(self, config: RunConfig) -> AgentReport:
-        """As `Agent.examine`."""
+        """Implement `Agent.examine`."""
         from codex_adapter.agents.codex.doctor import examine  # noqa: PLC0415 - no run needs it
 
         return await examine(_own(config))
@@ -177,22 +177,22 @@ class CodexAgent(Agent):
     async def probe(
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
-        """As `Agent.probe`."""
-        from codex_adapter.agents.codex.probes.session import probe  # noqa: PLC0415 - brings a web server
+        """Implement `Agent.probe`."""
+        from codex_adapter.agents.codex.probes.session import probe  # noqa: PLC0415 - imports a web server
 
         return await probe(_own(config), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """As `Agent.login_command`."""
+        """Implement `Agent.login_command`."""
         from codex_adapter.agents.codex.login import login_command  # noqa: PLC0415 - no run needs it
 
         return login_command(_own(config), arguments)
 
     @override
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
-        """As `Agent.stage_demo`."""
-        from codex_adapter.agents.codex.demo import stage_demo  # noqa: PLC0415 - brings a web server
+        """Implement `Agent.stage_demo`."""
+        from codex_adapter.agents.codex.demo import stage_demo  # noqa: PLC0415 - imports a web server
 
         return stage_demo(root, binary)
 
@@ -201,7 +201,7 @@ AGENT: Final = CodexAgent()
 
 
 def _own(config: RunConfig) -> CodexConfig:
-    """Return the configuration as one of this agent. Raises `InvalidRequestError` for any other."""
+    """Return the configuration. Raise `InvalidRequestError` if it is not a `CodexConfig`."""
     if not isinstance(config, CodexConfig):
         refuse("config", "a CodexConfig")
     return config

@@ -33,9 +33,10 @@ class CodexBackend(AgentBackend):
         super().__init__(AGENT, self._codex_config, containment=containment, ask_release=ask_release)
 
     async def installed(self, env: Mapping[str, str] = NO_VARIABLES) -> tuple[str, Version | None]:
-        """Return the path of the CLI that a run with these variables executes, and its release if known (S6, S8).
+        """Return the path of the CLI that a run with these variables executes, and its release or None (S6, S8).
 
-        The CLI leaves files in its CODEX_HOME even when it is only asked for its release. Raises `SpawnError`.
+        The CLI creates files in its CODEX_HOME even when it only prints its release. Raise `SpawnError` if no CLI is
+        found.
         """
         require_trio()
         environ = merge_environment(os.environ, self._codex_config, env)

@@ -28,10 +28,10 @@ _BINARY_VARIABLE = "CODEX_BINARY"
 _ROLE = "codex binary"
 
 _WHEEL_MODULE = "codex_cli_bin"
-_INSTALL = "install one with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
+_INSTALL = "install it with `pip install openai-codex-cli-bin` or `npm install -g @openai/codex`"
 _VERSION_BYTES = 4096
 _DEEPEST = 8
-"""Directories above a binary that may be those of its package."""
+"""Directories above a binary that are searched for its package."""
 _LARGEST_MANIFEST = 65_536
 _WHEEL_METADATA = re.compile(r"openai_codex_cli_bin-(.+)\.dist-info")
 
@@ -39,7 +39,7 @@ _LINUX_BUILDS = {
     "x86_64": ("codex-linux-x64", "x86_64-unknown-linux-musl"),
     "aarch64": ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
 }
-"""By machine: the npm package that holds the native binary, and the target it was built for."""
+"""The npm package with the native binary, and the build target, by machine."""
 
 At = Callable[[str, str], None]
 _Key = tuple[str, int, int, int, int]
@@ -49,7 +49,7 @@ BinaryOrigin = Literal["configured", "CODEX_BINARY", "wheel", "PATH"]
 class Binary(msgspec.Struct, frozen=True):
     """An executable file and how it was found.
 
-    `launcher` is true for the npm launcher script, a Node process around a native binary that was not found.
+    `launcher` is true for the npm launcher, a Node script, if its native binary was not found.
     """
 
     path: str
@@ -60,10 +60,10 @@ class Binary(msgspec.Struct, frozen=True):
 def find_binary(config: CodexConfig, environ: Mapping[str, str], at: At = no_inquiry) -> Binary:
     """Return the CLI to run: configured, else `$CODEX_BINARY`, else the wheel, else `codex` on PATH (S6).
 
-    `environ` is the run's environment. A name without a slash is looked up on its PATH; a relative path is relative to
-    the process's own directory. The native binary replaces the npm launcher beside it. Raise `SpawnError`, with advice
-    on how to get a CLI, if none is found or the named one cannot be executed. `at` gets the role and the path of each
-    file before it is looked at.
+    `environ` is the run's environment. A name without a slash is searched on its PATH. A relative path is relative to
+    the working directory of this process. The native binary replaces the npm launcher beside it. Raise `SpawnError`,
+    with advice, if no CLI is found or the named CLI cannot be executed. Call `at` with the role and the path of each
+    file before the file is accessed.
     """
     search_path = environ.get("PATH", os.defpath)
     if config.binary is not None:
@@ -75,12 +75,12 @@ def find_binary(config: CodexConfig, environ: Mapping[str, str], at: At = no_inq
         return _executable(wheel, "wheel", "the binary of openai-codex-cli-bin", at)
     found = _which("codex", search_path, at)
     if found is None:
-        raise _not_found(f"No Codex CLI was found; {_INSTALL}, or name one with $CODEX_BINARY.")
+        raise _not_found(f"The Codex CLI was not found: {_INSTALL}, or set CODEX_BINARY to its path.")
     return _executable(found, "PATH", "`codex` on PATH", at)
 
 
 class Versions:
-    """Ask each binary for its release once, and remember it for as long as the file is the same."""
+    """Ask each binary for its release once, and remember it until the file changes."""
 
     def __init__(self) -> None:
         self._known: dict[_Key, Version | None] = {}
@@ -100,9 +100,9 @@ class Versions:
 
 
 async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: float = 10.0) -> Version | None:
-    """Run `BINARY --version` for at most `seconds` and return the release in its output, None if it has none (S8).
+    """Run `BINARY --version` for at most `seconds`, and return the release in its output, or None (S8).
 
-    The output is not passed on (X1). No process of its group is left when this returns or is cancelled.
+    Discard the rest of the output. Leave no process of its process group, even after a cancellation. (X1)
     """
     try:
         process = await trio.lowlevel.open_process(
@@ -118,7 +118,7 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
         return None
     restore_limit(process.pid)
     output = bytearray()
-    assert process.stdout is not None  # noqa: S101 - asked for above
+    assert process.stdout is not None  # noqa: S101 - requested above
     try:
         with trio.move_on_after(seconds):
             async with process.stdout:
@@ -135,9 +135,9 @@ async def ask_version(binary: Binary, environ: Mapping[str, str], *, seconds: fl
 
 
 def packaged_release(binary: str, at: At) -> Version | None:
-    """Return the release of the npm package or the wheel that a binary is in, None outside of these. Blocks on files.
+    """Return the release of the npm package or the wheel that contains a binary, or None. Block on files.
 
-    `at` gets the role and the path of each file before it is looked at.
+    Call `at` with the role and the path of each file before the file is accessed.
     """
     for directory in Path(os.path.realpath(binary)).parents[:_DEEPEST]:
         at(_ROLE, str(directory))
@@ -162,7 +162,7 @@ def _named(name: str, search_path: str, origin: BinaryOrigin, field: str, at: At
         return _executable(name, origin, field, at)
     found = _which(name, search_path, at)
     if found is None:
-        raise _not_found(f"The name in {field} is not on PATH; give the path of a Codex CLI, or {_INSTALL}.")
+        raise _not_found(f"The name in {field} is not on PATH. Pass the path of the Codex CLI, or {_INSTALL}.")
     return _executable(found, origin, field, at)
 
 
@@ -179,27 +179,29 @@ def _executable(path: str, origin: BinaryOrigin, field: str, at: At) -> Binary:
     try:
         Path(path).stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise _not_found(f"The path in {field} does not exist; give the path of a Codex CLI, or {_INSTALL}.") from None
+        raise _not_found(
+            f"The path in {field} does not exist. Pass the path of the Codex CLI, or {_INSTALL}."
+        ) from None
     except OSError:
         raise _not_executable(field) from None
     launcher = Path(os.path.realpath(path))
     is_launcher = launcher.name == "codex.js"
     native = _native_binary(launcher) if is_launcher else None
-    chosen = native or Path(path).absolute()
-    if not chosen.is_file() or not os.access(chosen, os.X_OK):
+    binary = native or Path(path).absolute()
+    if not binary.is_file() or not os.access(binary, os.X_OK):
         raise _not_executable(field)
-    _read_beginning(chosen)
-    return Binary(str(chosen), origin, launcher=is_launcher and native is None)
+    _read_beginning(binary)
+    return Binary(str(binary), origin, launcher=is_launcher and native is None)
 
 
 def _read_beginning(path: Path) -> None:
-    """Read what an exec reads first: if the file system does not answer this, a start would hang."""
+    """Read the first bytes, as an exec does: if the file system does not answer, the start would hang."""
     with suppress(OSError), path.open("rb", buffering=0) as file:
         file.read(1)
 
 
 def _not_executable(field: str) -> SpawnError:
-    advice = f"The file in {field} cannot be executed; make it executable, or give the path of another one."
+    advice = f"The file in {field} cannot be executed. Make it executable, or pass the path of another file."
     return SpawnError(not_found=False, advice=advice, hint="cli_not_executable")
 
 
@@ -208,7 +210,7 @@ def _not_found(advice: str) -> SpawnError:
 
 
 def _in_wheel() -> str | None:
-    from importlib.util import find_spec  # noqa: PLC0415 - only where no binary is named
+    from importlib.util import find_spec  # noqa: PLC0415 - only if no binary is configured
 
     try:
         spec = find_spec(_WHEEL_MODULE)
@@ -222,10 +224,10 @@ def _in_wheel() -> str | None:
 
 
 def _native_binary(launcher: Path) -> Path | None:
-    """Return the native binary that the npm launcher would start, None if it is not found.
+    """Return the native binary that the npm launcher starts, or None.
 
-    It is in a package of its own, which Node looks for in every `node_modules` above, or in old releases within the
-    launcher's own package.
+    The binary is in a separate package. Node searches for this package in each `node_modules` directory above. In old
+    releases the binary is in the launcher's own package.
     """
     build = _LINUX_BUILDS.get(platform.machine())
     if build is None:

@@ -14,21 +14,21 @@ __all__ = ["MACHINE_SETTINGS", "MOST_TRUST_BYTES", "build_argv", "home_of_cli", 
 MACHINE_SETTINGS: Final = "/etc/codex"
 """The directory of the settings that the CLI reads for every user of the machine."""
 MOST_TRUST_BYTES: Final = 100_000
-"""The most that `trust_setting` may have; the system takes 131,072 bytes in one argument."""
+"""The limit of the result of `trust_setting`; the system accepts 131,072 bytes in one argument."""
 
 
 def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None, trust: str) -> list[str]:
-    """Build the argv of a run whose prompt is read from stdin (S1, S2).
+    """Build the argv of a run that reads its prompt from stdin (S1, S2).
 
-    `schema_file` is where `options.output_schema` has been written, None when there is none, and `trust` is what
-    `trust_setting` returned. The options are taken as `read_extensions` gives them: paths absolute, ids without a
-    leading dash.
+    `schema_file` is the path of the file with `options.output_schema`, or None. `trust` is the result of
+    `trust_setting`. `options` is the result of `read_extensions`: its paths are absolute, and its ids have no leading
+    dash.
     """
     argv = [binary]
     if options.approval_policy is not None:
         argv += ["--ask-for-approval", options.approval_policy]
     argv += ["exec", "--config", trust, "--color", "never", "--json"]
-    # --image takes every word up to the next flag, so it cannot be before `-` or before a subcommand
+    # --image consumes all arguments up to the next flag, so `-` or a subcommand cannot follow it.
     for image in options.images:
         argv += ["--image", image]
     argv += ["--skip-git-repo-check", "--sandbox", options.sandbox_mode]
@@ -40,7 +40,7 @@ def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None, tr
         argv += ["--output-schema", schema_file]
     for setting in options.settings:
         argv += ["--config", setting]
-    # These subcommands refuse or drop most of the flags above, so they are last.
+    # These subcommands refuse or ignore most of the flags above, so the flags precede them.
     if options.resume is not None:
         argv += ["resume", _selector(options.resume)]
     elif options.fork is not None:
@@ -50,9 +50,9 @@ def build_argv(binary: str, options: ExecOptions, *, schema_file: str | None, tr
 
 
 def trust_setting(directories: Sequence[str], *, trusted: bool) -> str:
-    """Return the setting by which the CLI trusts or distrusts these directories in one run, as `KEY=TOML` (S11).
+    """Return the setting that makes the CLI trust or distrust these directories in one run, as `KEY=TOML` (S11).
 
-    The CLI looks each directory up by itself and ignores a dotted key with a quoted path in it.
+    The CLI looks up each directory separately, and ignores a dotted key that contains a quoted path.
     """
     level = "trusted" if trusted else "untrusted"
     tables = (f"{toml_string(directory)}={{trust_level={toml_string(level)}}}" for directory in directories)
@@ -60,9 +60,10 @@ def trust_setting(directories: Sequence[str], *, trusted: bool) -> str:
 
 
 def merge_environment(parent: Mapping[str, str], config: CodexConfig, request_env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a run. Later wins: parent, `CODEX_HOME`, `RUST_LOG`, configured, the request's (S5).
+    """Return the environment of a run as a new mapping (S5).
 
-    `RUST_LOG=error` is the default for a run that sets none. The result is new, and `parent` is not changed.
+    A later source overrides an earlier one: `parent`, `config.codex_home`, `config.env`, `request_env`. The default of
+    `RUST_LOG` is `error`.
     """
     merged = dict(parent)
     if config.codex_home is not None:
@@ -74,7 +75,7 @@ def merge_environment(parent: Mapping[str, str], config: CodexConfig, request_en
 
 
 def home_of_cli(env: Mapping[str, str]) -> str | None:
-    """Return the directory that the CLI keeps its files in, from the run's directory; None where `env` has none."""
+    """Return the directory of the CLI's files, relative to the run's directory; None if `env` names none."""
     return env.get("CODEX_HOME") or (f"{env['HOME']}/.codex" if env.get("HOME") else None)
 
 

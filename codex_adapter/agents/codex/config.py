@@ -1,4 +1,4 @@
-"""Define how the Codex CLI is run."""
+"""Define the configuration of the Codex CLI."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class CodexConfig(RunConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the Codex CLI is run: what `RunConfig` has, and what only this CLI has.
+    """The configuration of the Codex CLI: the fields of `RunConfig`, and two of its own.
 
-    `codex_home` sets `CODEX_HOME`; None inherits it. `settings` are settings of the CLI for every run, JSON values by
-    dotted keys; a request's own win (Q7).
+    `codex_home` sets `CODEX_HOME`; None inherits it. `settings` are settings of the CLI for every run: JSON values by
+    dotted keys. The settings of a request override them. (Q7)
     """
 
     codex_home: str | None = None

@@ -1,4 +1,4 @@
-"""Stage a run of the Codex CLI that needs neither account nor network: a scripted model tells it what to do (C3)."""
+"""Prepare a demo run of the Codex CLI with a scripted model, without an account and without network (C3)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["stage_demo"]
 
 _PROMPT: Final = "Have a look around, and leave me a greeting in hello.txt."
 _MODEL: Final = "gpt-5.5"
-"""One that most releases know; with any other they work as well, and warn."""
+"""A model that most releases know. With an unknown model they work too, but print a warning."""
 _FILE: Final = "hello.txt"
 _GREETING: Final = "Hello from the Codex CLI.\n"
 _PATCH: Final = f"*** Begin Patch\n*** Add File: {_FILE}\n+{_GREETING}*** End Patch"
@@ -45,17 +45,17 @@ def _scenario() -> Scenario:
         Shell(f"cat {_FILE}"),
         Patch(_PATCH),
         Shell(f"wc -c {_FILE}"),
-        f"I wrote {_FILE}; there was none before.",
+        f"I created {_FILE}; it did not exist before.",
     )
 
 
 @contextmanager
 def stage_demo(root: Path, binary: str | None) -> Iterator[Demo]:
-    """Serve a scripted model while the block lasts, and give the run that meets it, all of it below `root`.
+    """Serve a scripted model during the block, and yield a run that uses it. All files are below `root`.
 
-    Where no CLI is installed and `binary` is None, a scripted agent takes its place.
+    If no CLI is installed and `binary` is None, a scripted agent replaces the CLI.
     """
-    # A HOME of its own, so that the agent's shells read nobody's profile; no proxy on the way to the loopback.
+    # An empty HOME, so that the agent's shells read no profile. Requests to the loopback do not use a proxy.
     home, temporary, workspace = root / "home", root / "tmp", root / "workspace"
     for directory in (home, temporary, workspace):
         directory.mkdir()
@@ -68,9 +68,9 @@ def stage_demo(root: Path, binary: str | None) -> Iterator[Demo]:
         except SpawnError as error:
             if binary is None and error.not_found:
                 agent = write_agent(root / "agent", demo_script(path=str(workspace / _FILE), text=_GREETING, pause=0.2))
-                introduction = f"A scripted agent, and not the real one. {error.advice}"
+                introduction = f"A scripted agent, not the real Codex CLI. {error.advice}"
                 config = replace(config, binary=agent)
-        # The commands are ours and harmless, and many containers do not allow the CLI's sandbox.
+        # The commands are fixed and harmless, and many containers do not support the CLI's sandbox.
         extensions = {keys.SANDBOX_MODE: "danger-full-access", keys.TOOL_PAYLOADS: "full"}
         request = RunRequest(prompt=_PROMPT, working_dir=str(workspace), env=env, extensions=extensions, timeout=120)
         yield Demo(introduction, request, config, workspace / _FILE)

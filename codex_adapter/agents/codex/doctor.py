@@ -1,4 +1,4 @@
-"""Examine the Codex CLI on this machine: program, release, home, login, and its own sandbox (C4)."""
+"""Examine the Codex CLI on this machine: program, release, CODEX_HOME, login and sandbox (C4)."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from codex_adapter.runtime.containment.containment import Containment
 __all__ = ["Installed", "agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
 
 _TEMPORARY_HOME: Final = (
-    "The CLI then cannot start its sandbox, so that every command of an agent fails, and commands could write to its "
-    "settings. Put CODEX_HOME elsewhere, or set TMPDIR to a directory that is not above it."
+    "The CLI cannot start its sandbox there, so every command of an agent fails. Commands could also write to the "
+    "settings of the CLI. Move CODEX_HOME, or set TMPDIR to a directory that is not above it."
 )
 _NO_SANDBOX: Final = (
-    "Every command of an agent fails, though its turn completes: such a run has the hint sandbox_unavailable. "
+    "Every command of an agent fails, although its turn completes. Such a run has the hint sandbox_unavailable. "
     "Allow user namespaces here (in Docker: --security-opt seccomp=unconfined, with AppArmor also --security-opt "
-    "apparmor=unconfined), or, in a container that is itself the sandbox, run with --sandbox danger-full-access."
+    "apparmor=unconfined). If this container is itself the sandbox, run with --sandbox danger-full-access."
 )
 _NO_NATIVE_BINARY: Final = (
-    "The native binary beside the launcher was not found; install the CLI again, with its optional packages."
+    "The native binary beside the launcher was not found. Install the CLI again, with its optional packages."
 )
 _LOGIN_VARIABLE: Final = "CODEX_API_KEY"
 _UNUSED_VARIABLE: Final = "OPENAI_API_KEY"
 _SANDBOX_SUBCOMMANDS: Final = (("sandbox", "--"), ("sandbox", "linux", "--"))
-"""In newer and in older releases."""
+"""The arguments in newer and in older releases."""
 _PROOF: Final = 7
 _PATIENCE: Final = 10.0
 
 
 class Installed(NamedTuple):
-    """The program and its release, each None where it is not known, and what was found."""
+    """The program and its release, each None if unknown, and the findings."""
 
     binary: BinaryReport | None
     release: Version | None
@@ -74,12 +74,12 @@ async def examine(config: CodexConfig) -> AgentReport:
 
 
 async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Installed:
-    """Find the CLI as a run finds it, and ask it for its release (S6, S8)."""
+    """Find the CLI that a run would execute, and ask it for its release (S6, S8)."""
     try:
         binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
     except SpawnError as error:
-        found_none = "not found" if error.not_found else "no program"
-        return Installed(None, None, [Finding("codex", "failed", found_none, error.advice)])
+        problem = "not found" if error.not_found else "cannot be executed"
+        return Installed(None, None, [Finding("codex", "failed", problem, error.advice)])
     except BackendError as error:
         return Installed(None, None, [Finding("codex", "failed", "no answer", error.advice)])
     release = await ask_version(binary, environ)
@@ -108,17 +108,17 @@ async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Ins
 
 
 def features_of(release: Version) -> dict[str, bool]:
-    """Return of everything that some release cannot do for a run or a turn whether this one can (R1)."""
+    """Return each feature and need by its description, and whether this release has it (R1)."""
     return {row.about: row.holds(release) for row in (*FEATURES, *NEEDS)}
 
 
 def differences_of(release: Version) -> dict[str, str]:
-    """Return the quirks that this release has and some other does not: a clause for each, by name (R1)."""
+    """Return the quirks in which this release differs from another one: descriptions by name (R1)."""
     return {name: quirk.about for name, quirk in quirks_of(release).items() if quirk.since or quirk.until}
 
 
 async def _unknown_release(binary: Binary, environ: Mapping[str, str]) -> Finding:
-    """Report on a program without a release: a build from source, or one that is not the Codex CLI."""
+    """Report on a program that prints no release: a build from source, or not the Codex CLI."""
     printed = b""
     with trio.move_on_after(_PATIENCE), suppress(OSError):
         done = await trio.run_process(
@@ -131,9 +131,11 @@ async def _unknown_release(binary: Binary, environ: Mapping[str, str]) -> Findin
         )
         printed = done.stdout if done.returncode == 0 else b""
     if printed.startswith(b"codex"):
-        return Finding("release", "warning", "a build without a release", "Nothing is refused for its release.")
-    advice = "Check that it is the Codex CLI and a program for this system: run it with --version."
-    return Finding("release", "failed", "it does not tell one", advice)
+        return Finding(
+            "release", "warning", "a build without a release number", "No request is refused because of its release."
+        )
+    advice = "Run it with --version. Check that it is the Codex CLI, built for this system."
+    return Finding("release", "failed", "the program prints no release", advice)
 
 
 def _login(environ: Mapping[str, str]) -> dict[str, bool]:
@@ -150,7 +152,7 @@ def _home(environ: Mapping[str, str]) -> Path:
 
 
 def _is_temporary(home: Path, environ: Mapping[str, str]) -> bool:
-    """Return whether the CLI takes its home for a temporary directory, below which it makes no programs (F12)."""
+    """Return whether the CLI regards its home as temporary, and so installs no sandbox programs there (F12)."""
     with suppress(OSError, ValueError):
         return home.resolve().is_relative_to(Path(environ.get("TMPDIR") or "/tmp").resolve())  # noqa: S108 - as the CLI
     return False
@@ -161,16 +163,16 @@ def _home_finding(environ: Mapping[str, str]) -> Finding:
         return Finding("home", "ok", "~/.codex")
     if _home(environ).is_dir():
         return Finding("home", "ok", "CODEX_HOME")
-    advice = "Make the directory that CODEX_HOME names, or unset the variable: the CLI refuses to start."
-    return Finding("home", "failed", "CODEX_HOME, which is no directory", advice)
+    advice = "The CLI refuses to start. Create the directory that CODEX_HOME names, or unset the variable."
+    return Finding("home", "failed", "CODEX_HOME is not a directory", advice)
 
 
 def _login_finding(login: Mapping[str, bool], environ: Mapping[str, str]) -> Finding:
     logins = [name for name, text in (("auth_json", "auth.json"), (_LOGIN_VARIABLE, _LOGIN_VARIABLE)) if login[name]]
     if logins:
         return Finding("login", "ok", " and ".join(logins))
-    advice = f"Run `codex-adapter login`, or set {_LOGIN_VARIABLE}. A model provider of your own may need neither."
-    found = "none found"
+    advice = f"Run `codex-adapter login`, or set {_LOGIN_VARIABLE}. Your own model provider may need neither."
+    found = "no login found"
     if environ.get(_UNUSED_VARIABLE):
         found += f"; {_UNUSED_VARIABLE} is set, and the CLI does not use it"
         advice = f"Set {_LOGIN_VARIABLE} to the same key, or run `codex-adapter login -- --with-api-key`."
@@ -181,14 +183,14 @@ def _sandbox_findings(works: bool | None) -> list[Finding]:
     if works is None:
         return []
     if works:
-        return [Finding("agent sandbox", "ok", "the Codex CLI can run commands in its own sandbox")]
-    return [Finding("agent sandbox", "warning", "the Codex CLI cannot start its own sandbox", _NO_SANDBOX)]
+        return [Finding("agent sandbox", "ok", "the Codex CLI can run commands in its sandbox")]
+    return [Finding("agent sandbox", "warning", "the Codex CLI cannot start its sandbox", _NO_SANDBOX)]
 
 
 async def agent_sandbox_works(binary: str, environ: Mapping[str, str]) -> bool | None:
-    """Return whether the CLI can run a command in its sandbox here; None where that cannot be tried (C4).
+    """Return whether the CLI can run a command in its sandbox here; None if the attempt is impossible (C4).
 
-    The CLI gets temporary directories for its home and its temporary files, which are removed.
+    The CLI uses a temporary home and a temporary TMPDIR. Both are removed afterwards.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="codex-adapter-doctor-") as place:

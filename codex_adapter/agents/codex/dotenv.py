@@ -1,6 +1,6 @@
-"""Read the assignments of a `.env` file as the CLI does, which reads it with the Rust crate dotenvy (X5).
+"""Parse the assignments of a `.env` file as the CLI does, which uses the Rust crate dotenvy (X5).
 
-Where two readers could read a value differently, both readings are returned: masking one too many does no harm.
+If two parsers could read a value differently, both results are returned: an additional mask is harmless.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 __all__ = ["assignments"]
 
 _MOST_SUBSTITUTED: Final = 4 * 1024 * 1024
-"""Characters that substitutions may add, since a few lines could expand to petabytes."""
-# A line, with line ends within its quotes; a comment can have quotes in it.
+"""The limit of the characters that substitutions add, because a few lines could expand to petabytes."""
+# A line, which can have line ends within quotes. A comment can have quotes.
 _LOGICAL_LINE: Final = re.compile(
     r"(?:\\[^\n]|\"(?:\\.|[^\"\\])*+(?:\"|\Z)|'(?:\\.|[^'\\])*+(?:'|\Z)"
     r"|(?:(?<=[^\S\n])|^)#[^\n]*+|[^\\\"'\n#]++|[\\#])*+(?:\n|\Z)",
@@ -24,13 +24,13 @@ _PIECES: Final = (
     r"(?s)\\(?P<escaped>.?)|'(?P<strong>[^']*+)'?|(?P<quote>\")|\$\{(?P<block>[^}]*+)\}?"
     r"|\$(?P<name>%s)|(?P<space>[ \t])|[^\\'\"$ \t]++|\$"
 )
-# After a name without braces, dotenvy takes one character as it is, even a quote or a space.
+# After a name without braces, dotenvy copies one character unchanged, even a quote or a space.
 _DOTENVY: Final = re.compile(_PIECES % r"[^\W_]*+)(?P<next>[^$\w]|_|\Z")
 _SHELL: Final = re.compile(_PIECES % r"\w*+)(?P<next>")
 
 
 class _Reader:
-    """Read values with one syntax of variables; with `file_first`, the file's value of a variable wins."""
+    """A reader of values with one syntax of variables; with `file_first`, the file overrides the environment."""
 
     def __init__(self, pieces: re.Pattern[str], environment: Mapping[str, str], *, file_first: bool) -> None:
         self._pieces, self._environment, self._file_first = pieces, environment, file_first
@@ -74,13 +74,13 @@ class _Reader:
 
 
 def assignments(text: str, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of a file in each way to read them, in time linear in its length."""
+    """Yield the names and values of a file in each possible reading, in time linear in its length."""
     readers = (
         _Reader(_DOTENVY, environment, file_first=True),
         _Reader(_SHELL, environment, file_first=False),
     )
     logical = dict.fromkeys(line[0].rstrip() for line in _LOGICAL_LINE.finditer(text))
-    # A stray quote hides the lines after it.
+    # A stray quote would hide the lines after it, so each line is also read by itself.
     for line in dict.fromkeys([*logical, *(line.rstrip() for line in text.split("\n"))]):
         if assignment := _ASSIGNMENT.fullmatch(line):
             name, value = assignment.groups()

@@ -1,4 +1,4 @@
-"""Name the extension keys of a request to the Codex CLI; every other module takes them from here (Q3)."""
+"""Define the extension keys of a request to the Codex CLI for all other modules (Q3)."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ WITHOUT_KEY: Final = frozenset(
         "backend.codex.exec_stream",
     }
 )
-"""The capabilities that a request has without a key."""
+"""The capabilities that need no extension key."""

@@ -1,7 +1,7 @@
-"""Check the extensions of a request: one table of key, check and effect.
+"""Check the extensions of a request with one table: key, check, field.
 
-A key's value is checked and becomes a field of `ExecOptions`. The caller answers questions about the file system, so
-that this module does no I/O.
+The checked value of a key becomes a field of `ExecOptions`. The caller passes a `FileSystem`, so this module does no
+I/O.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MAX_ADD_DIRS = 16
 
 
 class SessionSelector(msgspec.Struct, frozen=True):
-    """The session to continue: the one with `id`, or the last one if `id` is None."""
+    """The session to continue: the session with this `id`, or the last session if `id` is None."""
 
     id: str | None = None
 
@@ -50,10 +50,10 @@ class SessionSelector(msgspec.Struct, frozen=True):
 
 
 class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The checked extensions of a request; all of it is safe in an argv.
+    """The checked extensions of a request. Every value is safe in an argv.
 
-    `approval_policy` None leaves the CLI's own default. `add_dirs` and `images` are absolute paths. `settings` are
-    those of the configuration, then the request's, then ours, each `KEY=TOML`: later ones win.
+    `approval_policy` None means the CLI's own default. `add_dirs` and `images` are absolute paths. `settings` has the
+    settings of the configuration, of the request and of the adapter, in this order, each `KEY=TOML`. Later ones win.
     """
 
     approval_policy: str | None = "never"
@@ -73,8 +73,8 @@ class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
 def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
     """Check all keys, then all values, then contradictions between them (Q2, Q3, Q4).
 
-    Raises `UnsupportedCapabilityError` with the smallest unknown key, or `InvalidRequestError` with the key and what it
-    allows; of several wrong values the one of the smallest key is named.
+    Raise `UnsupportedCapabilityError` with the smallest unknown key, or `InvalidRequestError` with the key and the
+    allowed values. If several values are wrong, the error names the smallest key.
     """
     if not isinstance(extensions, Mapping) or not all(isinstance(key, str) for key in extensions):
         refuse("extensions", "an object with string keys")
@@ -92,7 +92,7 @@ def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
     else:
         fields.setdefault("approval_policy", None)
     if "resume" in fields and "fork" in fields:
-        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other; give one of them")
+        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other. Pass only one of them.")
     return ExecOptions(**fields)
 
 
@@ -122,7 +122,7 @@ def _tool_payloads(key: str, value: Any, _facts: FileSystem) -> str:
 
 def _add_dirs(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
     if not isinstance(value, dict) or value.keys() != {"dirs"}:
-        refuse(key, "an object with just `dirs`")
+        refuse(key, "an object with only `dirs`")
     dirs = value["dirs"]
     if not isinstance(dirs, list | tuple) or not 1 <= len(dirs) <= _MAX_ADD_DIRS:
         refuse(f"{key}: dirs", f"a list of 1 to {_MAX_ADD_DIRS} directories")
@@ -133,7 +133,7 @@ def _directory(field: str, value: Any, facts: FileSystem) -> str:
     path = value.strip() if isinstance(value, str) else ""
     if not is_short_text(path, _MAX_DIRECTORY_BYTES):
         refuse(field, f"a string of 1 to {_MAX_DIRECTORY_BYTES} bytes without control characters")
-    # posixpath keeps two leading slashes apart from one, Linux does not
+    # posixpath keeps two leading slashes; on Linux, they mean the same as one.
     folded = "/" + posixpath.normpath(posixpath.join(facts.cwd, path)).lstrip("/")
     if not facts.is_dir(folded):
         refuse(field, "an existing directory")
@@ -155,7 +155,7 @@ def _session(key: str, value: Any, _facts: FileSystem) -> SessionSelector:
 
 
 def _canonical(session: str) -> str:
-    """Return a UUID as the CLI prints it; the CLI accepts other spellings, and prints this one."""
+    """Return a UUID in the form that the CLI prints; the CLI accepts other forms."""
     found = _UUID.fullmatch(session)
     return session if found is None else "-".join(found.groups()).lower()
 
@@ -174,7 +174,7 @@ def _images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
 
 def _image(field: str, value: Any, facts: FileSystem) -> str:
     path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
-    # The CLI splits the value of --image at commas, which cannot be quoted.
+    # The CLI splits the value of --image at commas, and a comma cannot be quoted.
     if "," in path or not facts.is_file(path):
         refuse(field, "an existing file whose absolute path has no comma and no control character")
     return path
@@ -206,4 +206,4 @@ _EXTENSIONS: dict[str, _Extension] = {
 }
 
 CAPABILITIES: frozenset[str] = frozenset(_EXTENSIONS) | keys.WITHOUT_KEY
-"""Every capability id of the agent: the extension keys, letter for letter, and what needs no key."""
+"""Every capability id of the agent: the extension keys, and the capabilities that need no key."""

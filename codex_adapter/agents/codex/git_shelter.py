@@ -1,6 +1,6 @@
 """Keep the CLI's own git commands out of a project that is not trusted (S11).
 
-The CLI runs `git status` outside of its sandbox, and git runs the filters that the configuration of a repository names.
+The CLI runs `git status` outside its sandbox, and git runs the filters in the configuration of the repository.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _RESTORES_EXCLUDED: Final = quirk("snapshot_restores_excluded")
 
 
 def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -> tuple[str, ...]:
-    """Have git find no repository in `env`, and return the settings that keep this from commands in the sandbox.
+    """Change `env` so that git finds no repository, and return settings that undo this for commands in the sandbox.
 
-    Commands get the run's own `GIT_DIR`. Without one they get none, and none of the variables that the user excludes,
-    since this list replaces the user's. `release` is the CLI's, None if unknown. Blocks on files.
+    Commands get the run's own `GIT_DIR`, if it has one. Otherwise a setting excludes `GIT_DIR` from their environment.
+    This setting replaces the user's list of excluded variables, so it repeats the user's list. `release` is the
+    release of the CLI, or None. Block on files.
     """
     own = env.get(_NAME)
     env[_NAME] = os.devnull
@@ -36,7 +37,7 @@ def shelter_git(env: dict[str, str], codex_home: str, release: Version | None) -
 
 
 def _excluded(codex_home: str) -> list[str]:
-    """List the variables that the user's settings keep from commands; with unreadable ones the CLI does not start."""
+    """Return the variables that the user's settings exclude. With unreadable settings the CLI does not start."""
     excluded: list[str] = []
     for directory in (MACHINE_SETTINGS, codex_home):
         policy = _read(Path(directory, "config.toml")).get("shell_environment_policy")
@@ -49,7 +50,7 @@ def _excluded(codex_home: str) -> list[str]:
 def _read(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        if "exclude" not in text and "\\" not in text:  # an escape can spell a key
+        if "exclude" not in text and "\\" not in text:  # an escape can be part of a key
             return {}
         import tomllib  # noqa: PLC0415 - few users exclude variables
 

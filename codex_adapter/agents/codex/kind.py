@@ -1,4 +1,4 @@
-"""Name the agent: its kind on the wire and in texts."""
+"""Define the agent kind for the wire and for texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check a request and find the CLI for it. Only `BINARY --version` is started, and nothing is written."""
+"""Check a request and find the CLI for it. Start only `BINARY --version`, and write nothing."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ __all__ = ["CodexLaunch", "check_launch", "prepare_launch", "versions_of_this_ru
 
 
 class CodexLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of the CLI that has been checked.
+    """A checked run of the CLI.
 
-    `cwd` is absolute, `timeout` in seconds or None, `prompt` what goes over stdin (S3), `trust` the setting on trust in
-    the project (S11). `version` is the binary's release where it was asked for.
+    `cwd` is absolute. `timeout` is in seconds, or None. `prompt` has the bytes for stdin. `trust` is the setting on the
+    trust in the project. `version` is the release of the binary, if it was requested. (S3, S11)
     """
 
     binary: Binary
@@ -51,11 +51,11 @@ class CodexLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
     @override
     def __repr__(self) -> str:
-        """Show nothing: it may be secret (X1)."""
+        """Return a text without content, because any field may be secret (X1)."""
         return "CodexLaunch(...)"
 
     def argv(self, schema: str | None = None) -> list[str]:
-        """Return the argv; `schema` is the path of the file with the output schema (S1)."""
+        """Return the argv. `schema` is the path of the file with the output schema. (S1)"""
         return build_argv(self.binary.path, self.options, schema_file=schema, trust=self.trust)
 
 
@@ -67,12 +67,12 @@ async def prepare_launch(
     versions: Versions | None = None,
     ask_release: bool = False,
 ) -> CodexLaunch:
-    """Check a request, find the binary, and see that its release can do what is asked (Q1 to Q7, S4 to S6, S8).
+    """Check a request, find the binary, and check that its release supports the request (Q1 to Q7, S4 to S6, S8).
 
-    `environ` is the parent environment, by default the process's own. `versions` remembers releases between runs;
-    without one the memory lasts as long as the trio run. The binary is asked for its release where the request depends
-    on it, or with `ask_release`. Raises `InvalidRequestError`, `UnsupportedCapabilityError`, `SpawnError`, and
-    `BackendError` (`invalid_request`) with advice when the release cannot do it.
+    `environ` is the parent environment, by default that of this process. `versions` remembers releases between runs; by
+    default, it lasts as long as the trio run. The binary is asked for its release if the request depends on it, or with
+    `ask_release`. Raise `InvalidRequestError`, `UnsupportedCapabilityError`, `SpawnError`, or `BackendError`
+    (`invalid_request`) with advice if the release does not support the request.
     """
     launch = await check_launch(request, config, environ=environ)
     version = None
@@ -92,13 +92,13 @@ async def prepare_launch(
 async def check_launch(
     request: RunRequest, config: CodexConfig, *, environ: Mapping[str, str] | None = None
 ) -> CodexLaunch:
-    """As `prepare_launch`, but nothing is started: whether the binary's release can do it stays open."""
+    """Check a request as `prepare_launch` does, but start nothing and ignore the release of the binary."""
     parent = dict(os.environ if environ is None else environ)
     return await inquire(_prepare, request, config, parent)
 
 
 class _Files:
-    """The real file system; a path that is odd is simply not there."""
+    """The real file system. A path that is not valid does not exist."""
 
     def __init__(self, inquiry: Inquiry, request: RunRequest, config: CodexConfig) -> None:
         self._inquiry = inquiry
@@ -110,12 +110,12 @@ class _Files:
         try:
             return str(Path.cwd())
         except OSError:
-            advice = "The process's own working directory is gone; give an absolute working_dir."
+            advice = "The working directory of this process no longer exists. Pass an absolute working_dir."
             raise BackendError("io", advice=advice) from None
 
     def is_dir(self, path: str) -> bool:
         self._ask_about(path)
-        return os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir it answers False for every path
+        return os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir, it raises for no path
 
     def is_file(self, path: str) -> bool:
         self._ask_about(path)
@@ -130,7 +130,7 @@ _VERSIONS: trio.lowlevel.RunVar[Versions] = trio.lowlevel.RunVar("codex_adapter.
 
 
 def versions_of_this_run() -> Versions:
-    """Return the memory of releases of this trio run (S8)."""
+    """Return the `Versions` that this trio run shares (S8)."""
     try:
         return _VERSIONS.get()
     except LookupError:
@@ -146,17 +146,17 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
         config = msgspec.structs.replace(config, codex_home=str(Path(files.cwd, config.codex_home)))
     env = merge_environment(parent, config, request.env)
     cwd = run_directory(request, config, files)
-    os.access(cwd, os.X_OK)  # as the start enters it: only whether there is an answer counts here
+    os.access(cwd, os.X_OK)  # the start enters it; only the answer of the file system matters here
     home = env.get("CODEX_HOME")
     if home:
-        home = os.path.join(cwd, home)  # noqa: PTH118 - a string, whatever it holds
+        home = os.path.join(cwd, home)  # noqa: PTH118 - a string, not a path that was checked
         inquiry.at("CODEX_HOME directory", home)
     if home and not os.path.isdir(home):  # noqa: PTH112 - as above
-        # The CLI would exit with an explanation on stderr, which nobody gets to see.
+        # The CLI would exit with an explanation on stderr, which is not shown.
         raise BackendError("io", hint="home_missing")
     if home and not is_unquoted(home):
-        # The CLI puts its path into the text of a shell, outside of the sandbox.
-        raise BackendError("io", advice="CODEX_HOME has $, `, a quote or a newline in its path; choose another one.")
+        # The CLI inserts this path into a shell command that it runs outside the sandbox.
+        raise BackendError("io", advice="The path of CODEX_HOME contains $, `, a quote or a newline. Use another path.")
     binary = find_binary(config, env, inquiry.at)
     if not options.trust_project:
         codex_home = home or os.path.join(cwd, home_of_cli(env) or ".codex")  # noqa: PTH118 - as above
@@ -175,9 +175,9 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
 
 
 def _trust(cwd: str, *, trusted: bool) -> str:
-    """Return the setting on the trust of a directory and of all above it, where its project may begin (S11)."""
+    """Return the trust setting for a directory and all its parents, because the project may begin there (S11)."""
     real = Path(os.path.realpath(cwd))
     setting = trust_setting([str(directory) for directory in (real, *real.parents)], trusted=trusted)
     if len(os.fsencode(setting)) > MOST_TRUST_BYTES:
-        raise InvalidRequestError("working_dir has too many directories above it; choose one that is less deep")
+        raise InvalidRequestError("working_dir has too many parent directories. Use a directory with a shorter path.")
     return setting

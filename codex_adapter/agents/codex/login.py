@@ -1,4 +1,4 @@
-"""Build the command line by which the Codex CLI logs in (C16)."""
+"""Build the command line that logs in the Codex CLI (C16)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["login_command"]
 
 
 def login_command(config: CodexConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the argv and the environment of `BINARY login ARGUMENTS`; the CODEX_HOME is created (C16, C22).
+    """Create the CODEX_HOME, and return the argv and the environment of `BINARY login ARGUMENTS` (C16, C22).
 
-    Raises `SpawnError` where there is no CLI, and `InvalidRequestError` where the home cannot be created.
+    Raise `SpawnError` if no CLI is found, and `InvalidRequestError` if the CODEX_HOME cannot be created.
     """
     environ = merge_environment(os.environ, config, {})
     binary = find_binary(config, environ)
@@ -27,6 +27,6 @@ def login_command(config: CodexConfig, arguments: Sequence[str]) -> tuple[list[s
             Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, ValueError):
         raise InvalidRequestError(
-            "config.codex_home, or CODEX_HOME without it, cannot be made; give another directory"
+            "The directory in config.codex_home or CODEX_HOME cannot be created. Pass another directory."
         ) from None
     return [binary.path, "login", *arguments], environ

@@ -1,4 +1,4 @@
-"""Remove the empty files and directories that the CLI's sandbox mounts over, where a run left them (K8)."""
+"""Remove the empty files and directories that the CLI's sandbox creates as mount points and leaves behind (K8)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["mount_targets_removed"]
 
 _NAMES: Final = (".git", ".codex", ".agents", ".aws")
 _PATIENCE: Final = 2.0
-"""Seconds for which the start and the end of a run wait for an answer."""
+"""Seconds for which the start and the end of a run wait for the file system."""
 
 
 @asynccontextmanager
 async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cwd: str) -> AsyncIterator[None]:
-    """On leaving, remove what the CLI's sandbox left in the directories that it may write to.
+    """Remove, on exit, the mount points that the CLI's sandbox left in its writable directories.
 
-    Remove only what did not exist on entering, is empty, and is not a mount point of any process.
+    Remove only entries that did not exist on entry, are empty, and are not a mount point of any process.
     """
     missing: list[_Root] = []
     if options.sandbox_mode == "workspace-write":
@@ -43,7 +43,7 @@ async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cw
 
 
 class _Root(NamedTuple):
-    """A directory that commands may write to: its path without links, its device and inode, and what it lacks."""
+    """A writable directory: its path without links, its device and inode, and the names that do not exist in it."""
 
     path: str
     identity: tuple[int, int]
@@ -67,7 +67,7 @@ def _remove(inquiry: Inquiry, roots: list[_Root]) -> None:
     for root in roots:
         inquiry.at("directory that the agent may write to", root.path)
         with suppress(OSError):
-            # The agent may have replaced it by another directory, or by a link to one.
+            # The agent may have replaced it with another directory, or with a link to one.
             fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 facts = os.fstat(fd)
@@ -92,7 +92,7 @@ def _remove_target(directory: int, name: str) -> None:
 
 
 def _is_target(directory: int, name: str) -> bool:
-    """Return whether it is a directory or, as CLI 0.125 makes it, an empty read-only file."""
+    """Return whether the entry is a directory, or an empty read-only file as CLI 0.125 creates."""
     with suppress(OSError):
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
@@ -102,7 +102,7 @@ def _is_target(directory: int, name: str) -> bool:
 
 
 def _mounted() -> set[str]:
-    """Return the mount points of all processes: removing such a directory would end that mount."""
+    """Return the mount points of all processes: the removal of such a directory would end the mount."""
     found: set[str] = set()
     namespaces: set[int] = set()
     for pid in pids():

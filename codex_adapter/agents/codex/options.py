@@ -1,4 +1,4 @@
-"""List the choices that the Codex CLI offers: extension keys, their schemas, and the options that set them (C6, Q3)."""
+"""Define the options of the Codex CLI: extension keys, their schemas, and command-line options (C6, Q3)."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ _DIRECTORIES: Final[Mapping[str, Any]] = {
 
 
 def read_settings(entries: Sequence[str]) -> dict[str, Any]:
-    """Read settings of the CLI, each `KEY=VALUE`, by dotted keys; whether they may be passed is not checked (Q7).
+    """Parse settings of the CLI, each `KEY=VALUE`, into values by dotted keys, without a check of the keys (Q7).
 
-    Raises ValueError, which repeats nothing of an entry.
+    Raise ValueError for a malformed entry. The message quotes nothing of the entry.
     """
     settings: dict[str, Any] = {}
     for number, entry in enumerate(entries, 1):
         key, equals, text = entry.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise ValueError(f"number {number} must be KEY=VALUE")
+            raise ValueError(f"number {number} must have the form KEY=VALUE")
         if key in settings:
-            raise ValueError(f"number {number} sets a key again; give each key once")
+            raise ValueError(f"number {number} repeats a key; pass each key once")
         settings[key] = _toml_value(number, text.strip())
     return settings
 
 
 def _toml_value(number: int, text: str) -> Any:
-    """Return the value of a TOML text, or the text itself where it is not TOML, as the CLI does."""
+    """Return the value of a TOML text, or the text itself if it is not TOML, as the CLI does."""
     import tomllib  # noqa: PLC0415 - few command lines have settings
 
     try:
@@ -71,10 +71,10 @@ def _selector(session: str) -> dict[str, str]:
     return {"selector": "last"} if session == "last" else {"selector": "id", "id": session}
 
 
-def _add_directories(requested: Any, chosen: Any) -> Any:
-    merged = override(requested, chosen)
-    if isinstance(requested, dict) and isinstance(chosen, dict):
-        merged["dirs"] = concatenate(requested.get("dirs"), chosen.get("dirs"))
+def _add_directories(requested: Any, optional: Any) -> Any:
+    merged = override(requested, optional)
+    if isinstance(requested, dict) and isinstance(optional, dict):
+        merged["dirs"] = concatenate(requested.get("dirs"), optional.get("dirs"))
     return merged
 
 
@@ -94,7 +94,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         field="settings",
         names=("-c", "--config"),
         metavar="KEY=VALUE",
-        help="a setting of the Codex CLI, VALUE as TOML or plain text; repeatable",
+        help="a setting of the Codex CLI; VALUE is TOML or plain text; repeatable",
         group="run",
         takes="words",
         convert=read_settings,
@@ -104,7 +104,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         field="binary",
         names=("--codex",),
         metavar="BINARY",
-        help="the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)",
+        help="the path of the Codex CLI (default: $CODEX_BINARY, the wheel, PATH)",
         group="run",
         place="program",
         variable="CODEX_BINARY",
@@ -113,7 +113,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         field="codex_home",
         names=("--codex-home",),
         metavar="DIR",
-        help="sets CODEX_HOME (default: as it is)",
+        help="set CODEX_HOME (default: unchanged)",
         group="run",
         place="home",
         variable="CODEX_HOME",
@@ -129,14 +129,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
         key=keys.TRUST_PROJECT,
         schema={"type": "boolean", "default": False},
         names=("--trust-project",),
-        help="let the agent use the project's own settings, hooks and MCP servers; without it, it never does",
+        help="let the agent use the project's own settings, hooks and MCP servers (default: it does not)",
         flag=True,
     ),
     Option(
         key=keys.NON_INTERACTIVE,
         schema={"type": "boolean", "default": True},
         names=("--interactive",),
-        help="let the agent ask; without it, it never does",
+        help="let the agent ask for approval (default: it does not)",
         flag=False,
     ),
     Option(
@@ -151,7 +151,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         schema=_DIRECTORIES,
         names=("--add-dir",),
         metavar="DIR",
-        help="one more directory to write in; repeatable",
+        help="an additional directory that the agent may write to; repeatable",
         takes="words",
         convert=lambda directories: {"dirs": directories},
         merge=_add_directories,
@@ -161,7 +161,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         schema={"type": "array", "items": {"type": "string"}},
         names=("--image",),
         metavar="FILE",
-        help="an image that belongs to the prompt; repeatable",
+        help="an image for the prompt; repeatable",
         takes="words",
         merge=concatenate,
     ),
@@ -170,7 +170,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         schema={"type": "object"},
         names=("--output-schema",),
         metavar="FILE",
-        help="a JSON Schema that the last message must fit",
+        help="a JSON Schema for the last message",
         takes="json_file",
     ),
     Option(
@@ -178,7 +178,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         schema=_SESSION,
         names=("--resume",),
         metavar="ID|last",
-        help="go on with a session",
+        help="continue a session",
         convert=_selector,
     ),
     Option(
@@ -186,7 +186,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         schema=_SESSION,
         names=("--fork",),
         metavar="ID",
-        help="go on with a copy of a session",
+        help="continue a copy of a session",
         convert=_selector,
     ),
     Option(key=keys.TOOLS, schema={"enum": ["all", "none"]}),
@@ -196,7 +196,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         field="tool_payloads",
         names=("--tool-payloads",),
         metavar="WHICH",
-        help="metadata, or full: also what tools were given and gave",
+        help="metadata, or full: also the input and output of tools",
         group="records",
     ),
 )

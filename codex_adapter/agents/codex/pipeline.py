@@ -20,9 +20,8 @@ def codex_pipeline(
 ) -> Pipeline:
     """Return the pipeline of one run of the Codex CLI.
 
-    `full_payloads` adds the input and the output of tool calls (M7), `secrets` are values to mask (X5),
-    `max_line_bytes` is the limit of a line (L2), `usage_before` the tokens that the session had used before the run,
-    None where that is not known (F10).
+    `full_payloads` adds the input and the output of tool calls. `secrets` are values to mask. `max_line_bytes` is the
+    limit of a line. `usage_before` has the tokens of the session before the run, or None. (M7, X5, L2, F10)
     """
     decoder = partial(CodexDecoder, full_payloads=full_payloads, usage_before=usage_before)
     return Pipeline(decoder, secrets=secrets, max_line_bytes=max_line_bytes)

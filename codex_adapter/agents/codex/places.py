@@ -1,4 +1,4 @@
-"""Say where the Codex CLI keeps its settings and logins, and find the bubblewrap that comes with it (H13, H14, H15)."""
+"""Locate the settings and logins of the Codex CLI, and the bubblewrap in its package (H13, H14, H15)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["codex_places"]
 
 
 def codex_places(binary: str | None = None) -> AgentPlaces:
-    """Return the places of the Codex CLI; `binary` is the one to look beside, by default the one of a run (S6)."""
+    """Return the places of the Codex CLI. `binary` is its program, by default that of a run. (S6)"""
     return AgentPlaces(
         settings=frozenset({".codex"}),
         logins=(".codex",),

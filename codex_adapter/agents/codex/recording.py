@@ -1,4 +1,4 @@
-"""Read a recorded stream as typed thread events with their line numbers, without an event loop (P4)."""
+"""Read a recorded stream as typed thread events with line numbers, without an event loop (P4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 
 
 class NumberedLine(msgspec.Struct, frozen=True):
-    """One line of a recording: its number, counted from 1 over the lines that are not blank, and its event."""
+    """One line of a recording: its event, and its number. The count begins at 1 and skips blank lines."""
 
     number: int
     event: ThreadEvent | BadLine

@@ -1,6 +1,6 @@
 """Collect the values that the output of a run must not show (X5, X6).
 
-Among them is the login of the CLI: the agent can read its files and print them.
+They include the login of the CLI, because the agent can read the login files and print them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ async def run_secrets(
 ) -> tuple[str, ...]:
     """Return the secrets of the environment, of the settings and of the login.
 
-    With `log`, a value that is refused as a secret is logged by its variable's name: as a warning where its masking was
-    asked for (X6).
+    With `log`, log the name of each variable whose value cannot be masked. The level is a warning if the caller
+    requested the mask. (X6)
     """
     found = secret_values(launch.env, config.mask, directory=launch.cwd)
     for name, why, named in found.refused if log else ():
@@ -52,7 +52,7 @@ async def run_secrets(
 
 
 async def login_secrets(launch: CodexLaunch) -> tuple[str, ...]:
-    """Return the tokens of `auth.json` and the credentials of `.env` in the run's CODEX_HOME; empty without any."""
+    """Return the tokens of `auth.json` and the credentials of `.env` in the run's CODEX_HOME, possibly none."""
     home = home_of_cli(launch.env)
     if home is None:
         return ()
@@ -67,7 +67,7 @@ async def login_secrets(launch: CodexLaunch) -> tuple[str, ...]:
 def _of_settings(launch: CodexLaunch, request: RunRequest, config: CodexConfig) -> Iterator[str]:
     for settings in (config.settings, request.extensions.get(keys.SETTINGS, {})):
         for name, text in setting_texts(settings):
-            # A header has the scheme in front of its token.
+            # In a header, a scheme such as `Bearer` precedes the token.
             for value in (text, text.rpartition(" ")[2]):
                 yield from secret_values({name: value}, directory=launch.cwd).values
 
@@ -81,9 +81,9 @@ def _read_login(home: Path, launch: CodexLaunch) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content of a regular file of a sensible size, empty for anything else; do not wait for it."""
+    """Return the content of a regular file within the size limit, else empty. Do not block on other files."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a device is not even opened
+        if not stat.S_ISREG(path.stat().st_mode):  # do not open a device
             return b""
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -1,6 +1,6 @@
-"""Check that a run continues the session that it was asked to continue (S9).
+"""Check that a run continues the requested session (S9).
 
-For many sessions that it cannot find, the CLI silently starts a new thread; only the thread id shows it.
+If the CLI does not find a session, it often starts a new thread without an error. Only the thread id shows this.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["SessionExpectation"]
 
 
 class SessionExpectation(msgspec.Struct, frozen=True):
-    """The session that a resuming or forking run must find: the one `wanted`, or with None the last one.
+    """The session that a run resumes or forks: the session with the id `wanted`, or the last one if it is None.
 
-    A fork has an id of its own, so only a resume is checked by the id.
+    A fork has a new id, so the id is checked only for a resume.
     """
 
     wanted: str | None
@@ -27,7 +27,7 @@ class SessionExpectation(msgspec.Struct, frozen=True):
     started_ms: int = msgspec.field(default_factory=lambda: int(time.time() * 1000))
 
     def refuses(self, thread_id: str) -> BackendError | None:
-        """Return the error if the run's first thread id is not that of the requested session, else None."""
+        """Return an error if the run's first thread id shows another session than the requested one, else None."""
         if self.fork:
             return None
         if self.wanted is None:

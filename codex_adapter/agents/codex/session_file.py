@@ -1,6 +1,6 @@
-"""Read what a session had used before a run: the last count in its file, from which the CLI continues to count (F10).
+"""Read the token usage of a session before a run: the last count in the session's file (F10).
 
-Only numbers are taken from the file.
+The CLI continues to count from there. Only numbers are read from the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["usage_before"]
 _SECONDS: Final = 2.0
 """How long a run waits for a file system that does not answer."""
 _READS: Final = (64 * 1024, 1024 * 1024, 16 * 1024 * 1024)
-"""Bytes at the end of the file that are searched; more of them only if there is no count in fewer."""
+"""Bytes at the end of the file to search. A larger part is searched only if the smaller part has no count."""
 _FIRST_LINE: Final = 1024 * 1024
 _MARK: Final = b'"token_count"'
 _USAGE_OF_THREAD: Final = quirk("usage_of_thread")
@@ -62,9 +62,9 @@ _token_count = msgspec.json.Decoder(_TokenCount).decode
 
 
 async def usage_before(launch: CodexLaunch) -> Usage | None:
-    """Return the tokens that a resumed or forked session had used before, by the names of its usage (F10).
+    """Return the token counts of a resumed or forked session before this run, by name (F10).
 
-    None if unknown, and for a new session, whose usage is the run's.
+    Return None if they are unknown, and for a new session, whose usage is the run's own.
     """
     options = launch.options
     session = options.resume or options.fork
@@ -74,7 +74,7 @@ async def usage_before(launch: CodexLaunch) -> Usage | None:
     try:
         return await inquire(_last_count, place, session.id, seconds=_SECONDS)
     except (OSError, ValueError, BackendError):
-        # No such file, an id that is not a UUID, or no answer: the run still has its usage.
+        # The file does not exist, the id is not a UUID, or the file system does not answer: the run works without.
         return None
 
 
@@ -89,7 +89,7 @@ def _last_count(inquiry: Inquiry, sessions: Path, session_id: str) -> Usage | No
     if born.version != 7:
         return None
     inquiry.at("directory of sessions", str(sessions))
-    # It is in a directory named by the local day on which the session began; the id has that time.
+    # The name of its directory is the local date on which the session began. The id contains that time.
     moment = datetime.fromtimestamp((born.int >> 80) / 1000, tz=UTC)
     days = [f"{moment + timedelta(days=days):%Y/%m/%d}" for days in (-1, 0, 1)]
     found = [path for day in days for path in (sessions / day).glob(f"rollout-*-{born}.jsonl")]
@@ -115,16 +115,16 @@ def _last_count(inquiry: Inquiry, sessions: Path, session_id: str) -> Usage | No
 
 
 def _counts_threads(first_line: bytes) -> bool:
-    """Return whether the release that began the session counts the tokens of threads, as every newer one does.
+    """Return whether the release that began the session counts the tokens of threads, as each newer release does.
 
-    Asking the binary for its release would cost every resumed run another process.
+    To ask the binary for its release would cost each resumed run another process.
     """
     version = parse_version(f"codex {_writer(_line(first_line).payload).cli_version}")
     return version is not None and _USAGE_OF_THREAD.holds(version)
 
 
 def _lines_with_mark(data: bytes, *, whole: bool) -> Iterator[bytes]:
-    """Yield the lines that may have a count, the last first; the first line only of a `whole` file."""
+    """Yield the lines that may have a count, the last line first; the first line only if the data are `whole`."""
     end = len(data)
     while (place := data.rfind(_MARK, 0, end)) >= 0:
         start = data.rfind(b"\n", 0, place) + 1
@@ -136,15 +136,15 @@ def _lines_with_mark(data: bytes, *, whole: bool) -> Iterator[bytes]:
 
 
 def _count(line: bytes) -> Usage | None:
-    """Return the session's total in a line of the file, None for a line without one.
+    """Return the session's total in a line of the file, or None.
 
-    Raise ValueError for a count of an unknown form: an older count in its place would be wrong.
+    Raise ValueError if the count has an unknown form: an older count would be wrong.
     """
     try:
         event = _line(line)
         if event.type != "event_msg" or _kind(event.payload).type != "token_count":
             return None
     except (msgspec.DecodeError, RecursionError):
-        return None  # cut off when the agent was killed, for example; the CLI skips such a line, too
+        return None  # for example cut when the agent was killed; the CLI skips such a line too
     totals = _token_count(event.payload).info
     return None if totals is None else totals.total_token_usage

@@ -1,7 +1,7 @@
 """Check the settings of the Codex CLI that a caller passes for its runs, and write them as TOML (Q7).
 
-The list has what may be passed: releases add settings that open the sandbox, start programs or keep records, and a
-setting that is not known here must not reach the CLI.
+The list names the settings that may be passed. New releases add settings that open the sandbox, start programs or keep
+records, so an unknown setting must not reach the CLI.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from codex_adapter.errors import InvalidRequestError
 __all__ = ["Scope", "check_settings", "setting_texts"]
 
 Scope: TypeAlias = Literal["run", "no_tools", "turn"]
-"""What the settings are for: any run, a run whose agent has no tools, or a turn."""
+"""The use of the settings: any run, a run whose agent has no tools, or a turn."""
 
 _MOST_SETTINGS: Final = 64
 _MOST_BYTES: Final = 100_000
 _DEEPEST: Final = 16
 _BITS_OF_AN_INTEGER: Final = 63
 _KEY: Final = re.compile(r"[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,15}")
-# The name of a setting of the CLI reveals nothing; a key of another form could be a misplaced secret.
+# The name of a setting is safe to show. A key of another form could be a misplaced secret.
 _NAME: Final = re.compile(r"[a-z]{1,16}(?:_[a-z]{1,16}){0,5}")
 
 _ANSWERS: Final = (
@@ -56,33 +56,33 @@ _PASSED: Final[Mapping[Scope, Sequence[str]]] = {
 _ALLOWED: Final[Mapping[Scope, frozenset[tuple[str, ...]]]] = {
     scope: frozenset(tuple(name.split(".")) for name in names) for scope, names in _PASSED.items()
 }
-"""The settings that may be passed, each with everything below it."""
+"""The settings that may be passed, each including its nested keys."""
 
 _INSTEAD_OF: Final = {
-    "model": f"use {keys.MODEL}",
-    "sandbox_mode": f"use {keys.SANDBOX_MODE}",
-    "sandbox_workspace_write": f"use {keys.SANDBOX_MODE} and {keys.ADD_DIRS}",
-    "default_permissions": f"use {keys.SANDBOX_MODE}",
-    "permissions": f"use {keys.SANDBOX_MODE}",
-    "approval_policy": f"use {keys.APPROVAL_POLICY}",
-    "approvals_reviewer": f"use {keys.APPROVAL_POLICY}",
-    "projects": f"use {keys.TRUST_PROJECT}",
-    "profile": "pass each setting of the profile by itself",
-    "profiles": "pass each setting of the profile by itself",
+    "model": f"Use {keys.MODEL}.",
+    "sandbox_mode": f"Use {keys.SANDBOX_MODE}.",
+    "sandbox_workspace_write": f"Use {keys.SANDBOX_MODE} and {keys.ADD_DIRS}.",
+    "default_permissions": f"Use {keys.SANDBOX_MODE}.",
+    "permissions": f"Use {keys.SANDBOX_MODE}.",
+    "approval_policy": f"Use {keys.APPROVAL_POLICY}.",
+    "approvals_reviewer": f"Use {keys.APPROVAL_POLICY}.",
+    "projects": f"Use {keys.TRUST_PROJECT}.",
+    "profile": "Pass each setting of the profile separately.",
+    "profiles": "Pass each setting of the profile separately.",
 }
-_IN_THE_FILE: Final = "set it in the config.toml of the Codex CLI, in CODEX_HOME"
+_IN_THE_FILE: Final = "Set it in the config.toml of the Codex CLI, in CODEX_HOME."
 _OTHERWISE: Final[Mapping[Scope, str]] = {
     "run": _IN_THE_FILE,
-    "no_tools": "an agent without tools takes settings on how its model is reached and answers only",
-    "turn": "a turn takes settings on how its model answers only; a space has permissions, hooks and servers",
+    "no_tools": "Without tools, only settings of the model and its provider may be passed.",
+    "turn": "A turn accepts only settings of the model. Put permissions, hooks and servers into a space.",
 }
 
 
 def check_settings(field: str, settings: Any, scope: Scope) -> tuple[str, ...]:
-    """Return settings as the values of `--config`, each `KEY=TOML`, in their order (Q7).
+    """Return settings as values of `--config`, each `KEY=TOML`, in their order (Q7).
 
-    `settings` are JSON values by dotted keys. Raise `InvalidRequestError`, which names `field` and, if it looks like
-    the name of a setting, the key, but never a value.
+    `settings` are JSON values by dotted keys. Raise `InvalidRequestError` for a wrong setting. The message names
+    `field`, and the key if it looks like the name of a setting, but never a value.
     """
     if not isinstance(settings, Mapping) or len(settings) > _MOST_SETTINGS:
         refuse(field, f"an object with at most {_MOST_SETTINGS} settings")
@@ -90,7 +90,7 @@ def check_settings(field: str, settings: Any, scope: Scope) -> tuple[str, ...]:
 
 
 def setting_texts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each text in checked settings with the last name of its key: a text may be a credential (X5)."""
+    """Yield each text in checked settings, with the last part of its key, because a text may be a credential (X5)."""
     for key, value in settings.items():
         for path, leaf in _leaves(tuple(key.split(".")), value):
             for text in leaf if isinstance(leaf, list | tuple) else (leaf,):
@@ -100,7 +100,7 @@ def setting_texts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _checked(field: str, number: int, key: Any, value: Any, scope: Scope) -> str:
     if not isinstance(key, str) or not _KEY.fullmatch(key):
-        refuse(f"{field}: the key of number {number}", "bare names joined by dots, without quotes or white space")
+        refuse(f"{field}: the key of number {number}", "names joined by dots, without quotes or white space")
     path = tuple(key.split("."))
     if not _is_toml(value, _DEEPEST):
         refuse(
@@ -120,11 +120,11 @@ def _refuse_setting(field: str, number: int, path: Sequence[str], scope: Scope) 
     if len(path) > 1 and path[0] in ("sandbox_workspace_write", "shell_environment_policy", "features", "tools"):
         shown += f".{path[1]}" if _NAME.fullmatch(path[1]) else ""
     instead = _INSTEAD_OF.get(path[0]) if scope == "run" or path[0] == "model" else None
-    raise InvalidRequestError(f"{field}: {shown} cannot be passed; {instead or _OTHERWISE[scope]}")
+    raise InvalidRequestError(f"{field}: {shown} cannot be passed. {instead or _OTHERWISE[scope]}")
 
 
 def _leaves(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each value that is not a table, and each empty table, with the names that lead to it."""
+    """Yield each value that is not a table, and each empty table, with the names of its path."""
     if isinstance(value, Mapping) and value:
         for name, below in value.items():
             yield from _leaves((*path, name), below)
@@ -149,7 +149,7 @@ def _is_toml(value: Any, depth: int) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Write a value in one line of ASCII, since the CLI's own reading of TOML is more generous."""
+    """Return a value as TOML in one line of ASCII."""
     if isinstance(value, str):
         return toml_string(value)
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Check a request for the Codex CLI and its configuration, before any process is started (Q1 to Q7)."""
+"""Check a request for the Codex CLI and its configuration before a process is started (Q1 to Q7)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ __all__ = ["check_config", "check_request"]
 def check_request(request: RunRequest, config: CodexConfig, files: FileSystem) -> ExecOptions:
     """Check a request against a configuration and return its options (Q1, Q2, Q3, Q4, Q5, Q6, Q7).
 
-    The first failure wins: prompt, unknown extension keys, their values, contradictions, the configuration, then
-    environment, working directory, timeout, labels. Raises `InvalidRequestError` or `UnsupportedCapabilityError`.
+    The order of the checks is: prompt, unknown extension keys, their values, contradictions, the configuration,
+    environment, working directory, timeout, labels. Raise `InvalidRequestError` or `UnsupportedCapabilityError` for the
+    first failure.
     """
     options = request_checks.check_request(request, config, files, read_extensions, check_config)
     if options.model is None and config.model is not None:
@@ -31,7 +32,7 @@ def check_request(request: RunRequest, config: CodexConfig, files: FileSystem) -
 
 
 def check_config(config: CodexConfig) -> None:
-    """Check what can be checked of a configuration without a request; raise `InvalidRequestError` (Q5, Q7, N3)."""
+    """Check a configuration without a request. Raise `InvalidRequestError` if it is not valid. (Q5, Q7, N3)"""
     check_run_config(config)
     if config.codex_home is not None:
         check_path("config.codex_home", config.codex_home)
@@ -39,7 +40,7 @@ def check_config(config: CodexConfig) -> None:
 
 
 def _all_settings(request: RunRequest, config: CodexConfig, options: ExecOptions) -> tuple[str, ...]:
-    """Return the settings of a run, the request's last; without tools, none that concern tools (Q4, Q7)."""
+    """Return the settings of a run, those of the request last. Without tools, return none for tools. (Q4, Q7)"""
     if options.tools == "none":
         check_settings(keys.SETTINGS, request.extensions.get(keys.SETTINGS, {}), "no_tools")
     scope: Scope = "no_tools" if options.tools == "none" else "run"

@@ -1,7 +1,7 @@
-"""List the settings that take its tools from the model, and find the MCP servers that they have to name (Q3).
+"""Build the settings that disable the tools of a model, and list the MCP servers that they must name (Q3).
 
-The list was established as the table in `releases.py` was, by running the published binaries: the releases that can
-take a model's tools away know every setting here; a release that does not know one ignores it.
+The list is the result of runs of the published binaries, as the table in `releases.py` is. The releases that can run
+without tools know each setting. Other releases ignore a setting that they do not know.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _FILES: Final = ("config.toml", "managed_config.toml")
 _FEATURES: Final = (
     # commands and files
     *("shell_tool", "unified_exec", "js_repl", "code_mode", "view_image"),
-    # other agents, services, and what is installed with a plugin
+    # other agents, services and plugins
     *("multi_agent", "goals", "apps", "plugins", "tool_suggest", "image_generation", "browser_use", "computer_use"),
 )
 _SETTINGS: Final = (
     *(f"features.{name}=false" for name in _FEATURES),
     'web_search="disabled"',
-    # instructions and settings of the directory that the run is in, and of those above it
+    # instructions and settings of the working directory and its parents
     "project_doc_max_bytes=0",
     "project_root_markers=[]",
 )
@@ -35,7 +35,8 @@ _SETTINGS: Final = (
 def settings_without_tools(servers: Sequence[str]) -> tuple[str, ...]:
     """Return the values of `--config` for a run without tools (Q3).
 
-    `servers` are the names of the MCP servers that are configured: an empty table takes none of them away.
+    `servers` are the names of the configured MCP servers. Each one must be disabled by name: an empty table disables
+    none.
     """
     if not servers:
         return _SETTINGS
@@ -46,7 +47,7 @@ def settings_without_tools(servers: Sequence[str]) -> tuple[str, ...]:
 def configured_servers(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names of the MCP servers that a run with this environment would start (Q3).
 
-    Raises `BackendError` where the configuration cannot be read: the CLI would refuse it too.
+    Raise `BackendError` if the configuration cannot be read; the CLI would refuse it too.
     """
     home = home_of_cli(env)
     names: dict[str, None] = {}

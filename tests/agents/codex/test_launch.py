@@ -92,7 +92,7 @@ async def test_the_root_directory_is_one_project(cli: Cli) -> None:
 async def test_a_directory_too_deep_to_settle_its_trust_is_refused(cli: Cli, tmp_path: Path) -> None:
     deep = tmp_path / "/".join(["x"] * 700)
     deep.mkdir(parents=True)
-    with pytest.raises(InvalidRequestError, match=r"^working_dir has too many directories above it; "):
+    with pytest.raises(InvalidRequestError, match=r"^working_dir has too many parent directories\. "):
         await prepared(cli, working_dir=str(deep))
 
 
@@ -211,7 +211,7 @@ async def test_a_home_that_a_shell_would_read_otherwise_is_refused(cli: Cli, tmp
     (tmp_path / name).mkdir()
     with pytest.raises(BackendError, match=r"\Acodex backend error: io ") as caught:
         await prepared(cli, {"codex_home": str(tmp_path / name)})
-    assert str(caught.value.advice).startswith("CODEX_HOME has $, `, a quote or a newline in its path; ")
+    assert str(caught.value.advice).startswith("The path of CODEX_HOME contains $, `, a quote or a newline. ")
 
 
 @pytest.mark.rule("S4", "X2")
@@ -282,17 +282,17 @@ async def test_a_memory_of_releases_can_be_shared(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("release", "extensions", "advice"),
     [
-        ("0.140.0", FORK, "forking a session needs release 0.155.0 or newer, and 0.140.0 is installed."),
-        ("0.43.0", FORK, "release 0.43.0 is older than 0.44.0, the first one supported."),
+        ("0.140.0", FORK, "forking a session: release 0.155.0 or newer is required, but 0.140.0 is installed."),
+        ("0.43.0", FORK, "release 0.43.0 is older than 0.44.0, the first supported release."),
         (
             "0.169.0",
             {"agent_api.exec.non_interactive": False, "backend.codex.exec.approval_policy": "untrusted"},
-            "approval policy 'untrusted' was removed in release 0.149.0, and 0.169.0 is installed.",
+            "approval policy 'untrusted': removed in release 0.149.0, but 0.169.0 is installed.",
         ),
         (
             "0.169.0",
             {"agent_api.session.fork.v1": {"selector": "last"}},
-            "forking the last session is something that no release can do; give the id of the session.",
+            "no release can fork the last session; pass the id of the session.",
         ),
     ],
 )

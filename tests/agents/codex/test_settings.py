@@ -24,8 +24,8 @@ PINNED: Final = {
     "approval_policy": "backend.codex.exec.approval_policy",
     "approvals_reviewer": "backend.codex.exec.approval_policy",
     "projects": "backend.codex.exec.trust_project",
-    "profile": "pass each setting",
-    "profiles": "pass each setting",
+    "profile": "Pass each setting",
+    "profiles": "Pass each setting",
 }
 IN_THE_FILE: Final = (
     *("notify", "hooks", "history", "log_dir", "sqlite_home", "otel", "tui", "auto_review", "features.hooks"),
@@ -78,14 +78,14 @@ def test_a_setting_is_written_as_one_line_of_toml(key: str, value: Any, written:
 def test_a_setting_that_the_adapter_decides_is_refused_and_what_to_use_is_named(key: str, below: str) -> None:
     text = refusal(f"{key}{below}", SECRET)
     assert text.startswith(f"F: {key}")
-    assert " cannot be passed; " in text
+    assert " cannot be passed. " in text
     assert PINNED[key] in text
     assert PINNED[key] in refusal(key, {"x": {"y": SECRET}})
 
 
 @pytest.mark.parametrize("key", IN_THE_FILE)
 def test_a_setting_that_is_not_known_to_be_harmless_is_refused(key: str) -> None:
-    assert refusal(key, SECRET).endswith("set it in the config.toml of the Codex CLI, in CODEX_HOME")
+    assert refusal(key, SECRET).endswith("Set it in the config.toml of the Codex CLI, in CODEX_HOME.")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_table_is_refused_for_any_part_of_it(key: str, value: Any) -> None:
     ],
 )
 def test_a_key_has_one_spelling(key: str) -> None:
-    assert refusal(key, 1) == "F: the key of number 1 must be bare names joined by dots, without quotes or white space"
+    assert refusal(key, 1) == "F: the key of number 1 must be names joined by dots, without quotes or white space"
 
 
 @pytest.mark.parametrize(
@@ -145,20 +145,20 @@ def test_a_setting_fits_in_an_argument() -> None:
 
 
 def test_a_key_that_may_be_a_secret_is_not_repeated() -> None:
-    assert refusal(SECRET, 1).startswith("F: number 1 cannot be passed; ")
-    assert refusal(f"features.{SECRET}", 1).startswith("F: features cannot be passed; ")
+    assert refusal(SECRET, 1).startswith("F: number 1 cannot be passed. ")
+    assert refusal(f"features.{SECRET}", 1).startswith("F: features cannot be passed. ")
 
 
 @pytest.mark.parametrize("key", ["web_search", "mcp_servers.a.command", "features.shell_tool", "tools.web_search"])
 def test_an_agent_without_tools_is_given_none_by_a_setting(key: str) -> None:
     check_settings("F", {key: "x"}, "run")
-    assert "an agent without tools takes settings on how" in refusal(key, "x", "no_tools")
+    assert "Without tools, only settings of the model" in refusal(key, "x", "no_tools")
     check_settings("F", {"model_provider": "p", "model_providers.p": {}, "model_verbosity": "low"}, "no_tools")
 
 
 @pytest.mark.parametrize("key", ["model_provider", "model_providers.a", "mcp_servers.a.command", "web_search", "hooks"])
 def test_a_turn_takes_its_surroundings_from_its_spaces(key: str) -> None:
-    assert "a turn takes settings on how its model answers only" in refusal(key, "x", "turn")
+    assert "A turn accepts only settings of the model." in refusal(key, "x", "turn")
     for name in ("model_verbosity", "plan_mode_reasoning_effort", "personality", "compact_prompt", "analytics"):
         for scope in get_args(Scope):
             check_settings("F", {name: "x"}, scope)

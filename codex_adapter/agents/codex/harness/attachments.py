@@ -1,4 +1,4 @@
-"""Sort the attachments of a prompt: the model sees images, the agent gets the paths of other files (U10)."""
+"""Sort the attachments of a prompt into images for the model and paths of other files for the agent (U10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNATURES: Final = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GI
 
 
 class Attachments(NamedTuple):
-    """Paths of images and of other files; `modern` is whether an image has a format that old releases ignore."""
+    """Paths of images and of other files. `modern` is true if an image has a format that old releases ignore."""
 
     images: tuple[str, ...]
     files: tuple[str, ...]
@@ -34,32 +34,32 @@ class Attachments(NamedTuple):
 
 
 def sort_attachments(paths: Sequence[str]) -> Attachments:
-    """Sort files by their content. Blocks; raises `TurnError` for a path that is not a readable file (U10)."""
+    """Sort files by their content. Block on files. Raise `TurnError` if a path is not a readable file. (U10)"""
     images: list[str] = []
     files: list[str] = []
     modern = False
     for number, path in enumerate(paths):
         what = f"attachments[{number}]"
         if not path.startswith("/"):
-            raise TurnError(f"{what}: must be an absolute path")
+            raise TurnError(f"{what} must be an absolute path")
         head, size = _head(path, what)
         kind = _image_kind(head)
         if kind is not None:
             if size > _LARGEST_IMAGE:
-                raise TurnError(f"{what}: an image has at most {_LARGEST_IMAGE >> 20} MiB; make it smaller")
+                raise TurnError(f"{what} is an image of more than {_LARGEST_IMAGE >> 20} MiB. Make it smaller.")
             images.append(path)
             modern = modern or kind in ("gif", "webp")
         elif path.isprintable():
             files.append(path)
         else:
-            raise TurnError(f"{what}: a path that is named to the agent has printable characters only")
+            raise TurnError(f"{what} must have only printable characters in its path")
     return Attachments(tuple(images), tuple(files), modern)
 
 
 def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
-    """Return the paths of images for the CLI; a path that it would misread is replaced by a link in `directory`.
+    """Return the paths of images for the CLI. Replace a path that it would misread with a link in `directory`.
 
-    Removes the links of earlier turns. Blocks; raises OSError.
+    Remove the links of earlier turns. Block on files, and raise OSError.
     """
     remove_tree(directory)
     directory.mkdir(mode=0o700)
@@ -75,24 +75,24 @@ def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
 
 
 def _head(path: str, what: str) -> tuple[bytes, int]:
-    """Return the first bytes of a file, and its size. Never block on a path that is not a regular file."""
+    """Return the first bytes of a file, and its size. Do not block on a path that is not a regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError):
-        raise TurnError(f"{what}: there is no file that can be read") from None
+        raise TurnError(f"{what} does not exist or cannot be read") from None
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise TurnError(f"{what}: must be a regular file")
+            raise TurnError(f"{what} must be a regular file")
         return os.read(descriptor, _HEAD), facts.st_size
     except OSError:
-        raise TurnError(f"{what}: cannot be read") from None
+        raise TurnError(f"{what} cannot be read") from None
     finally:
         os.close(descriptor)
 
 
 def _image_kind(head: bytes) -> str | None:
-    """Return the format of an image, by its content; None for any other file."""
+    """Return the image format of a file's content, or None if it is not an image."""
     for signature, kind in _SIGNATURES.items():
         if head.startswith(signature):
             return kind

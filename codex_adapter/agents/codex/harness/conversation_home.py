@@ -1,4 +1,4 @@
-"""Write the CODEX_HOME of a conversation anew for each turn, except the files that the CLI keeps there (U9)."""
+"""Rewrite the CODEX_HOME of a conversation for each turn, except the CLI's own files (U9)."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ _KEPT: Final = frozenset(
     {"sessions", "archived_sessions", "installation_id", "thread-writer-locks", "models_cache.json"}
     | {"version.json", ".sandbox_migration"}
 )
-"""The CLI's own files, which stay, as do its databases. All else is of the last turn and is removed."""
+"""The CLI's own files. They and its databases are kept; all other files are of the last turn and are removed."""
 _DATABASES: Final = "*.sqlite*"
 _STATE: Final = "state_*.sqlite*"
 _SQLITE: Final = b"SQLite format 3\0"
 
 
 def is_session(key: str) -> bool:
-    """Return whether a key has the form of the CLI's ids. It takes any other key for a name, and starts anew."""
+    """Return whether a key has the form of the CLI's ids. With any other key, the CLI starts a new session."""
     return _SESSION.fullmatch(key) is not None
 
 
 class ConversationHome:
-    """The home below a conversation's directory. Its methods block and raise OSError.
+    """The CODEX_HOME below a conversation's directory. Its methods block and raise OSError.
 
-    A kill within `furnish` is harmless: the next turn removes what it left, and only a CLI that is started afterwards
-    reads what is written here.
+    A kill during `furnish` is harmless: no CLI has started yet, and the next turn removes the partial files.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -58,19 +57,19 @@ class ConversationHome:
         try:
             fd = open_locked(self._lock)
         except BlockingIOError:
-            raise TurnError("another turn of this session is under way; wait until it has ended") from None
+            raise TurnError("Another turn of this session is running. Wait until it has ended.") from None
         try:
             yield
         finally:
             os.close(fd)
 
     def has(self, session: str) -> bool:
-        """Return whether the CLI has this session here, with a complete first line: without it it cannot resume."""
+        """Return whether the CLI has this session here with a complete first line, which a resume needs."""
         found = (self.path / "sessions").rglob(f"rollout-*-{session}.jsonl")
         return any(path.is_file() and _is_begun(path) for path in found)
 
     def furnish(self, files: Mapping[str, bytes], skills: Sequence[Skill], links: Sequence[Path]) -> None:
-        """Write files, skills and links, and remove all of earlier turns except what the CLI keeps (U9).
+        """Write files, skills and links. Remove the files of earlier turns, except the CLI's own files. (U9)
 
         `files` are contents by names; `links` are the targets of links with the same names.
         """
@@ -93,13 +92,14 @@ class ConversationHome:
         _write(self._start, digest.encode())
 
     def start_digest(self) -> str | None:
-        """Return the digest that `record_start` recorded, None without a record."""
+        """Return the digest that `record_start` recorded, or None."""
         return _note(self._start)
 
     def _settle(self) -> None:
-        """Remove damaged databases, and in a home that was moved or copied the database with the paths of sessions.
+        """Remove databases that the CLI cannot use.
 
-        The CLI cannot open the former. By the latter it would not find its sessions, or write to those of the original.
+        The CLI cannot open a damaged database. In a home that was moved or copied, the database with the paths of
+        sessions is wrong: the CLI would not find its sessions, or would write to those of the original home.
         """
         for database in list(self.path.glob("*.sqlite")):
             if not _is_database(database):
@@ -117,7 +117,7 @@ def _is_kept(entry: Path) -> bool:
 
 
 def _is_database(path: Path) -> bool:
-    """Return whether a file begins as a database does, or is empty."""
+    """Return whether a file is empty or begins with the header of a database."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -131,7 +131,7 @@ def _is_begun(rollout: Path) -> bool:
 
 
 def _note(path: Path) -> str | None:
-    """Return the text of a file, None if it does not exist or is not a regular file."""
+    """Return the text of a regular file, or None."""
     try:
         return read_regular(path, _LONGEST_NOTE).decode(errors="replace")
     except (FileNotFoundError, NotRegularError):
@@ -139,6 +139,6 @@ def _note(path: Path) -> str | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file for its owner alone, because settings can hold secrets. Replace whatever was there."""
+    """Write or replace a file that only its owner can read, because settings can contain secrets."""
     remove_tree(path)
     write_new(path, content)

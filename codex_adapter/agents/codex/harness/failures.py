@@ -1,4 +1,4 @@
-"""Describe why a run of the Codex CLI failed, in texts of ours (U6)."""
+"""Describe why a run of the Codex CLI failed, without texts of the CLI (U6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODES: Final[Mapping[str, ErrorCode]] = {
 
 
 def failure(outcome: Completion | AdapterError) -> AgentSpacesError | None:
-    """Return the error of an outcome, None for a turn that went well. It quotes nothing of the agent (U6, F9)."""
+    """Return the error of an outcome, or None for a successful turn. It quotes nothing of the agent. (U6, F9)"""
     if isinstance(outcome, Completion):
         return _of_completion(outcome)
     if not isinstance(outcome, BackendError):
@@ -32,20 +32,20 @@ def _of_completion(completion: Completion) -> AgentSpacesError | None:
     if completion.advice is not None:
         message = completion.advice
     elif completion.turn == "failed":
-        message = "the Codex CLI gave its turn up, and did not say why in words that are known"
+        message = "The turn of the Codex CLI failed for an unknown reason."
     elif completion.turn is None:
-        message = "the Codex CLI ended before a turn began"
+        message = "The Codex CLI exited before a turn began."
     elif completion.turn == "completed":
-        message = "the Codex CLI failed when its turn was over"
+        message = "The Codex CLI failed after its turn had completed."
     else:
-        message = "the Codex CLI ended within its turn"
+        message = "The Codex CLI exited during its turn."
     return _error(message, hint, exitStatus=status.code, signal=status.signal)
 
 
 def _of_backend(error: BackendError) -> str:
     if isinstance(error, RunCancelled):
-        return "the turn was ended from outside"
-    return (error.advice or str(error)).rstrip(".")
+        return "The turn was cancelled."
+    return error.advice or str(error)
 
 
 def _error(message: str, hint: str | None, **details: Any) -> AgentSpacesError:

@@ -1,4 +1,4 @@
-"""Run turns with the Codex CLI: one run for each turn, in a home of the conversation's own (U5, U9, U10)."""
+"""Run turns with the Codex CLI: one run for each turn, with one CODEX_HOME for each conversation (U5, U9, U10)."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ class _Model(NamedTuple):
 
 
 class CodexHarness:
-    """The Codex CLI as a harness. It runs any number of turns at once, but only one of each conversation.
+    """The Codex CLI as a harness. It runs any number of turns concurrently, but only one for each conversation.
 
-    `config` configures the CLI. The login and the models are those of its `codex_home`, else of this process's.
+    `config` configures the CLI. The login and the models are those of its `codex_home`, by default of the
+    CODEX_HOME of this process.
     """
 
     def __init__(self, config: CodexConfig | None = None) -> None:
         self._config = CodexConfig() if config is None else config
-        # One for all turns, because it remembers the level of containment.
+        # All turns share one backend, because it remembers the level of containment.
         self._backend = CodexBackend(self._config)
         self._installation = Installation(self._backend)
 
@@ -61,15 +62,15 @@ class CodexHarness:
         return KIND
 
     async def check(self) -> None:
-        """Check that the CLI is installed and runs, and that its settings can be read. Raises `TurnError` (U5)."""
+        """Raise `TurnError` if the CLI is not installed or does not run, or if its settings cannot be read (U5)."""
         if not await self._installation.works():
             raise TurnError(
-                "the Codex CLI is not installed here, or does not work; `codex-adapter doctor` tells what to do"
+                "The Codex CLI is not installed or does not work. Run `codex-adapter doctor` for the next step."
             )
         await self._user_home()
 
     async def models(self) -> tuple[str, ...] | None:
-        """Return the user's choice and the models that the installed CLI lists, each as `PROVIDER/NAME` (U5)."""
+        """Return the user's model and the models that the installed CLI lists, each as `PROVIDER/NAME` (U5)."""
         listed = await self._installation.models()
         if listed is None:
             return None
@@ -77,8 +78,8 @@ class CodexHarness:
             user = await self._user_home()
         except TurnError:
             return None
-        chosen = self._config.model or user.model
-        names = listed if chosen is None else (chosen, *listed)
+        preferred = self._config.model or user.model
+        names = listed if preferred is None else (preferred, *listed)
         return tuple(dict.fromkeys(f"{user.provider_name}/{name}" for name in names))
 
     def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ class CodexHarness:
 
     @asynccontextmanager
     async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
-        """Open the run of a turn. Raises `TurnError` before the start, OSError, and as runs do (U9, U10)."""
+        """Open the run of a turn. Raise `TurnError` before the start, OSError, or the errors of a run. (U9, U10)"""
         env = {**turn.environment.env, **turn.env}
         installed = await self._installation.find(env)
         home = ConversationHome(turn.directory)
@@ -102,25 +103,27 @@ class CodexHarness:
                 yield run
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        """Return why a run failed, None if it went well (U6)."""
+        """Return why a run failed, or None (U6)."""
         return failure(outcome)
 
     async def _user_home(self) -> UserHome:
-        # A file of a few megabytes can take minutes to read; abandoning the read leaves nothing behind.
+        # A read of a few megabytes can take minutes. An abandoned read has no effect.
         return await trio.to_thread.run_sync(read_user_home, self._environ(), abandon_on_cancel=True)
 
     def _environ(self) -> dict[str, str]:
-        """Return the environment of a run without variables of its own; its CODEX_HOME is the user's."""
+        """Return the environment of a run that sets no variables. Its CODEX_HOME is the user's."""
         home = {} if self._config.codex_home is None else {"CODEX_HOME": self._config.codex_home}
         return {**os.environ, **home, **self._config.env}
 
     def _prepare(
         self, turn: HarnessTurn, env: Mapping[str, str], installed: Installed, home: ConversationHome
     ) -> RunRequest:
-        """Check the turn, write its home, and return its request. Blocks."""
+        """Check the turn, write its CODEX_HOME, and return its request. Block on files."""
         environment = turn.environment
         if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
-            raise TurnError("the path of aspHome must have printable characters only, and none of $ ` \" '")
+            raise TurnError(
+                "The path of aspHome contains $ ` \" ' or a character that is not printable. Use another path."
+            )
         check_settings("config.settings", self._config.settings, "turn")
         attachments = sort_attachments(turn.attachments)
         check_release(installed, turn, attachments)
@@ -132,7 +135,7 @@ class CodexHarness:
         home.furnish(files, environment.skills, user.logins(model.provider, environ))
         if turn.session is None:
             home.record_start(instructions_digest(environment))
-        # The turn cannot set these.
+        # The turn cannot override these variables.
         places = {"CODEX_HOME": str(home.path), "CODEX_SQLITE_HOME": str(home.path)}
         return RunRequest(
             prompt=attachments.prompt(turn.prompt),
@@ -146,12 +149,12 @@ class CodexHarness:
             return _Model(user.provider_name, self._config.model or user.model)
         provider, slash, name = turn.model.partition("/")
         if not (provider and slash and name):
-            raise TurnError("a model of this harness is PROVIDER/NAME", "model_not_supported")
+            raise TurnError("a model of this harness must have the form PROVIDER/NAME", "model_not_supported")
         return _Model(provider, name)
 
 
 def _mask_env(turn: HarnessTurn) -> dict[str, str]:
-    """Return the variables of the turn's servers: the agent can read them in its settings (U10)."""
+    """Return the variables of the turn's MCP servers, because the agent can read them in its settings (U10)."""
     found: dict[str, str] = {}
     for server in turn.environment.servers:
         for name, value in server.env.items():

@@ -25,13 +25,13 @@ _MOST_FOREIGN: Final = 1000
 def home_files(
     environment: Environment, user: UserHome, provider: str, *, home: Path, hidden: Sequence[Path]
 ) -> dict[str, bytes]:
-    """Return the files of a CODEX_HOME by their names; `home` is its path, without links (U9).
+    """Return the files of a CODEX_HOME by name. `home` is its path, without links. (U9)
 
-    `hidden` are skills to switch off, because they are not of the environment. Raises `TurnError` for a hook that the
-    CLI does not support.
+    `hidden` are skills to disable, because they are not in the environment. Raise `TurnError` if the CLI does not
+    support a hook.
     """
     settings: dict[str, Any] = {**user.settings, "model_provider": provider}
-    # A login that the CLI renews must go back to its file, not into a keyring.
+    # The CLI must write a renewed login back to its file, not to a keyring.
     settings["cli_auth_credentials_store"] = "file"
     settings["skills"] = {"bundled": {"enabled": False}}
     if hidden:
@@ -55,7 +55,7 @@ def instructions_digest(environment: Environment) -> str:
 
 
 def foreign_skills(env: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the skills in the user's home directory, which are not of any environment. Blocks (U9)."""
+    """Return the skills in the user's home directory, which no environment contains. Block on files. (U9)"""
     home = env.get("HOME")
     return tuple(_skills_below(Path(home, ".agents", "skills"))) if home else ()
 
@@ -68,7 +68,7 @@ def _skills_below(root: Path) -> Iterator[Path]:
             below.clear()
             continue
         seen.add(real)
-        # A name that is not UTF-8 cannot be in the settings; the CLI does not list it either.
+        # A name that is not UTF-8 cannot be in the settings, and the CLI does not list it.
         if "SKILL.md" in files and directory.isprintable():
             yield Path(directory, "SKILL.md")
 

@@ -1,4 +1,4 @@
-"""Write hooks in the CLI's form, and the trust without which the CLI silently skips them (U10)."""
+"""Write hooks in the CLI's format, and mark them as trusted: the CLI silently skips untrusted hooks (U10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["hooks_file", "trusted_hooks"]
 
 
 class _Event(NamedTuple):
-    """The CLI's two names of an event."""
+    """The two names of an event in the CLI's files."""
 
     name: str
     key: str
@@ -32,11 +32,11 @@ _EVENTS: Final = {
 }
 _ESCAPED: Final = re.compile(r"\\[^1-9Z]", re.DOTALL)
 _UNKNOWN_TO_THE_CLI: Final = re.compile(r"\(\?(?:[=!(>#]|<[=!]|P=)|\\[1-9Z]")
-"""Syntax that Python's regular expressions have and the CLI's do not."""
+"""Syntax of Python's regular expressions that the CLI does not support."""
 
 
 def hooks_file(hooks: Sequence[Hook]) -> dict[str, Any]:
-    """Return the content of `hooks.json`. Raises `TurnError` for a matcher that the CLI does not support (U10)."""
+    """Return the content of `hooks.json`. Raise `TurnError` if the CLI does not support a matcher. (U10)"""
     events: dict[str, list[dict[str, Any]]] = {}
     for event, group in _groups(hooks):
         events.setdefault(event.name, []).append(group)
@@ -44,7 +44,7 @@ def hooks_file(hooks: Sequence[Hook]) -> dict[str, Any]:
 
 
 def trusted_hooks(hooks: Sequence[Hook], file: Path) -> dict[str, dict[str, str]]:
-    """Return the table `hooks.state` by which the CLI trusts a `hooks.json` at a path without links (U10)."""
+    """Return the table `hooks.state`, which makes the CLI trust the `hooks.json` at a path without links (U10)."""
     state: dict[str, dict[str, str]] = {}
     counts: dict[str, int] = {}
     for event, group in _groups(hooks):
@@ -54,17 +54,17 @@ def trusted_hooks(hooks: Sequence[Hook], file: Path) -> dict[str, dict[str, str]
 
 
 def _groups(hooks: Sequence[Hook]) -> Iterator[tuple[_Event, dict[str, Any]]]:
-    """Yield each hook in a group of its own, in order."""
+    """Yield each hook in a separate group, in order."""
     for hook in hooks:
         event = _EVENTS[hook.event]
         group: dict[str, Any] = {"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}
         if event.of_tools and hook.matcher is not None:
             if not _is_expression(hook.matcher):
-                raise TurnError(f"hook {hook.name}: its matcher is no regular expression; mend it")
+                raise TurnError(f"The matcher of hook {hook.name} is not a valid regular expression. Correct it.")
             if _UNKNOWN_TO_THE_CLI.search(_ESCAPED.sub("", hook.matcher)):
                 raise TurnError(
-                    f"hook {hook.name}: its matcher has what the Codex CLI does not know; "
-                    "do without lookaround, references to groups, comments and \\Z"
+                    f"The matcher of hook {hook.name} has syntax that the Codex CLI does not support. "
+                    "Remove lookaround, references to groups, comments and \\Z."
                 )
             group["matcher"] = hook.matcher
         yield event, group
@@ -79,7 +79,7 @@ def _is_expression(matcher: str) -> bool:
 
 
 def _hash(event: _Event, group: dict[str, Any]) -> str:
-    """Return the digest that the CLI compares: of the hook as it reads it."""
+    """Return the digest that the CLI compares. It covers the hook in the form in which the CLI parses it."""
     understood = {**group, "event_name": event.key, "hooks": [{**hook, "async": False} for hook in group["hooks"]]}
     text = json.dumps(understood, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -19,12 +19,12 @@ __all__ = ["Installation", "Installed"]
 _LISTS_MODELS: Final = quirk("lists_models")
 _SECONDS: Final = 20.0
 _KILLED: Final = 128
-"""A shell adds the number of the signal to this."""
+"""The exit status of a shell whose command died of a signal is this plus the signal's number."""
 _LONGEST_LIST: Final = 16 * 1024 * 1024
 
 
 class Installed(NamedTuple):
-    """A binary and its release, None for one that reports none: it is taken to be as the newest."""
+    """A binary and its release. A binary that reports no release (None) is treated as the newest release."""
 
     path: str
     release: Version | None
@@ -44,7 +44,7 @@ _Key: TypeAlias = tuple[str, int, int, int, int]
 
 
 class Installation:
-    """Find the CLI of a configuration, and remember its models while its file stays the same."""
+    """The CLI of a configuration, and its models, which are remembered until the file changes."""
 
     def __init__(self, backend: CodexBackend) -> None:
         self._backend = backend
@@ -54,8 +54,8 @@ class Installation:
         self._failures = 0
 
     async def find(self, env: Mapping[str, str]) -> Installed:
-        """Return the CLI that a run with these variables executes. Raises `SpawnError` and OSError."""
-        # The CLI leaves files in its home, even when it is only asked for its release.
+        """Return the CLI that a run with these variables executes. Raise `SpawnError` or OSError."""
+        # The CLI creates files in its home even when it only prints its release.
         with tempfile.TemporaryDirectory(prefix="codex_release") as home:
             path, version = await self._backend.installed({**env, "CODEX_HOME": home})
         return Installed(path, version)
@@ -67,10 +67,10 @@ class Installation:
         return found is not None and (found.release is not None or await self._listed(found) is not None)
 
     async def models(self) -> tuple[str, ...] | None:
-        """Return the models that the CLI lists itself, its default first (U5).
+        """Return the models that the CLI lists, its default first (U5).
 
-        None if no CLI works, or if it cannot list them now; empty for a release that has no list, or one that cannot be
-        read.
+        Return None if no CLI works, or if it cannot list the models now. Return an empty tuple if the release has no
+        list, or if the list cannot be parsed.
         """
         found = await self._found()
         return None if found is None else await self._listed(found)
@@ -94,7 +94,7 @@ class Installation:
             if key in self._models:
                 return self._models[key]
             if failures != self._failures:
-                # The caller has waited for a listing that failed, and does not wait for another.
+                # The caller has already waited for a listing that failed, and does not wait again.
                 return None
             output = await self._ask(found.path)
             if output is None:
@@ -107,9 +107,9 @@ class Installation:
             return listed
 
     async def _ask(self, path: str) -> bytes | None:
-        """Return the output of the CLI's own command, run in an empty home of its own, which is removed afterwards.
+        """Return the output of the CLI's list command. Run it with a temporary CODEX_HOME.
 
-        None if the command did not complete; empty if the CLI does not know it.
+        Return None if the command did not complete. Return empty bytes if the CLI does not know the command.
         """
         try:
             with tempfile.TemporaryDirectory(prefix="codex_models") as home, Workspace(home, agents=()) as place:

@@ -1,4 +1,4 @@
-"""Refuse a turn that needs something which the installed release of the Codex CLI does not have (U9)."""
+"""Refuse a turn that the installed release of the Codex CLI does not support (U9)."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ _NEEDED: Final[Mapping[str, Callable[[HarnessTurn, Attachments], bool]]] = {
     "mcp_servers": lambda turn, _: bool(turn.environment.servers),
     "gif_and_webp": lambda _, attachments: attachments.modern,
 }
-"""By the name of a need: whether a turn has it."""
+"""A predicate for each need, by name: whether a turn has it."""
 
 
 def check_release(installed: Installed, turn: HarnessTurn, attachments: Attachments) -> None:
-    """Raise `TurnError` if the release does not have something that the turn needs (U9)."""
+    """Raise `TurnError` if the release does not support the turn (U9)."""
     for name, needed in _NEEDED.items():
         if needed(turn, attachments) and (error := missing(installed, name)) is not None:
             raise error
 
 
 def missing(installed: Installed, name: str) -> TurnError | None:
-    """Return the error for a need that the release does not meet, None if it does."""
+    """Return the error for a need that the release does not meet, or None."""
     row, release = need(name), installed.release
     if release is None or row.holds(release):
         return None
-    return TurnError(f"{row.about}: need release {row.since} or newer of the Codex CLI, and {release} is installed")
+    return TurnError(
+        f"{row.about}: release {row.since} or newer of the Codex CLI is required, but {release} is installed"
+    )

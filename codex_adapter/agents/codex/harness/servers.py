@@ -1,4 +1,4 @@
-"""Write MCP servers in the form of the CLI, and a paragraph about them for the agent (U9)."""
+"""Write the settings of MCP servers for the CLI, and a paragraph about them for the agent (U9)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ There are tools of these MCP servers: {names}. Where they are not among the tool
 def server_settings(server: Server) -> dict[str, Any]:
     """Return the table of a server in `config.toml` (U9).
 
-    Calls need no approval, because no person is there to give it. Without `required`, the CLI silently leaves out a
-    server that does not start, or starts slowly.
+    Calls need no approval, because no person is present. Without `required`, the CLI silently omits a server that does
+    not start, or starts slowly.
     """
     settings: dict[str, Any] = {
         "required": True,
@@ -35,5 +35,5 @@ def server_settings(server: Server) -> dict[str, Any]:
 
 
 def servers_paragraph(servers: Sequence[Server]) -> str:
-    """Return a paragraph that names the servers, because the CLI does not name them to some models; else empty."""
+    """Return a paragraph with the servers' names, which the CLI does not show to some models. It may be empty."""
     return _PARAGRAPH.format(names=", ".join(f"`{server.name}`" for server in servers)) if servers else ""

@@ -1,4 +1,4 @@
-"""Copy skills in a form that every release accepts: the CLI silently leaves out what it rejects (U9)."""
+"""Copy skills in a form that every release accepts, because the CLI silently omits others (U9)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FENCE: Final = "---"
 def copy_skill(skill: Skill, skills: Path) -> None:
     """Copy a skill into the directory `skills`, with only its name and description in the front matter.
 
-    Old releases require a name, no release accepts a byte order mark, and they differ in other keys. Blocks; raises
-    OSError.
+    Old releases require a name, no release accepts a byte order mark, and releases differ in other keys. Block on
+    files, and raise OSError.
     """
     copy = skills / skill.name
     _copy(Path(skill.directory), copy)
@@ -35,7 +35,7 @@ def copy_skill(skill: Skill, skills: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a directory. The copy can be removed, whatever the permissions of the source are."""
+    """Copy a directory. Make the copy removable, whatever the permissions of the source."""
     target.mkdir(mode=0o700)
     for entry in source.iterdir():
         if entry.is_dir() and not entry.is_symlink():

@@ -1,4 +1,4 @@
-"""Read the user's CODEX_HOME: the settings and logins that hold for every turn (U9)."""
+"""Read the user's CODEX_HOME: the settings and logins for every turn (U9)."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _FILES: Final = ("config.toml", ".env", "auth.json")
 _TMPDIR: Final = re.compile(rb"\bTMPDIR\b")
 _TAKEN: Final = frozenset(
     {
-        # how a model is reached
+        # the connection to a model
         *("model_providers", "openai_base_url", "chatgpt_base_url", "oss_provider", "service_tier"),
-        # how it answers
+        # the answers of a model
         *("model_reasoning_effort", "model_reasoning_summary", "model_supports_reasoning_summaries", "model_verbosity"),
         *("model_context_window", "model_max_output_tokens", "model_auto_compact_token_limit"),
         *("hide_agent_reasoning", "show_raw_agent_reasoning"),
-        # who asks
+        # the login
         *("forced_login_method", "forced_chatgpt_workspace_id", "preferred_auth_method"),
-        # what is kept from the agent, and from the service
+        # limits of the agent, and of data for the service
         *("sandbox_workspace_write", "shell_environment_policy", "allow_login_shell"),
         *("analytics", "feedback", "disable_response_storage"),
     }
 )
-"""The keys of `config.toml` that a turn takes over, besides model and model provider."""
+"""The keys of `config.toml` that a turn uses, besides model and model provider."""
 
 
 class UserHome(NamedTuple):
-    """The parts of the user's home that a turn uses; `directory` is None if the home does not exist."""
+    """The parts of the user's CODEX_HOME that a turn uses. `directory` is None if it does not exist."""
 
     directory: Path | None
     model: str | None
@@ -48,14 +48,14 @@ class UserHome(NamedTuple):
 
     @property
     def provider_name(self) -> str:
-        """Return the model provider of a turn that names none."""
+        """The default model provider of a turn."""
         return self.provider or _OPENAI
 
     def logins(self, provider: str, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the files with the login for a model provider, to be linked because the CLI writes to them (U9).
+        """Return the files with the login for a model provider. Link them, because the CLI writes to them. (U9)
 
-        `env` is the environment of the turn. A provider that does not ask for a login of OpenAI must not get it; old
-        releases would send it.
+        `env` is the environment of the turn. A provider that does not require a login of OpenAI must not get one, but
+        old releases would send it.
         """
         if self.directory is None:
             return ()
@@ -65,9 +65,9 @@ class UserHome(NamedTuple):
         return tuple(path for name in names if (path := self.directory / name).is_file())
 
     def refuse_within(self, reach: Reach) -> None:
-        """Raise `TurnError` if an agent with this reach could change the home or a file of it (U13).
+        """Raise `TurnError` if an agent with this reach could change the CODEX_HOME or one of its files (U13).
 
-        The other names of a file are unknown, so a file with hard links is refused as well.
+        The other names of a file with hard links are unknown, so such a file is refused too.
         """
         if self.directory is None:
             return
@@ -75,35 +75,36 @@ class UserHome(NamedTuple):
             if reach.covers(path):
                 what = "CODEX_HOME" if path == self.directory else f"{path.name} of CODEX_HOME"
                 raise TurnError(
-                    f"{what} lies where the agent may write, so it could change what later turns obey; choose another "
-                    "CODEX_HOME or cwd, or other permissions"
+                    f"The agent may write to {what}, and so could change the settings of later turns. "
+                    "Use another CODEX_HOME or cwd, or other permissions."
                 )
             if path.is_file() and path.stat().st_nlink > 1:
                 raise TurnError(
-                    f"{path.name} of CODEX_HOME has a hard link, by which the agent might change it; put a copy there"
+                    f"{path.name} of CODEX_HOME has a hard link, through which the agent could change it. "
+                    "Replace it with a copy."
                 )
 
     def writable(self, env: Mapping[str, str]) -> tuple[str, ...]:
-        """Return where commands may write besides their own directory; `env` is the environment of the turn (U10, U13).
+        """Return the directories that commands may write to, besides their working directory (U10, U13).
 
-        Raises `TurnError` for a path relative to the settings, whose directory differs in each conversation, and for a
-        `.env` with TMPDIR, which the CLI prefers to the one in `env`.
+        `env` is the environment of the turn. Raise `TurnError` for a relative path in the settings, because the
+        CODEX_HOME differs in each conversation, and for a `.env` with TMPDIR, which would override `env`.
         """
         settings = self.settings.get("sandbox_workspace_write")
         settings = settings if isinstance(settings, dict) else {}
         temporary = env.get("TMPDIR", "")
-        roots = [] if settings.get("exclude_slash_tmp") is True else ["/tmp"]  # noqa: S108 - what the CLI opens
+        roots = [] if settings.get("exclude_slash_tmp") is True else ["/tmp"]  # noqa: S108 - the CLI allows it
         if settings.get("exclude_tmpdir_env_var") is not True:
             self._refuse_tmpdir()
             if temporary.startswith("/"):
                 roots.append(temporary)
         more = settings.get("writable_roots")
         for root in more if isinstance(more, list) else ():
-            path = os.path.expanduser(root) if isinstance(root, str) else ""  # noqa: PTH111 - a text, whatever it holds
+            path = os.path.expanduser(root) if isinstance(root, str) else ""  # noqa: PTH111 - any text from the settings
             if not path.startswith("/"):
                 raise TurnError(
-                    "sandbox_workspace_write.writable_roots in the config.toml of the Codex CLI has a path that is not "
-                    "absolute; write it in full"
+                    "sandbox_workspace_write.writable_roots in the config.toml of the Codex CLI has a relative path. "
+                    "Make it absolute."
                 )
             roots.append(path)
         return tuple(roots)
@@ -114,9 +115,9 @@ class UserHome(NamedTuple):
         except FileNotFoundError:
             return
         except (OSError, NotRegularError):
-            raise TurnError("the .env of the Codex CLI, in CODEX_HOME, cannot be read; correct it") from None
+            raise TurnError("The .env of the Codex CLI, in CODEX_HOME, cannot be read. Correct it.") from None
         if _TMPDIR.search(content):
-            raise TurnError("the .env of the Codex CLI, in CODEX_HOME, names TMPDIR; set TMPDIR in the environment")
+            raise TurnError("The .env of the Codex CLI, in CODEX_HOME, sets TMPDIR. Set it in the environment instead.")
 
     def _asks_for_login(self, provider: str) -> bool:
         providers = self.settings.get("model_providers")
@@ -125,7 +126,7 @@ class UserHome(NamedTuple):
 
 
 def read_user_home(env: Mapping[str, str]) -> UserHome:
-    """Read the home that a run with this environment would have (U9). Blocks; raises `TurnError`."""
+    """Read the CODEX_HOME of a run with this environment. Block on files, and raise `TurnError`. (U9)"""
     directory = _directory(env)
     if directory is None:
         return UserHome(None, None, None, {})
@@ -134,7 +135,7 @@ def read_user_home(env: Mapping[str, str]) -> UserHome:
     except FileNotFoundError:
         config = {}
     except (OSError, NotRegularError, ValueError, RecursionError):
-        raise TurnError("the config.toml of the Codex CLI, in CODEX_HOME, cannot be read; mend it") from None
+        raise TurnError("The config.toml of the Codex CLI, in CODEX_HOME, cannot be read. Correct it.") from None
     settings = {key: value for key, value in config.items() if key in _TAKEN}
     return UserHome(directory, _text(config, "model"), _text(config, "model_provider"), settings)
 
@@ -142,7 +143,7 @@ def read_user_home(env: Mapping[str, str]) -> UserHome:
 def _directory(env: Mapping[str, str]) -> Path | None:
     named = env.get("CODEX_HOME")
     if named and not Path(named).is_dir():
-        raise TurnError("CODEX_HOME, where login and settings of the Codex CLI are, is no directory; name another one")
+        raise TurnError("CODEX_HOME, with login and settings of the Codex CLI, is not a directory. Use another one.")
     place = home_of_cli(env)
     if place is None:
         return None

@@ -1,9 +1,9 @@
-"""Probe a Codex CLI: find out whether the adapter can keep its promises with it (C8).
+"""Probe a Codex CLI: test whether the adapter keeps its promises with this CLI (C8).
 
     evidence = await perform(PROBES[0], directory, binary=binary, release=None, seconds=10)
     verdicts = list(judge(PROBES[0], evidence, None))
 
-`codex-adapter doctor --probe` does so with all of them.
+`codex-adapter doctor --probe` performs all probes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Define a probe: a scripted model, the runs that use it, and the promises that the results have to keep."""
+"""Define a probe: a scripted model, the runs that use it, and the promises to check."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from codex_adapter.text import TextAssembler
 __all__ = ["FIRST_SESSION", "VALUE", "VARIABLE", "Evidence", "Probe", "Promise", "Seen", "Start"]
 
 FIRST_SESSION = "{first}"
-"""In the wishes of a `Start`: the id of the session of the probe's first run."""
+"""A placeholder in the `wishes` of a `Start`: the session id of the probe's first run."""
 
 VARIABLE = "CODEX_ADAPTER_GREETING"
 VALUE = "hello world"
-"""The value of the variable in the environment of each run of a probe."""
+"""The value of a variable in the environment of each run of a probe."""
 
 
 class Start(NamedTuple):
-    """One run of a probe; `wishes` are extension keys (Q3).
+    """One run of a probe. `wishes` are extension keys. (Q3)
 
-    With `cancel_upon` the run is cancelled as soon as one of its commands writes to the named pipe of that name.
+    With `cancel_upon`, the run is cancelled when one of its commands writes to the named pipe of this name.
     """
 
     prompt: str = "Do it."
@@ -43,10 +43,10 @@ class Start(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A run as its consumer saw it.
+    """A run from the view of its consumer.
 
-    `asked` are the bodies of its model requests, `left` counts the processes that it left behind. `seconds` is its
-    duration; of a cancelled run, the duration from the cancellation to the end.
+    `asked` has the bodies of its model requests. `left` is the number of processes that it left behind. `seconds` is
+    its duration, or for a cancelled run the time from the cancellation to the end.
     """
 
     events: tuple[Event, ...]
@@ -57,21 +57,21 @@ class Seen(NamedTuple):
 
     @property
     def session_id(self) -> str | None:
-        """Return the id that the run reported, None if it reported none."""
+        """The session id that the run reported, or None."""
         return next((event.data.session.id for event in self.events if isinstance(event.data, SessionHandle)), None)
 
     @property
     def usage(self) -> dict[str, int]:
-        """Return the token usage that the run reported, empty if it reported none."""
+        """The token usage that the run reported, or an empty dictionary."""
         return next((event.data.usage for event in self.events if isinstance(event.data, TokenUsage)), {})
 
     @property
     def plans(self) -> list[tuple[bool, ...]]:
-        """Return of each reported plan which steps were completed."""
+        """The steps of each reported plan, True for a completed step."""
         return [tuple(step.completed for step in e.data.items) for e in self.events if isinstance(e.data, Plan)]
 
     def texts(self, item_type: str) -> list[str]:
-        """The texts of that type, each whole."""
+        """Return the complete texts of an item type."""
         texts = map(TextAssembler().receive, self.events)
         return [it.text for it in texts if it is not None and it.complete and it.item_type == item_type]
 
@@ -83,8 +83,8 @@ class Seen(NamedTuple):
         """Return the tool calls of a kind whose end was reported."""
         return [call.tool for call in self.calls(kind) if call.tool.phase in ("complete", "fail")]
 
-    def how(self) -> str:
-        """Describe how the run ended and what it reported; nothing that the agent printed is in it (X1)."""
+    def describe(self) -> str:
+        """Describe the end of the run and the kinds of its events, without output of the agent (X1)."""
         match self.outcome:
             case Completion(status=status, turn=turn):
                 end = f"{status}, turn {turn.replace('_', ' ') if turn else 'not begun'}"
@@ -95,7 +95,7 @@ class Seen(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The results of a probe: its runs, and the text files in its workspace afterwards."""
+    """The results of a probe: its runs, and the text files in its workspace after them."""
 
     runs: tuple[Seen, ...]
     files: Mapping[str, str]
@@ -103,11 +103,11 @@ class Evidence(NamedTuple):
 
     @property
     def last(self) -> Seen:
-        """Return the last run."""
+        """The last run."""
         return self.runs[-1]
 
     def unknown(self) -> Iterator[str]:
-        """Yield the names of unknown lines and items, as far as they may be shown (T4)."""
+        """Yield the names of unknown lines and items, in the form that may be shown (T4)."""
         for event in self.events():
             if isinstance(event.data, UnknownLine):
                 yield event.data.item_type or event.data.type or "without a name"
@@ -119,10 +119,10 @@ class Evidence(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """A promise of a rule; `check` returns None if it was kept, else a description of what happened instead.
+    """A promise of a rule. `check` returns None if it was kept, else a description of the result.
 
-    The description has nothing in it that the agent printed, and no path (X1). Releases with one of the quirks
-    `unless` are known not to keep the promise.
+    The description contains no output of the agent and no path. Releases with one of the quirks in `unless` do not keep
+    the promise. (X1)
     """
 
     rule: str
@@ -131,15 +131,16 @@ class Promise(NamedTuple):
     unless: tuple[Quirk, ...] = ()
 
     def excuse(self, release: Version | None) -> str | None:
-        """Return why a release is known not to keep the promise; an unknown release has no excuse (S8)."""
+        """Return the quirk because of which a release does not keep the promise; None for an unknown release (S8)."""
         return next((one.about for one in self.unless if release is not None and one.holds(release)), None)
 
 
 class Probe(NamedTuple):
     """One experiment with a Codex CLI (C8).
 
-    `starts` run one after the other, with one CODEX_HOME, one workspace and one server. `config` is more TOML for
-    `config.toml`, `retries` is how often the CLI may retry after a cut stream, `files` are in the workspace before.
+    `starts` run one after the other, with one CODEX_HOME, one workspace and one server. `config` is additional TOML for
+    `config.toml`. `retries` is the number of retries of the CLI after a cut stream. `files` are the initial files of
+    the workspace.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Probe the options of a request: they arrive at the model, or are accepted."""
+"""Probe the options of a request: the model receives them, or the CLI accepts them."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def _image(seen: Evidence) -> str | None:
 
 
 def _not_asked(seen: Evidence) -> str:
-    return f"none of the {len(seen.last.asked)} requests to the model has it; {seen.last.how()}"
+    return f"it is in none of the {len(seen.last.asked)} requests to the model; {seen.last.describe()}"
 
 
 def _prompt(seen: Evidence) -> str | None:
     texts = [text for request in seen.runs[0].asked for text in _texts(request)]
-    return None if PROMPT in texts else f"it did not arrive; {seen.runs[0].how()}"
+    return None if PROMPT in texts else f"the model did not receive it; {seen.runs[0].describe()}"
 
 
 def _texts(request: dict[str, object]) -> list[object]:
-    """Return every text of the request's messages."""
+    """Return all texts of the request's messages."""
     inputs = request.get("input")
     contents = [item.get("content") for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
     parts = [part for content in contents if isinstance(content, list) for part in content]
@@ -70,8 +70,8 @@ PROBES = (
         "prompt",
         script(fallback=answer("Done.")),
         (
-            Promise("S3", "a prompt of 1,048,576 characters arrives at the model whole", _prompt),
-            Promise("F3", "a longer prompt is accepted, or ends the run with a status of its own", _longer_prompt),
+            Promise("S3", "the model receives a complete prompt of 1,048,576 characters", _prompt),
+            Promise("F3", "a longer prompt is accepted, or ends the run with an exit status", _longer_prompt),
         ),
         (Start(PROMPT), Start(PROMPT + "x")),
     ),
@@ -80,14 +80,14 @@ PROBES = (
         DONE,
         (
             Promise("S1", "the requested model is used", _model),
-            Promise("S1", "an output schema arrives at the model", _schema),
+            Promise("S1", "the model receives an output schema", _schema),
         ),
         (Start(wishes={keys.MODEL: MODEL, keys.OUTPUT_SCHEMA: SCHEMA}),),
     ),
     Probe(
         "image",
         DONE,
-        (Promise("S1", "an image arrives at the model", _image),),
+        (Promise("S1", "the model receives an image", _image),),
         (Start(wishes={keys.IMAGES: [IMAGE]}),),
         files={IMAGE: base64.b64decode(PIXEL)},
     ),
@@ -109,8 +109,8 @@ PROBES = (
         (
             Promise(
                 "F3",
-                "a CLI that refuses to start exits with a status and without a turn",
-                lambda seen: None if _refused(seen) else seen.last.how(),
+                "a CLI that refuses to start exits with an error status and without a turn",
+                lambda seen: None if _refused(seen) else seen.last.describe(),
             ),
         ),
         config="this is = = no TOML\n",

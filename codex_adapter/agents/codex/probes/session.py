@@ -1,4 +1,4 @@
-"""Put a Codex CLI through all probes, a few at once, and report the verdicts in the order of the table (C8)."""
+"""Perform all probes of a Codex CLI, a few concurrently, and report the verdicts in the order of the table (C8)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["probe"]
 _AT_ONCE: Final = 4
 _RUN_SECONDS: Final = 10.0
 _SECONDS: Final = 25.0
-"""For all probes together; to end those that are under way takes some seconds more."""
+"""Seconds for all probes together. To end the running probes takes some seconds more."""
 
 
 async def probe(
@@ -28,9 +28,9 @@ async def probe(
     root: Path,
     report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]],
 ) -> str | None:
-    """Report findings on the CLI, then where none is a failure the verdicts of all probes, and return its release.
+    """Report findings on the CLI, then the verdicts of all probes, and return the release of the CLI or None.
 
-    The probes use directories below `root`.
+    Perform no probe if a finding is a failure. The probes use directories below `root`.
     """
     installed = await find_installed(config, merge_environment(os.environ, config, {}))
     await report(installed.findings)
@@ -46,7 +46,7 @@ async def probe(
 
 
 class _Session:
-    """The probes under way; the event of each in `done` is set once its evidence exists or never will."""
+    """The probes of one CLI. An event in `done` is set when its probe has evidence or the time is over."""
 
     def __init__(self, installed: Installed, root: Path) -> None:
         self.evidence: dict[str, Evidence] = {}

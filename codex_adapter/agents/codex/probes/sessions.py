@@ -1,4 +1,4 @@
-"""Probe sessions: the requested session continues, and no other one in its place."""
+"""Probe sessions: the CLI continues the requested session and no other one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL = script(fallback=answer("Done."))
 
 
 def _by_id(key: str, session: str) -> Start:
-    return Start("Go on.", {key: {"selector": "id", "id": session}})
+    return Start("Continue.", {key: {"selector": "id", "id": session}})
 
 
 def _same(seen: Evidence) -> str | None:
@@ -35,42 +35,42 @@ def _other(seen: Evidence) -> str | None:
     if trouble is not None:
         return trouble
     if seen.last.session_id == seen.runs[0].session_id:
-        return "the session itself was continued"
+        return "the original session was continued"
     return _history(seen)
 
 
 def _history(seen: Evidence) -> str | None:
     asked: list[dict[str, Any]] = list(seen.last.asked)
-    return None if FIRST_PROMPT in json.dumps(asked) else "the model did not get the history of the session"
+    return None if FIRST_PROMPT in json.dumps(asked) else "the model did not receive the history of the session"
 
 
 def _not_found(seen: Evidence) -> str | None:
-    return None if str(seen.last.outcome) == "session not found" else seen.last.how()
+    return None if str(seen.last.outcome) == "session not found" else seen.last.describe()
 
 
 PROBES = (
     Probe(
         "resume",
         MODEL,
-        (Promise("S9", "a session is resumed by its id, and keeps it", _same),),
+        (Promise("S9", "a session is resumed by its id, and keeps this id", _same),),
         (Start(FIRST_PROMPT), _by_id(RESUME, FIRST_SESSION)),
     ),
     Probe(
         "resume last",
         MODEL,
         (Promise("S9", "the last session is resumed", _same),),
-        (Start(FIRST_PROMPT), Start("Go on.", {RESUME: {"selector": "last"}})),
+        (Start(FIRST_PROMPT), Start("Continue.", {RESUME: {"selector": "last"}})),
     ),
     Probe(
-        "resume nobody's",
+        "resume unknown",
         MODEL,
-        (Promise("S9", "resuming a session that does not exist fails as such", _not_found),),
+        (Promise("S9", "a resume of a session that does not exist fails with the error for it", _not_found),),
         (_by_id(RESUME, NOBODYS),),
     ),
     Probe(
         "fork",
         MODEL,
-        (Promise("S9", "a session is forked, and the fork has an id of its own", _other),),
+        (Promise("S9", "a session is forked, and the fork has a new id", _other),),
         (Start(FIRST_PROMPT), _by_id(FORK, FIRST_SESSION)),
     ),
 )

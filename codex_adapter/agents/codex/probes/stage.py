@@ -1,4 +1,4 @@
-"""Perform probes: each with a workspace and a CODEX_HOME of its own, on the loopback, by runs of the adapter."""
+"""Perform each probe with runs of the adapter, in its own workspace and CODEX_HOME, on the loopback."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ STOP_SECONDS = 3.0
 EXIT_SECONDS = 2.0
 LARGEST_FILE = 4096
 PAUSE = 1.0
-"""Seconds that the model waits for releases that would otherwise lose the end of a command."""
+"""Seconds that the model waits with releases that otherwise lose the end of a command."""
 
 
 async def perform(
     probe: Probe, directory: str | os.PathLike[str], *, binary: str | None, release: Version | None, seconds: float
 ) -> Evidence:
-    """Perform a probe with a Codex CLI, in an empty or missing directory; each run has `seconds` (C8).
+    """Perform a probe with a Codex CLI, in an empty or missing directory; each run may take `seconds` (C8).
 
-    Nothing reaches any network. If cancelled, end the current run first.
+    No request reaches a network. If cancelled, end the current run first.
     """
     root = Path(directory).resolve()
     for name in ("workspace", "home", "tmp", "extra"):
@@ -97,7 +97,7 @@ async def _follow(run: RunHandle, events: list[Event]) -> Completion | AdapterEr
 
 
 async def _cancel_upon(pipe: Path, run: RunHandle, began: list[float]) -> None:
-    """Cancel the run when something is written to the pipe."""
+    """Cancel the run when a command writes to the pipe."""
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         await trio.lowlevel.wait_readable(reader)
@@ -114,8 +114,8 @@ def _with_session(wishes: Mapping[str, Any], first: str) -> dict[str, Any]:
 
 
 def _environment(root: Path, word: str) -> dict[str, str]:
-    # An empty HOME, so that the agent's shells read no profile, and a proxy that does not exist, so that every request
-    # to the network fails at once.
+    # HOME is empty, so that the agent's shells read no profile. The proxy does not exist, so that every request to the
+    # network fails immediately.
     return {
         "HOME": str(root / "home"),
         "TMPDIR": str(root / "tmp"),
@@ -132,7 +132,7 @@ def _paused(scenario: Scenario) -> Scenario:
 
 
 def _write_models_cache(home: Path, release: Version | None) -> None:
-    """Write a list of models, so that no run spends seconds on looking for one."""
+    """Write a list of models, because without one each run spends seconds on a search."""
     now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
     cache: dict[str, object] = {"fetched_at": now, "etag": None, "client_version": str(release), "models": []}
     (home / "models_cache.json").write_bytes(msgspec.json.encode(cache))

@@ -14,7 +14,7 @@ PIPE = "begun"
 BUSY = Shell(f"sleep 601 & (setsid sleep 602 &); echo begun > {PIPE}; sleep 603")
 LEAVING = Shell("(setsid sleep 604 >/dev/null 2>&1 &); echo begun")
 PROMPTLY = 4.0
-"""Seconds within which a cancelled run has to end; the CLI needs well under one."""
+"""Seconds within which a cancelled run must end. The CLI needs less than one second."""
 
 
 def _failed_turn(seen: Evidence) -> str | None:
@@ -22,18 +22,18 @@ def _failed_turn(seen: Evidence) -> str | None:
     reported = any(event.message == TURN_FAILED for event in seen.last.events)
     if reported and isinstance(outcome, Completion) and outcome.turn == "failed" and outcome.status.code:
         return None
-    return seen.last.how()
+    return seen.last.describe()
 
 
 def _reconnected(seen: Evidence) -> str | None:
     if not any(isinstance(event.data, ErrorSource) and event.data.source == "event" for event in seen.last.events):
-        return f"no notice was reported; {seen.last.how()}"
-    return finished(seen) if seen.last.texts("agent_message")[-1:] == ["after the cut"] else seen.last.how()
+        return f"no notice was reported; {seen.last.describe()}"
+    return finished(seen) if seen.last.texts("agent_message")[-1:] == ["after the cut"] else seen.last.describe()
 
 
 def _cancelled(seen: Evidence) -> str | None:
     if not isinstance(seen.last.outcome, RunCancelled):
-        return f"the command did not begin; {seen.last.how()}"
+        return f"the command did not begin; {seen.last.describe()}"
     return None if seen.last.seconds < PROMPTLY else f"it took {seen.last.seconds:.1f} s"
 
 
@@ -50,7 +50,7 @@ PROBES = (
         "cancelled",
         script(BUSY, "never"),
         (
-            Promise("K3", "a run is cancelled in the middle of a command, promptly", _cancelled),
+            Promise("K3", "a run is cancelled promptly during a command", _cancelled),
             Promise("K4", "a cancelled run leaves no process behind", _nothing_left),
         ),
         (Start(cancel_upon=PIPE),),
@@ -58,12 +58,12 @@ PROBES = (
     Probe(
         "left behind",
         script(LEAVING, "Done."),
-        (Promise("K4", "a run that finished leaves no process behind", _nothing_left_of_a_finished_run),),
+        (Promise("K4", "a completed run leaves no process behind", _nothing_left_of_a_finished_run),),
     ),
     Probe(
         "refused",
         script(fallback=Answer(status=400, body={"error": {"message": "no", "type": "invalid_request_error"}})),
-        (Promise("F3", "a turn that the model's server refuses is reported as failed", _failed_turn),),
+        (Promise("F3", "a turn that the model server refuses is reported as failed", _failed_turn),),
     ),
     Probe(
         "cut",

@@ -1,4 +1,4 @@
-"""Probe single turns: texts and tool calls of the model arrive as events, and the calls are executed."""
+"""Probe single turns: texts and tool calls of the model become events, and the calls are executed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from codex_adapter.testing.scenario import (
 __all__ = ["PROBES"]
 
 THOUGHT, WORDS = "**Thinking it over**", "Hello from the scripted model."
-OUTPUT = "this was put out"
+OUTPUT = "this is the output"
 MEGABYTE = 1_000_000
 FILE = "hello.txt"
 GREETING = "hello world\n"
@@ -37,26 +37,26 @@ MIDWAY = Plan((PlanStep("one", "completed"), PlanStep("two", "in_progress")))
 
 
 def finished(seen: Evidence) -> str | None:
-    """Return None if the last run exited with 0 and its turn completed, else how it ended."""
+    """Return None if the last run exited with 0 and its turn completed, else a description of its end."""
     outcome = seen.last.outcome
     well = isinstance(outcome, Completion) and outcome.status.success and outcome.turn == "completed"
-    return None if well else seen.last.how()
+    return None if well else seen.last.describe()
 
 
 def _final_text(seen: Evidence) -> str | None:
     outcome = seen.last.outcome
     if finished(seen) is None and isinstance(outcome, Completion) and outcome.final_text == WORDS:
         return None
-    return seen.last.how()
+    return seen.last.describe()
 
 
 def _session(seen: Evidence) -> str | None:
-    return None if seen.last.session_id else f"no id; {seen.last.how()}"
+    return None if seen.last.session_id else f"no id; {seen.last.describe()}"
 
 
 def _texts(seen: Evidence) -> str | None:
     right = seen.last.texts("reasoning") == [THOUGHT] and seen.last.texts("agent_message") == [WORDS]
-    return None if right else seen.last.how()
+    return None if right else seen.last.describe()
 
 
 def _usage(seen: Evidence) -> str | None:
@@ -73,7 +73,9 @@ def _commands(seen: Evidence) -> str | None:
     wanted = [("complete", "completed", 0), ("complete", "failed", 3)]
     if [one for one in reported if one[0] != "start"] == wanted and len(reported) == 4:
         return None
-    return f"{', '.join(f'{phase} {status} {code}' for phase, status, code in reported) or 'none'}; {seen.last.how()}"
+    return (
+        f"{', '.join(f'{phase} {status} {code}' for phase, status, code in reported) or 'none'}; {seen.last.describe()}"
+    )
 
 
 def _output(seen: Evidence) -> str | None:
@@ -81,50 +83,50 @@ def _output(seen: Evidence) -> str | None:
     output = ends[0].output.aggregated_output if ends and ends[0].output is not None else None
     if output is not None and output.text == OUTPUT:
         return None
-    return f"{ends[0].tool.bytes.stdout} bytes instead of {len(OUTPUT)}" if ends else seen.last.how()
+    return f"{ends[0].tool.bytes.stdout} bytes instead of {len(OUTPUT)}" if ends else seen.last.describe()
 
 
 def _place(seen: Evidence) -> str | None:
     reported = seen.files.get("place", "").partition("|")[0]
-    return None if reported == seen.workspace else "in another directory" if reported else seen.last.how()
+    return None if reported == seen.workspace else "in another directory" if reported else seen.last.describe()
 
 
 def _environment(seen: Evidence) -> str | None:
     reported = seen.files.get("place", "").partition("|")[2]
-    return None if reported == VALUE else "with another one" if reported else seen.last.how()
+    return None if reported == VALUE else "with another environment" if reported else seen.last.describe()
 
 
 def _message_whole(seen: Evidence) -> str | None:
     sizes = [len(text) for text in seen.last.texts("agent_message")]
-    return None if sizes == [MEGABYTE] else f"characters of messages: {sizes}; {seen.last.how()}"
+    return None if sizes == [MEGABYTE] else f"characters of messages: {sizes}; {seen.last.describe()}"
 
 
 def _output_whole(seen: Evidence) -> str | None:
     sizes = [tool.bytes.stdout for tool in seen.last.ended("command_execution")]
-    return None if sizes == [MEGABYTE] else f"bytes of output: {sizes}; {seen.last.how()}"
+    return None if sizes == [MEGABYTE] else f"bytes of output: {sizes}; {seen.last.describe()}"
 
 
 def _patch(seen: Evidence) -> str | None:
     if seen.files.get(FILE) != GREETING:
-        return f"the file was not written; {seen.last.how()}"
+        return f"the file was not written; {seen.last.describe()}"
     statuses = [tool.status for tool in seen.last.ended("file_change")]
-    return None if statuses == ["completed"] else seen.last.how()
+    return None if statuses == ["completed"] else seen.last.describe()
 
 
 def _plan(seen: Evidence) -> str | None:
     plans = list(dict.fromkeys(seen.last.plans))
-    return None if plans == [(False, False), (True, False)] else f"{len(plans)} plans; {seen.last.how()}"
+    return None if plans == [(False, False), (True, False)] else f"{len(plans)} plans; {seen.last.describe()}"
 
 
 def _mcp(seen: Evidence) -> str | None:
     reported = [(tool.tool_name, tool.status) for tool in seen.last.ended("mcp_tool_call")]
     if reported == [(f"{SERVER}/echo", "completed"), (f"{SERVER}/fail", "failed")]:
         return None
-    return f"{', '.join(status for _, status in reported) or 'none'}; {seen.last.how()}"
+    return f"{', '.join(status for _, status in reported) or 'none'}; {seen.last.describe()}"
 
 
 def _search(seen: Evidence) -> str | None:
-    return None if len(seen.last.ended("web_search")) == 1 else seen.last.how()
+    return None if len(seen.last.ended("web_search")) == 1 else seen.last.describe()
 
 
 LOSES_OUTPUT = quirk("command_output_lost")
@@ -146,7 +148,7 @@ PROBES = (
         "commands",
         script(PLACE, Shell("sleep 0.3; exit 3"), "Done."),
         (
-            Promise("M3", "commands are reported from start to end, a failed one with its exit code", _commands),
+            Promise("M3", "commands are reported from start to end, a failed command with its exit code", _commands),
             Promise("M7", "the output of a command is reported on request", _output, (LOSES_OUTPUT,)),
             Promise("S4", "commands run in the working directory", _place),
             Promise("S5", "commands have the requested environment", _environment),
@@ -156,9 +158,12 @@ PROBES = (
         "long lines",
         script(Shell(f"head -c {MEGABYTE} /dev/zero | tr '\\0' x"), "x" * MEGABYTE),
         (
-            Promise("L2", "a message of a megabyte, one line, arrives whole", _message_whole),
+            Promise("L2", "a message of one megabyte in one line is complete", _message_whole),
             Promise(
-                "M3", "a megabyte of output of a command is counted whole", _output_whole, (CUTS_OUTPUT, LOSES_OUTPUT)
+                "M3",
+                "one megabyte of a command's output is counted",
+                _output_whole,
+                (CUTS_OUTPUT, LOSES_OUTPUT),
             ),
         ),
     ),
@@ -170,13 +175,13 @@ PROBES = (
     Probe(
         "plan",
         script(BEGUN, MIDWAY, "Done."),
-        (Promise("M6", "a plan is reported, and again when it changes", _plan, (NO_PLAN,)),),
+        (Promise("M6", "a plan is reported, and reported again when it changes", _plan, (NO_PLAN,)),),
         config="tools.update_plan = { enabled = true }\n",
     ),
     Probe(
         "MCP",
         script(McpCall(SERVER, "echo", {"text": "hi"}), McpCall(SERVER, "fail"), "Done."),
-        (Promise("M3", "calls of an MCP server are reported, a failed one as failed", _mcp),),
+        (Promise("M3", "calls of an MCP server are reported, a failed call as failed", _mcp),),
         config=mcp_config(SERVER),
     ),
     Probe(
@@ -191,7 +196,7 @@ PROBES = (
             Promise(
                 "S1",
                 "a command in the read-only sandbox cannot write",
-                lambda seen: finished(seen) if "forbidden" not in seen.files else "it wrote",
+                lambda seen: finished(seen) if "forbidden" not in seen.files else "the command wrote a file",
             ),
         ),
         (Start(wishes={SANDBOX_MODE: "read-only"}),),

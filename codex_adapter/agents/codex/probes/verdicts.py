@@ -1,4 +1,4 @@
-"""Judge the results of probes: a verdict on each promise (C8)."""
+"""Judge the results of probes, with a verdict for each promise (C8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_TIME = "did not end in time"
 
 
 def judge(probe: Probe, evidence: Evidence | None, release: Version | None) -> Iterator[Verdict]:
-    """Yield the verdicts on a probe's promises; without evidence, it did not end in time (C8)."""
+    """Yield the verdicts on a probe's promises. `evidence` is None if the probe did not end in time. (C8)"""
     refusal = _refusal(evidence)
     for promise in probe.promises:
         reason = refusal or promise.excuse(release)
@@ -43,10 +43,10 @@ def _everywhere(rule: str, text: str, trouble: str | None) -> Verdict:
 
 
 def _refusal(evidence: Evidence | None) -> str | None:
-    """Return why the adapter refused a run of this release, None if it did not (S8)."""
+    """Return why the adapter refused a run of this release, or None (S8)."""
     for run in evidence.runs if evidence is not None else ():
         if isinstance(run.outcome, BackendError) and run.outcome.failure == "invalid_request":
-            return run.outcome.advice or "this release cannot do it"
+            return run.outcome.advice or "this release does not support it"
     return None
 
 
@@ -54,7 +54,7 @@ def _trouble(probe: Probe, promise: Promise, evidence: Evidence | None) -> str |
     if evidence is None:
         return NO_TIME
     if any(isinstance(run.outcome, RunTimedOut) for run in evidence.runs):
-        return f"{NO_TIME}; {evidence.last.how()}"
+        return f"{NO_TIME}; {evidence.last.describe()}"
     if len(evidence.runs) < len(probe.starts):
-        return f"there was no session to continue; {evidence.last.how()}"
+        return f"no session exists to continue; {evidence.last.describe()}"
     return promise.check(evidence)

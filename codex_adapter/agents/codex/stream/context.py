@@ -1,4 +1,4 @@
-"""The thread and the turn that a line belongs to, from the lines before it (T3)."""
+"""Track the thread and the turn of each line (T3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Context"]
 
 
 class Context:
-    """Remembers what lines leave out: `thread_id` and `turn_id` are those in force for the next line (T3)."""
+    """The current thread and turn: `thread_id` and `turn_id` apply to the next line if it has none (T3)."""
 
     def __init__(self) -> None:
         self.thread_id: str | None = None
@@ -17,7 +17,7 @@ class Context:
         self._turns = 0
 
     def place(self, event: ThreadEvent) -> None:
-        """Fill in the ids that the line of `event` lacks, and remember those that it has (T3)."""
+        """Set the ids that the line of `event` does not have, and remember those that it has (T3)."""
         if event.thread_id is None:
             event.thread_id = event.conversation_id or self.thread_id
         if event.thread_id == self.thread_id:

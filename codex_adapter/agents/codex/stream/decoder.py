@@ -1,7 +1,7 @@
 """Decode the lines of `codex exec --json` into events (M0 to M11).
 
-One line gives one event, but for news of the session (M5), calls that a turn leaves open (M9) and the notice that the
-sandbox does not start (F12).
+One line becomes one event. Additional events report the session, tool calls that a turn leaves open, and a sandbox that
+does not start. (M5, M9, F12)
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _TEXT_PHASES: Final[Mapping[ToolPhase, TextPhase]] = {"start": "start", "delta":
 class CodexDecoder(Decoder):
     """Decode one run of the Codex CLI.
 
-    `masker` masks the strings that outlive their line, and names that are cut (X5). With `full_payloads`, the facet of
-    a tool call has its payloads (M7). `usage_before` are the tokens that the session had used before the run, None
-    where that is not known (F10). `sandboxed` is whether the CLI is to run commands in its own sandbox (F12).
+    `masker` masks names that are cut, and strings that are kept longer than their line. With `full_payloads`, the facet
+    of a tool call has its payloads. `usage_before` has the token counts of the session before the run, or None.
+    `sandboxed` is true if the CLI runs commands in its own sandbox. (X5, M7, F10, F12)
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class CodexDecoder(Decoder):
         self._stderr = StderrTail()
         self._stderr_hint: Hint | None = None
         self._sandboxed = sandboxed
-        self._sandbox_unproven = True  # no command has been started so far
+        self._sandbox_unproven = True  # no command has started yet
         self._refused: Tool | None = None
         self._has_agents = False
         self._last_message: str | None = None
@@ -92,7 +92,7 @@ class CodexDecoder(Decoder):
 
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
-        """As `Decoder.decode` (M0)."""
+        """Implement `Decoder.decode` (M0)."""
         parsed = parse_lines(lines)
         self.state.lines_received(len(parsed))
         out: list[Event] = []
@@ -100,7 +100,7 @@ class CodexDecoder(Decoder):
         for line in parsed:
             phase = _PHASES.get(type(line))
             if (
-                phase is not None  # what has a phase is the line of an item
+                phase is not None  # the line has an item
                 and line.turn_id is line.conversation_id is None  # type: ignore[union-attr]
                 and (line.thread_id is None or line.thread_id == thread_id)  # type: ignore[union-attr]
                 and not waiting
@@ -121,19 +121,19 @@ class CodexDecoder(Decoder):
 
     @override
     def finish(self) -> Decoded:
-        """As `Decoder.finish`: results for open calls (M9), and a session id that no event has carried (M5)."""
+        """Return results for open calls, and the session id if no event has reported it (M9, M5)."""
         events = self._close_tools()
         events += self._session.finish()
         return self._decoded(events)
 
     @override
     def close_tools(self) -> Decoded:
-        """As `Decoder.close_tools` (M9)."""
+        """Implement `Decoder.close_tools` (M9)."""
         return self._decoded(self._close_tools())
 
     @override
     def receive_stderr(self, data: bytes) -> None:
-        """As `Decoder.receive_stderr`: the CLI names some causes only there (F9, S9)."""
+        """Implement `Decoder.receive_stderr`. The CLI prints some causes only on stderr. (F9, S9)"""
         if data:
             self._stderr.note(data)
             return
@@ -143,18 +143,18 @@ class CodexDecoder(Decoder):
     @property
     @override
     def session_missing(self) -> bool:
-        """As `Decoder.session_missing`."""
+        """Whether the CLI reported on stderr that the session does not exist."""
         return self._stderr.session_missing
 
     @property
     @override
     def hint(self) -> Hint | None:
-        """As `Decoder.hint`."""
+        """The hint of the last error, or None."""
         return self._diagnosis.hint
 
     @override
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
-        """As `Decoder.explain` (F9, F12)."""
+        """Implement `Decoder.explain` (F9, F12)."""
         if lingered:
             return self._diagnosis.hint_of_sandbox(self._stderr_hint)
         return self._diagnosis.explain(status, self.state.turn, self._stderr_hint)
@@ -173,19 +173,19 @@ class CodexDecoder(Decoder):
         events.insert(place, error_event(KIND, SANDBOX_FAILED, _SANDBOX_NOTICE))
 
     def _look_for_recovery(self, events: Sequence[Event]) -> None:
-        """Take the hint of an error back once something follows it that is neither a warning nor a bad line (F9)."""
+        """Drop the hint of an error if any event other than an error follows it (F9)."""
         after, self._failed_at = events[self._failed_at :], 0
         if any(event.kind != "error" for event in after):
             self._diagnosis.recover()
 
     def _decode_with_care(self, line: te.ThreadEvent | BadLine, out: list[Event]) -> None:
-        """Decode a line that is not an item, or that brings ids of its own or news of the session (M9, M11)."""
+        """Decode a line that is not an item, that has its own ids, or that the session notice waits for (M9, M11)."""
         if isinstance(line, BadLine):
             self.state.line_stalled()
             out.append(error_event(KIND, line.message))
             return
         if self._has_agents and isinstance(line, te.TurnStarted) and line.turn_id is None:
-            event = status_event(KIND)  # the turn of a sub-agent, of which the CLI prints nothing else
+            event = status_event(KIND)  # the turn of a sub-agent; the CLI prints only its start
         else:
             self._context.place(line)
             self._show(line.thread_id, line.turn_id)
@@ -209,7 +209,7 @@ class CodexDecoder(Decoder):
         return self.state.close_tools()
 
     def _show(self, thread_id: str | None, turn_id: str | None) -> None:
-        """Take these as the ids of what follows: masked, and a thread's as its events may show it (M5)."""
+        """Set the masked ids for the next events, the thread's in the form that its events may show (M5)."""
         if thread_id is not None and thread_id is not self._thread_seen:
             self._thread_seen = thread_id
             self._thread_shown = self._session.mask_id(thread_id, self._mask)
@@ -251,7 +251,7 @@ class CodexDecoder(Decoder):
         return _ITEMS[type(line.item)](self, line.item, _PHASES[type(line)])
 
     def _item_failed(self, line: te.ItemFailed) -> Event:
-        """Return a failed tool call's result; for any other item an error, with what the line says of it."""
+        """Return the result of a failed tool call, or for any other item an error with the line's message."""
         if isinstance(line.item, ToolItem):
             line.item.status = "failed"
             return self._tool(line.item, "fail")
@@ -298,7 +298,7 @@ class CodexDecoder(Decoder):
             facet = with_payloads(tool, item, self._masker, self._free_text)
         else:
             facet = ToolCall(tool, None, None)
-        if phase == "start" or phase == "delta":  # noqa: PLR1714 - no set is made for every event
+        if phase == "start" or phase == "delta":  # noqa: PLR1714 - a set would be built for every event
             self.state.tool_opened(item_id, tool)
             return Event(0, KIND, "tool_call", "tool", None, None, facet)
         self.state.tool_closed(item_id)

@@ -1,8 +1,8 @@
-"""Why a run failed, in one word of a closed list, told by the CLI's own words; none of these is passed on (F9).
+"""Derive from the CLI's messages why a run failed: a hint from a closed list (F9).
 
-Two channels are looked at: the errors that the CLI prints as such, and the end of its stderr. Phrases count only where
-the CLI itself begins a message with them, since the rest of a message may quote anybody. What the model or a tool said
-never counts, but where the output of every command is the complaint of the CLI's own sandbox (F12).
+There are two sources: the errors in the stream, and the end of stderr. A phrase counts only at the beginning of a
+message, because the rest can quote any text. Output of the model or of tools never counts. The one exception is the
+message of the CLI's own sandbox as the output of each command. No text of the CLI leaves this module. (F12)
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from codex_adapter.hints import Hint
 __all__ = ["Diagnosis", "StderrTail", "hint_of_error", "hint_of_stderr"]
 
 _LONGEST: Final = 8_192
-"""Characters of a message that are looked at."""
+"""Characters of a message that are examined."""
 _TAIL: Final = 16_384
-"""Bytes of stderr that are looked at: the CLI's last words, and a backtrace after them."""
+"""Bytes at the end of stderr that are examined: the last message, and a backtrace after it."""
 
 _WAITING: Final = "Reconnecting... waiting for network"
 _NOTICE: Final = re.compile(r"Re-?connecting\.\.\. \d{1,9}/\d{1,9} \(|stream error: ")
-"""What stands before a reason when it is tried again; the second up to 0.47."""
+"""The text before the reason of a retry; the second form is used up to 0.47."""
 _CUT: Final = "stream disconnected before completion: "
 _STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) ([45]\d\d)\b")
 _NO_MODEL: Final = re.compile(r"The (?:model `[^`]{1,200}` does not exist|'[^']{1,200}' model is not supported when )")
@@ -38,7 +38,7 @@ _CODES: Final[Mapping[str, Hint]] = {
     "invalid_prompt": "policy_refused",
     "model_not_found": "model_unknown",
 }
-"""Of the service's own errors, where the CLI passes on the whole of one as JSON: with status 400, before 0.66 any."""
+"""Hints for the service's errors that the CLI prints as JSON: those with status 400, before 0.66 with any status."""
 _STATUSES: Final[Mapping[str, Hint]] = {
     "400": "request_rejected",
     "401": "not_logged_in",
@@ -66,7 +66,7 @@ _MESSAGES: Final[Sequence[tuple[str, Hint]]] = (
     ("Invalid prompt: ", "policy_refused"),
     ("Incomplete response returned, reason: content_filter", "policy_refused"),  # since 0.116
     ("Incomplete response returned", "answer_incomplete"),  # since 0.116
-    ("Connection failed: builder error", "configuration_broken"),  # of a base_url that is no URL
+    ("Connection failed: builder error", "configuration_broken"),  # a base_url that is not a URL
     ("builder error", "configuration_broken"),
     ("Connection failed: ", "no_network"),
     ("error sending request", "no_network"),
@@ -84,20 +84,20 @@ _STDERR: Final[Sequence[tuple[str, Hint]]] = (
     (r"error: (?:unexpected argument|unrecognized subcommand|invalid value) '", "flag_unknown"),
 )
 _USAGE_STATUS: Final = 2
-"""That of a command line that the CLI does not take; what else it says on stderr alone ends it with 1."""
+"""The exit status for a command line that the CLI refuses. It is 1 for the other errors that are only on stderr."""
 
-# What releases since 0.120 write to stderr for a session they cannot find; the second is for forks of what is no UUID.
+# Messages of releases since 0.120 for an unknown session. The second is for a fork of an id that is not a UUID.
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
-# The sandbox would execute these programs: without them no command starts, and no item tells of one (F12).
+# The sandbox would execute these programs. Without them no command starts, and no item reports a command. (F12)
 _NO_SANDBOX: Final = b"Refusing to create helper binaries under temporary dir"
 _LONGEST_PHRASE: Final = max(map(len, (*_SESSION_MISSING, _NO_SANDBOX)))
 
 
 class Diagnosis:
-    """What the stream of a run says of why it failed: the last error counts, as long as nothing has gone on since.
+    """The cause of a failure in the stream of a run: the last error, unless the agent continued after it.
 
-    `hint` is what that error stands for, `sandbox` whether the sandbox starts commands, None while that is not known.
-    No text is kept.
+    `hint` is the cause of this error. `sandbox` is whether the sandbox starts commands, or None if unknown. No text is
+    kept.
     """
 
     __slots__ = ("_lasting", "hint", "noted", "sandbox")
@@ -105,12 +105,12 @@ class Diagnosis:
     def __init__(self) -> None:
         self.hint: Hint | None = None
         self.noted = False
-        """Whether the last thing known to have happened is an error."""
+        """Whether the last known event is an error."""
         self.sandbox: bool | None = None
         self._lasting: Hint | None = None
 
     def command_ended(self, command: str, output: str, exit_code: int) -> bool:
-        """Note a command's end; return True for the first that the sandbox did not start, if none was started (F12)."""
+        """Record the end of a command. Return True for the first one, if the sandbox did not start it. (F12)"""
         started = was_started(command, output, exit_code)
         first = started is False and self.sandbox is None
         if started is not None and not self.sandbox:
@@ -118,22 +118,22 @@ class Diagnosis:
         return first
 
     def note(self, error: object) -> None:
-        """An `error` line's message, or what a failed turn carries."""
-        said = error.get("message") if isinstance(error, dict) else error
+        """Record the message of an `error` line, or the `error` of a failed turn."""
+        message = error.get("message") if isinstance(error, dict) else error
         self.noted = True
-        self.hint = hint_of_error(said) if isinstance(said, str) else None
+        self.hint = hint_of_error(message) if isinstance(message, str) else None
         if self.hint == "mcp_server_failed":
             self._lasting = self.hint
 
     def recover(self) -> None:
-        """Take the hint back: the agent continued after the error."""
+        """Drop the hint: the agent continued after the error."""
         self.noted = False
         self.hint = None
 
     def explain(self, status: ExitStatus, turn: TurnOutcome | None, stderr: Hint | None) -> Hint | None:
-        """The hint of a run whose agent ended with `status`; `stderr` is what its stderr tells (F9).
+        """Return the hint of a run whose agent exited with `status`. `stderr` is the hint from its stderr. (F9)
 
-        Before a turn has begun the CLI tells why it gives up on stderr, and afterwards in the stream.
+        Before a turn has started, the CLI reports a fatal error on stderr, afterwards in the stream.
         """
         if turn == "completed":
             return (self._lasting if status.code else None) or self.hint_of_sandbox(stderr)
@@ -142,13 +142,13 @@ class Diagnosis:
         return self.hint or self.hint_of_sandbox(stderr)
 
     def hint_of_sandbox(self, stderr: Hint | None) -> Hint | None:
-        """The hint of a run none of whose commands the sandbox started; None for any other run (F12)."""
+        """Return the hint of a run if the sandbox started none of its commands, else None (F12)."""
         unknown = self.sandbox is None and stderr == "sandbox_unavailable"
         return "sandbox_unavailable" if unknown or self.sandbox is False else None
 
 
 class StderrTail:
-    """The end of the agent's stderr, bounded, and shown by nothing (S7, X1)."""
+    """The end of the agent's stderr, bounded. It is never shown. (S7, X1)"""
 
     __slots__ = ("_end", "_sandbox_missing", "session_missing")
 
@@ -156,42 +156,42 @@ class StderrTail:
         self._end = b""
         self._sandbox_missing = False
         self.session_missing = False
-        """Whether the agent has said anywhere that it lacks the session it was to go on with (S9)."""
+        """Whether the agent reported anywhere on stderr that the requested session does not exist (S9)."""
 
     def note(self, data: bytes) -> None:
-        """The next bytes."""
+        """Receive the next bytes."""
         around = self._end[-_LONGEST_PHRASE:] + data
         self.session_missing |= any(phrase in around for phrase in _SESSION_MISSING)
         self._sandbox_missing |= _NO_SANDBOX in around
         self._end = (self._end + data[-_TAIL:])[-_TAIL:]
 
     def take_hint(self) -> Hint | None:
-        """What the bytes stand for, which are then forgotten (F9)."""
+        """Return the hint of the bytes, and discard them (F9)."""
         end, self._end = self._end, b""
         return hint_of_stderr(end) or ("sandbox_unavailable" if self._sandbox_missing else None)
 
 
 def hint_of_error(message: str) -> Hint | None:
-    """The cause that a message of the CLI's stands for; None for one that is not known (F9).
+    """Return the cause that a message of the CLI reports, None if the message is unknown (F9).
 
-    Takes time linear in the length of the message and never raises.
+    Take time linear in the length of the message. Never raise.
     """
-    said = message[:_LONGEST].replace("\u2019", "'")
-    if said.startswith(_WAITING):
+    text = message[:_LONGEST].replace("\u2019", "'")
+    if text.startswith(_WAITING):
         return "no_network"
-    if (notice := _NOTICE.match(said)) is not None:
-        said = said[notice.end() :]
-    if (status := _STATUS.match(said)) is not None:
+    if (notice := _NOTICE.match(text)) is not None:
+        text = text[notice.end() :]
+    if (status := _STATUS.match(text)) is not None:
         number = status[1]
-        return _hint_of_body(said) or _STATUSES.get(number) or ("server_error" if number[0] == "5" else None)
-    if said.startswith("{"):
-        return _hint_of_body(said) or "request_rejected"
-    return _hint_of_words(said)
+        return _hint_of_body(text) or _STATUSES.get(number) or ("server_error" if number[0] == "5" else None)
+    if text.startswith("{"):
+        return _hint_of_body(text) or "request_rejected"
+    return _hint_of_words(text)
 
 
 def hint_of_stderr(tail: bytes) -> Hint | None:
-    """The cause that the end of a stderr stands for: the last line counts that is known to be the CLI's own (F9)."""
-    # Compiled when they are first needed, by `re` itself: most runs do not fail.
+    """Return the cause that the end of stderr reports: that of the last known line of the CLI (F9)."""
+    # `re` compiles and caches these when they are first needed, because most runs do not fail.
     for line in reversed(tail.decode("utf-8", "replace").split("\n")):
         for pattern, hint in _STDERR:
             if re.match(pattern, line):
@@ -199,27 +199,27 @@ def hint_of_stderr(tail: bytes) -> Hint | None:
     return None
 
 
-def _hint_of_words(said: str) -> Hint | None:
-    reason = said.removeprefix(_CUT)
+def _hint_of_words(text: str) -> Hint | None:
+    reason = text.removeprefix(_CUT)
     cause = _BEFORE_A_REASON.match(reason)
-    for text in (reason if cause is None else reason[cause.end() :], said):
-        if _NO_MODEL.match(text):
+    for candidate in (reason if cause is None else reason[cause.end() :], text):
+        if _NO_MODEL.match(candidate):
             return "model_unknown"
-        if _SERVER_NOT_STARTED.match(text):
+        if _SERVER_NOT_STARTED.match(candidate):
             return "mcp_server_failed"
         for phrase, hint in _MESSAGES:
-            if text.startswith(phrase):
+            if candidate.startswith(phrase):
                 return hint
     return None
 
 
-def _hint_of_body(said: str) -> Hint | None:
-    """What the JSON of the service says, in which the CLI's message ends; None where there is none, or no known one."""
+def _hint_of_body(text: str) -> Hint | None:
+    """Return the cause in the service's JSON at the end of a message, or None."""
     try:
-        body: dict[str, Any] = msgspec.json.decode(said[said.find("{") : said.rfind("}") + 1])
+        body: dict[str, Any] = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1])
     except (msgspec.MsgspecError, RecursionError, ValueError):
-        # No JSON; or no such JSON as a service would send, which is as unknown.
-        return _hint_of_words(said.partition(": ")[2])
+        # The text is not JSON, or not the JSON of a service: both are unknown.
+        return _hint_of_words(text.partition(": ")[2])
     error = body.get("error")
     if not isinstance(error, dict):
         return _hint_of_words(detail) if isinstance(detail := body.get("detail"), str) else None

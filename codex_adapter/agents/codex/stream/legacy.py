@@ -1,8 +1,8 @@
-"""Convert older and wrapper shapes of lines to today's shape, as JSON (T2).
+"""Convert older and wrapped forms of lines to the current form, as JSON (T2).
 
-Only lines that today's structs refused arrive here. A line that cannot be a known event is `Unknown`; every other is
-decoded by the structs again, which check fields and types. Values are moved undecoded, so that a line of any content
-costs no more memory than its length.
+Only lines that the current structs refused are converted. A line that cannot be a known event is `Unknown`. Each other
+line is decoded by the structs again, which check fields and types. Values are moved undecoded, so that a line needs no
+more memory than its length.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ITEM_TYPES = {
     "todo_list": "todo_list",
     "error": "error",
 }
-# The fields that a failed item may lack; its error describes it.
+# The fields that a failed item may omit, because its error describes it.
 _FAILED: dict[str, Fields] = {
     "agent_message": {"text": msgspec.Raw(b'""')},
     "reasoning": {"text": msgspec.Raw(b'""')},
@@ -62,10 +62,10 @@ _LINE_KEYS = frozenset({"type", "thread_id", "turn_id", "conversation_id"})
 
 
 def modernize(line: bytes | bytearray) -> bytes | Unknown | None:
-    """Return a line in today's shape, or Unknown if no release is known to print it (T2, T4).
+    """Return a line in the current form, or Unknown if no known release prints it (T2, T4).
 
-    None if its type is missing or not a string. Raise what the decoder raises: `msgspec.ValidationError` if the line is
-    not an object.
+    Return None if its type is missing or not a string. Raise the errors of the decoder: `msgspec.ValidationError` if
+    the line is not an object.
     """
     fields = _decode_fields(line)
     line_type = _text(fields.get("type"))

@@ -1,4 +1,4 @@
-"""Lines -> thread events; a bad line -> one of our reasons (T1, T2, T4, T5, L4)."""
+"""Parse lines into thread events, and describe bad lines with fixed reasons (T1, T2, T4, T5, L4)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ __all__ = ["BadLine", "parse_lines"]
 
 @final
 class BadLine(msgspec.Struct, frozen=True, gc=False):
-    """A line that is no thread event; `message` is the canonical text, which holds nothing of the line (X2, X3).
+    """A line that is not a thread event. `message` is the canonical text, which quotes nothing of the line. (X2, X3)
 
-    A value, not an exception: an exception's context would carry the decoder's error, and that one quotes the line.
+    This is a value and not an exception: the context of an exception would have the decoder's error, which quotes the
+    line.
     """
 
     message: str
 
 
 def parse_lines(lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
-    """Return the thread event of each line, or what is wrong with it (L4); nothing for a line of white space (L1).
+    """Return the thread event or the `BadLine` of each line. Skip lines of white space. (L4, L1)
 
-    Each line is parsed by itself: what it leaves out, `Context` fills in (T3).
+    Parse each line separately. `Context` sets the ids that a line does not have. (T3)
     """
     parsed: list[ThreadEvent | BadLine] = []
     for line in lines:
         try:
-            parsed.append(_read_today(line))  # type: ignore[arg-type]  # an OversizeLine is refused like others
-        except Exception:  # noqa: BLE001 - whatever a line does to the decoder, it is one bad line
+            parsed.append(_read_today(line))  # type: ignore[arg-type]  # an OversizeLine raises, too
+        except Exception:  # noqa: BLE001 - any error of the decoder means one bad line
             if isinstance(line, OversizeLine):
                 reason = f"line longer than {line.limit} bytes"
                 parsed.append(BadLine(parse_error_text(KIND, reason, line.length)))
@@ -48,11 +49,11 @@ def parse_lines(lines: Iterable[Line]) -> list[ThreadEvent | BadLine]:
 
 
 def _look_again(line: bytes | bytearray) -> ThreadEvent | BadLine:
-    """Read a line that was not read as it arrived: its white space is gone now, and its shape may be an older one."""
+    """Parse a refused line again, without its white space, and as an older form."""
     try:
         return _read_today(line)
     except msgspec.ValidationError as error:
-        # The error itself would keep this frame alive, and the line with it.
+        # A reference to the error would keep this frame and the line alive.
         wrong = str(error)
     except Exception as error:  # noqa: BLE001 - as in `parse_lines`
         return _parse_error(line, error)
@@ -60,7 +61,7 @@ def _look_again(line: bytes | bytearray) -> ThreadEvent | BadLine:
 
 
 def _read_older(line: bytes | bytearray, wrong: str) -> ThreadEvent | BadLine:
-    """Read a line of an older shape; `wrong` is what the decoder says of it as it stands (T2)."""
+    """Parse a line of an older form. `wrong` is the decoder's error for the unchanged line. (T2)"""
     try:
         modern = modernize(line)
     except msgspec.ValidationError:
@@ -115,7 +116,7 @@ _FIELDS = _own_field_names()
 
 
 def _field_reason(message: str) -> str:
-    """Which field of our own schema is at fault; the library's words stay here (X3)."""
+    """Return a reason with the wrong field of the schema, without the library's text (X3)."""
     missing = _MISSING.match(message)
     if missing is not None and missing[1] in _FIELDS:
         return f"missing field {missing[1]}"

@@ -1,8 +1,8 @@
-"""Define the JSON Lines of `codex exec --json`: one struct for each shape that the real CLI prints (T1).
+"""Define the JSON Lines of `codex exec --json`, with one struct for each form that the real CLI prints (T1).
 
 Checked against the output of releases 0.47, 0.61, 0.77, 0.98, 0.125, 0.140, 0.163 and 0.169. Field order is the order
-on the line, since a decoder is fastest on what it expects next. Statuses and names are strings, since later releases
-may have new ones. Values that are only passed on or counted stay undecoded (`msgspec.Raw`).
+on the line, because the decoder is fastest if the next field is the expected one. Statuses and names are strings,
+because later releases may have new ones. Values that are only forwarded or counted stay undecoded (`msgspec.Raw`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ __all__ = [
 ]
 
 PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""The form of the CLI's own names."""
+"""The form of names that the CLI itself defines."""
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-# Set for older shapes only; no agent prints a key of this name.
+# Set only for older forms. No agent prints a key of this name.
 _DELTA = msgspec.field(name="$delta", default=False)
 
 
@@ -56,21 +56,21 @@ class _Item(msgspec.Struct, kw_only=True, gc=False, tag_field="type"):
 
 
 class AgentMessage(_Item, tag="agent_message", kw_only=True):
-    """A message of the agent: the whole text, or a fragment if `delta`."""
+    """A message of the agent: the complete text, or a fragment if `delta`."""
 
     text: str
     delta: bool = _DELTA
 
 
 class Reasoning(_Item, tag="reasoning", kw_only=True):
-    """A summary of the agent's reasoning: the whole text, or a fragment if `delta`."""
+    """A summary of the agent's reasoning: the complete text, or a fragment if `delta`."""
 
     text: str
     delta: bool = _DELTA
 
 
 class CommandExecution(_Item, tag="command_execution", kw_only=True):
-    """A shell command; today's CLI prints stdout and stderr as one `aggregated_output`."""
+    """A shell command. The current CLI prints stdout and stderr as one `aggregated_output`."""
 
     command: str = ""
     aggregated_output: str = ""
@@ -88,7 +88,7 @@ class FileChangeEntry(msgspec.Struct, gc=False):
 
 
 class FileChange(_Item, tag="file_change", kw_only=True):
-    """A patch applied to files; a failed one may be half applied."""
+    """A patch applied to files. A failed patch may be partly applied."""
 
     changes: list[FileChangeEntry] = []
     status: str = ""
@@ -99,7 +99,7 @@ class FileChange(_Item, tag="file_change", kw_only=True):
 
 
 class McpToolCall(_Item, tag="mcp_tool_call", kw_only=True):
-    """A call of a tool on an MCP server; a tool's own error has a `result`, a failed call an `error`."""
+    """A call of a tool on an MCP server. An error of the tool is a `result`; a failed call has an `error`."""
 
     server: str = ""
     tool: str = ""
@@ -110,7 +110,7 @@ class McpToolCall(_Item, tag="mcp_tool_call", kw_only=True):
 
 
 class CollabToolCall(_Item, tag="collab_tool_call", kw_only=True):
-    """A sub-agent spawned, spoken to, waited for or closed."""
+    """An action on a sub-agent: spawn, send a message, wait or close."""
 
     tool: str = ""
     sender_thread_id: str | None = None
@@ -129,13 +129,13 @@ class WebSearch(_Item, tag="web_search", kw_only=True):
 
 
 class TodoList(_Item, tag="todo_list", kw_only=True):
-    """The agent's plan, whole."""
+    """The agent's complete plan."""
 
     items: tuple[PlanItem, ...]
 
 
 class ErrorItem(_Item, tag="error", kw_only=True):
-    """A warning of the CLI; not fatal, and often before the turn has started."""
+    """A warning of the CLI. It is not fatal, and often precedes the turn."""
 
     message: str
 
@@ -154,7 +154,7 @@ Item: TypeAlias = (
 
 
 class _Line(msgspec.Struct, kw_only=True, gc=False, tag_field="type"):
-    """The fields that every line may have; if it has none, `Context` fills them in (T3)."""
+    """The fields that each line may have. `Context` sets missing ids. (T3)"""
 
     thread_id: str | None = None
     turn_id: str | None = None
@@ -168,41 +168,41 @@ class ThreadStarted(_Line, tag="thread.started", kw_only=True):
 
 
 class TurnStarted(_Line, tag="turn.started", kw_only=True):
-    """The agent begins to work on a prompt."""
+    """The start of the agent's work on a prompt."""
 
 
 class TurnCompleted(_Line, tag="turn.completed", kw_only=True):
-    """The turn completed; `usage` counts tokens (of the whole thread since 0.80)."""
+    """The completion of the turn. `usage` has token counts, since 0.80 of the whole thread."""
 
     usage: dict[str, Any] | None = None
 
 
 class TurnFailed(_Line, tag="turn.failed", kw_only=True):
-    """The turn failed; an `error` line with the same message precedes it."""
+    """The failure of the turn. An `error` line with the same message precedes it."""
 
     error: Any = None
 
 
 class ItemStarted(_Line, tag="item.started", kw_only=True):
-    """An item of the turn has begun."""
+    """The start of an item of the turn."""
 
     item: Item
 
 
 class ItemUpdated(_Line, tag="item.updated", kw_only=True):
-    """An item of the turn has changed."""
+    """A change of an item of the turn."""
 
     item: Item
 
 
 class ItemCompleted(_Line, tag="item.completed", kw_only=True):
-    """An item of the turn is complete; its own status shows whether it failed."""
+    """The end of an item of the turn. The status of the item shows whether it failed."""
 
     item: Item
 
 
 class ItemFailed(_Line, tag="item.failed", kw_only=True):
-    """An item of the turn failed (older shape)."""
+    """The failure of an item of the turn (older form)."""
 
     item: Item
     error: Any = None
@@ -216,13 +216,13 @@ class ItemFailed(_Line, tag="item.failed", kw_only=True):
 
 
 class ErrorLine(_Line, tag="error", kw_only=True):
-    """A notice of the CLI, mostly of a reconnect; not terminal by itself."""
+    """A notice of the CLI, mostly of a reconnect. It does not end the run."""
 
     message: str
 
 
 class Unknown(msgspec.Struct, kw_only=True, gc=False):
-    """A well-formed line of a type, or an item type, that this release of the adapter does not know (T4)."""
+    """A well-formed line with a type, or item type, that this release of the adapter does not know (T4)."""
 
     type: str | None
     item_type: str | None = None
@@ -231,7 +231,7 @@ class Unknown(msgspec.Struct, kw_only=True, gc=False):
     conversation_id: str | None = None
 
     def names(self, mask: Callable[[str], str]) -> UnknownLine:
-        """Return the names of the line, each masked first and then cut to its plain beginning (M0, T4)."""
+        """Return the names of the line, each masked and then cut to its leading plain characters (M0, T4)."""
 
         def plain(name: str | None) -> str | None:
             found = None if name is None else PLAIN_NAME.match(mask(name))

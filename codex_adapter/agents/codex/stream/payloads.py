@@ -1,4 +1,4 @@
-"""What a tool was asked and what it answered, cut and masked, for those who ask for full payloads (M7)."""
+"""Add the masked and bounded input and output of a tool to its facet, for full payloads (M7)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from codex_adapter.events import PayloadText, Tool, ToolCall, ToolInput, ToolOut
 __all__ = ["with_payloads"]
 
 PAYLOAD_LIMIT: Final = 16 * 1024
-# Payloads, and names, of so many characters fit into a facet however they are escaped.
+# Payloads and names of this many characters together fit into a facet with any JSON escapes.
 SHORT_PAYLOADS: Final = 4 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
 
 def with_payloads(tool: Tool, item: ToolItem, masker: Masker, unmasked: list[str]) -> ToolCall:
-    """The tools facet with input and output; payloads shrink until the facet keeps to its bound (M7, B4).
+    """Return the tools facet with input and output. Shorten the payloads until the facet is within its limit. (M7, B4)
 
-    Short ones stay as they are and are added to `unmasked`, for whoever masks the events (X5).
+    Short payloads stay unchanged and are appended to `unmasked`; the caller masks them. (X5)
     """
     asked = {name: text for name, text in _input(item).items() if text is not None}
     answered = {name: text for name, text in _output(item).items() if text is not None}
@@ -34,7 +34,7 @@ def with_payloads(tool: Tool, item: ToolItem, masker: Masker, unmasked: list[str
         unmasked.extend(asked.values())
         unmasked.extend(answered.values())
         return ToolCall(tool, ToolInput(**_whole(asked)), ToolOutput(**_whole(answered)))
-    # Masked before they are cut: a secret that lies across the cut would no longer be known for one.
+    # Mask before the cut: a secret that is cut in two would not be recognised.
     asked = {name: masker.mask_beginning(text, PAYLOAD_LIMIT) for name, text in asked.items()}
     answered = {name: masker.mask_beginning(text, PAYLOAD_LIMIT) for name, text in answered.items()}
     limit = PAYLOAD_LIMIT
@@ -71,7 +71,7 @@ def _output(item: ToolItem) -> dict[str, str | None]:
 
 
 def _json_text(raw: msgspec.Raw) -> str | None:
-    """The JSON text of a value the parser left undecoded; None for null and for a value that is not there."""
+    """Return the JSON text of an undecoded value, None for null and for a missing value."""
     text = bytes(raw).decode(errors="replace")
     if text in ("", "null"):
         return None
@@ -82,7 +82,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 
 
 def _unescape(escape: re.Match[str]) -> str:
-    """The character itself where JSON may have it unescaped, so that a secret is known however it was printed (X5)."""
+    """Return the character, if JSON allows it unescaped, so that a secret is recognised in any spelling (X5)."""
     code = int(escape[1], 16) if escape[1] else 0
     plain = code >= 0x20 and code not in (0x22, 0x5C) and not 0xD800 <= code <= 0xDFFF
     return chr(code) if plain else escape[0]

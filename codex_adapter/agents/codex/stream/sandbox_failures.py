@@ -1,4 +1,4 @@
-"""Recognise commands that the sandbox of the CLI did not start (F12)."""
+"""Detect commands that the sandbox of the CLI did not start (F12)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 __all__ = ["was_started"]
 
 _BUBBLEWRAP: Final = re.compile(r"bwrap: [^\r\n]{1,1000}\r?\n?")
-"""All that bubblewrap prints when it gives up; its status is 1."""
+"""The complete output of bubblewrap when it fails; its exit status is 1."""
 _LANDLOCK: Final = re.compile(
     r"(?:failed in sandbox: )?\s{0,2}thread '[^'\n]{1,64}' (?:\(\d{1,10}\) )?panicked at linux-sandbox/src/"
 )
-"""What the helper of releases up to 0.77 prints; its status is 101, which the first of them print as -1."""
+"""The output of the helper of releases up to 0.77. Its exit status is 101; the oldest releases print it as -1."""
 
 
 def was_started(command: str, output: str, exit_code: int) -> bool | None:
-    """Return whether a completed command was started, False if the sandbox failed, None if unknown (F12).
+    """Return True if a completed command was started, False if the sandbox failed, None if unknown (F12).
 
-    A command that names the sandbox proves nothing: it may quote its messages, or start a sandbox of its own.
+    A command that names the sandbox proves nothing: it may print the same messages, or start its own sandbox.
     """
     if exit_code == 1:
         failed = _BUBBLEWRAP.fullmatch(output) is not None

@@ -1,4 +1,4 @@
-"""Tool-like items -> the tools facet: what was called, how it stands, how much it put out (M3)."""
+"""Convert tool items to the tools facet: name, status, and size of the output (M3)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["TOOLS", "FacetMaker", "ToolItem", "ToolMaker"]
 
 ToolItem: TypeAlias = te.CommandExecution | te.FileChange | te.McpToolCall | te.CollabToolCall | te.WebSearch
 ToolMaker: TypeAlias = Callable[[Any, ToolPhase, str | None, str | None], Tool]
-"""Item, phase, thread id and turn id -> the facet's tool."""
+"""A function from item, phase, thread id and turn id to the facet's tool."""
 FacetMaker: TypeAlias = Callable[[Tool, ToolItem], ToolCall]
-"""The tool and its item -> the facet, with the item's payloads (M7)."""
+"""A function from a tool and its item to the facet with the item's payloads (M7)."""
 
 _STATUSES: dict[str, ToolStatus] = {
     "pending": "pending",
@@ -74,7 +74,7 @@ TOOLS: dict[type, ToolMaker] = {
 
 
 def _status(own: str, phase: ToolPhase, failed: bool) -> ToolStatus:
-    """The status of an item that gives none that is known: what the line and the item's outcome say."""
+    """Return the status of an item without a known status, from the line's phase and the item's result."""
     if own:
         return "unknown"
     if phase != "complete":
@@ -87,6 +87,6 @@ def _utf8(text: str) -> int:
 
 
 def json_bytes(raw: msgspec.Raw) -> int:
-    """The length of a value's JSON text; 0 for null and for a value that is not there."""
+    """Return the length of a value's JSON text in bytes, 0 for null and for a missing value."""
     length = len(memoryview(raw))
     return 0 if length == 4 and bytes(raw) == b"null" else length

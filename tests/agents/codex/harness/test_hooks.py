@@ -80,7 +80,7 @@ def test_a_matcher_is_for_events_of_tools_alone() -> None:
     "The turn is refused with the hook's name, because the hook would never fire",
 )
 def test_a_matcher_that_the_cli_would_drop_is_refused(matcher: str) -> None:
-    with pytest.raises(TurnError, match="hook note: its matcher"):
+    with pytest.raises(TurnError, match="The matcher of hook note "):
         hooks_file([a_hook(matcher=matcher)])
 
 

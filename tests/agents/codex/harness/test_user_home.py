@@ -68,7 +68,7 @@ def test_the_home_is_where_the_cli_looks_for_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["none", "file"])
 def test_a_home_that_is_named_and_is_not_there_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(TurnError, match="is no directory"):
+    with pytest.raises(TurnError, match="is not a directory"):
         read_user_home({"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / name)})
 
 
@@ -96,7 +96,7 @@ def test_the_directories_that_the_sandbox_leaves_open_are_known(
 @pytest.mark.parametrize("root", ['"relative"', '""', "1"])
 def test_a_directory_that_counts_from_elsewhere_in_each_conversation_is_refused(tmp_path: Path, root: str) -> None:
     own = read_user_home(write(tmp_path, f"sandbox_workspace_write.writable_roots = [{root}]"))
-    with pytest.raises(TurnError, match=r"sandbox_workspace_write\.writable_roots .* write it in full"):
+    with pytest.raises(TurnError, match=r"sandbox_workspace_write\.writable_roots .* Make it absolute"):
         own.writable({})
 
 
@@ -108,7 +108,7 @@ def test_a_directory_that_counts_from_elsewhere_in_each_conversation_is_refused(
 def test_a_temporary_directory_that_only_the_cli_would_know_is_refused(tmp_path: Path, line: str) -> None:
     env = write(tmp_path, "")
     (tmp_path / ".env").write_text(f"{line}\n")
-    with pytest.raises(TurnError, match=r"^the \.env of the Codex CLI, in CODEX_HOME, names TMPDIR; "):
+    with pytest.raises(TurnError, match=r"^The \.env of the Codex CLI, in CODEX_HOME, sets TMPDIR\. "):
         read_user_home(env).writable({})
     write(tmp_path, "sandbox_workspace_write.exclude_tmpdir_env_var = true")
     assert read_user_home(env).writable({}) == ("/tmp",)
@@ -117,7 +117,7 @@ def test_a_temporary_directory_that_only_the_cli_would_know_is_refused(tmp_path:
     assert read_user_home(env).writable({}) == ("/tmp",)
     (tmp_path / ".env").unlink()
     (tmp_path / ".env").mkdir()
-    with pytest.raises(TurnError, match=r"^the \.env .* cannot be read; correct it"):
+    with pytest.raises(TurnError, match=r"^The \.env .* cannot be read\. Correct it"):
         read_user_home(env).writable({})
 
 
@@ -138,11 +138,11 @@ def test_a_file_that_the_agent_could_change_by_another_name_is_refused(tmp_path:
     own.refuse_within(reach)
     (aside / name).symlink_to(work / name)
     (home / name).symlink_to(aside / name)
-    with pytest.raises(TurnError, match=f"^{name} of CODEX_HOME lies where the agent may write, "):
+    with pytest.raises(TurnError, match=f"^The agent may write to {name} of CODEX_HOME, "):
         own.refuse_within(reach)
     (home / name).unlink()
     (home / name).hardlink_to(work / name)
-    with pytest.raises(TurnError, match=f"^{name} of CODEX_HOME has a hard link, .*; put a copy there"):
+    with pytest.raises(TurnError, match=f"^{name} of CODEX_HOME has a hard link, .* Replace it with a copy"):
         own.refuse_within(reach)
     (work / name).unlink()
     own.refuse_within(reach)
@@ -160,7 +160,7 @@ def test_a_home_without_configuration_still_has_a_login(tmp_path: Path) -> None:
 )
 def test_a_broken_configuration_is_refused(tmp_path: Path, config: str) -> None:
     (tmp_path / "config.toml").write_bytes(config.encode(errors="surrogateescape"))
-    with pytest.raises(TurnError, match="mend it"):
+    with pytest.raises(TurnError, match="Correct it"):
         read_user_home({"CODEX_HOME": str(tmp_path)})
 
 
@@ -199,5 +199,5 @@ def test_what_is_no_file_that_could_be_settings_is_refused_and_not_waited_for(tm
             path.write_bytes(b"#" * (4 * 1024 * 1024 + 1))
         case "not UTF-8":
             path.write_bytes(b"# \xff")
-    with pytest.raises(TurnError, match="mend it"):
+    with pytest.raises(TurnError, match="Correct it"):
         read_user_home({"CODEX_HOME": str(tmp_path)})
