@@ -45,7 +45,7 @@ def _of_completion(completion: Completion) -> AgentSpacesError | None:
 def _of_backend(error: BackendError) -> str:
     if isinstance(error, RunCancelled):
         return "the turn was ended from outside"
-    return (error.advice or str(error)).rstrip(".")
+    return error.advice or str(error)
 
 
 def _error(message: str, hint: str | None, **details: Any) -> AgentSpacesError:
