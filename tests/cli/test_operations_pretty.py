@@ -81,7 +81,7 @@ def test_a_run_that_failed_is_shown_with_its_hint() -> None:
     records = RecordEncoder()
     failed = Completion(ExitStatus(code=1), turn="failed", hint="rate_limited")
     text = shown(records.run_ended(failed), records.ended(WorkEnd("failed", 1)))
-    assert "too many requests" in text
+    assert "received too many requests" in text
     assert "ended with exit status: 1" in text
 
 

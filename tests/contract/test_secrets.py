@@ -176,7 +176,7 @@ def test_a_value_that_is_no_secret_is_told_by_its_name_and_shown(cli: Cli) -> No
     assert sorted(line.partition("value of ")[2] for line in done.stderr.splitlines()) == [
         "OTHER is not masked: it is a common word",
         "WHO is not masked: it is shorter than 8 characters",
-        "variable 3 of those to be masked is not masked: it is not set; give its name",
+        "variable 3 in mask is not masked: it is not set. Pass the name of a variable, not its value",
     ]
     assert "changeme" not in done.stderr
     assert "sesame" not in done.stderr, "a value that was given for a name by mistake"

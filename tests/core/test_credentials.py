@@ -12,10 +12,10 @@ from codex_adapter.core.masking.masker import Masker
 SECRET = "correct-horse-battery-staple"
 REFUSED = {
     "it is shorter than 8 characters": ["", " ", "1", "true", "s3cret!", "  s3cret!  "],
-    "it is a number that may stand for anything": [
+    "it is a number, which may occur anywhere": [
         *("12345678", "123456789012345", "2026-11-22", "127.0.0.1:8080", "+49 (0)".replace("(0)", "30 123456")),
     ],
-    "it repeats too few characters": ["********", "xxxxxxxx", "abababab", "xxx-xxx-xxx", "\u00e9" * 9],
+    "it has too few different characters": ["********", "xxxxxxxx", "abababab", "xxx-xxx-xxx", "\u00e9" * 9],
     "it is a common word": ["password", "Password", "CHANGEME", "localhost", "production", " placeholder\n"],
     "it is an ordinary value of this environment": [
         *("/home/somebody", "/home/somebody/", "/workspace", "/workspace/project", "somebody", "/usr/bin:/bin"),
@@ -48,7 +48,7 @@ def test_a_variable_with_a_name_like_a_credential_is_a_secret(name: str) -> None
 )
 def test_a_variable_with_any_other_name_is_none_unless_it_is_named(name: str) -> None:
     assert secret_values({name: SECRET}) == ((), ())
-    missing = Refusal("variable 2 of those to be masked", "it is not set; give its name", True)
+    missing = Refusal("variable 2 in mask", "it is not set. Pass the name of a variable, not its value", True)
     refused = [Refusal(name, "it is an ordinary value of this environment", True)] if name == "HOME" else []
     assert secret_values({name: SECRET}, [name, "MISSING"]) == (
         () if refused else (SECRET,),

@@ -95,7 +95,7 @@ command = "true"
         (HEAD + f'[settings]\npermissions = "{SECRET}"', "space.toml: the key 'settings.permissions' has a wrong"),
         (HEAD + "[settings.env]\nA = 1", "space.toml: the key 'settings.env[...]' has a wrong type or value"),
         (HEAD + f'[settings.env]\nA = "{SECRET}\\u0000"', "space.toml: the key 'settings.env[...]' has a wrong"),
-        (HEAD + f'[settings.env]\n"{SECRET}" = ""', "space.toml: a key in 'settings.env' is no name that can stand"),
+        (HEAD + f'[settings.env]\n"{SECRET}" = ""', "space.toml: a key in 'settings.env' is not an allowed name"),
         (HEAD + f"x = {SECRET}", "space.toml is no TOML in line 3; mend it"),
         (HEAD + HEAD, "space.toml is no TOML in line 3; mend it"),
         (b"\xff", "space.toml is not UTF-8"),
@@ -211,7 +211,7 @@ def test_tags_have_names_and_versions() -> None:
     assert read_tags(b'schema = 1\n[tags]\nstable = "1.0.0"') == {"stable": "1.0.0"}
     with pytest.raises(SpaceError, match=r"^tags\.toml: the key 'tags\.stable' is no version$"):
         read_tags(b'schema = 1\n[tags]\nstable = "^1"')
-    with pytest.raises(SpaceError, match=r"^tags\.toml: a key in 'tags' is no name"):
+    with pytest.raises(SpaceError, match=r"^tags\.toml: a key in 'tags' is not an allowed name"):
         read_tags(b'schema = 1\n[tags]\n"1" = "1.0.0"')
 
 

@@ -70,7 +70,7 @@ def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, d
     values: list[str] = []
     # A name that is not set may be a secret value that the user passed by mistake, so it is not shown.
     refused = [
-        Refusal(f"variable {number} of those to be masked", "it is not set; give its name", True)
+        Refusal(f"variable {number} in mask", "it is not set. Pass the name of a variable, not its value", True)
         for number, name in enumerate(named, 1)
         if name not in environment
     ]
@@ -115,9 +115,9 @@ def _refusal(value: str, ordinary: Iterable[str], paths: Iterable[str]) -> str |
     if len(value) < SHORTEST_SECRET:
         return f"it is shorter than {SHORTEST_SECRET} characters"
     if _NUMBER.fullmatch(value):
-        return "it is a number that may stand for anything"
+        return "it is a number, which may occur anywhere"
     if len(set(value)) < _FEWEST_CHARACTERS:
-        return "it repeats too few characters"
+        return "it has too few different characters"
     if value.casefold() in _COMMON:
         return "it is a common word"
     if value in ordinary or any(f"{path}/".startswith(f"{value.rstrip('/')}/") for path in paths):

@@ -44,7 +44,7 @@ def _of_completion(completion: Completion) -> AgentSpacesError | None:
 
 def _of_backend(error: BackendError) -> str:
     if isinstance(error, RunCancelled):
-        return "The turn was cancelled."
+        return "the turn was ended from outside"
     return error.advice or str(error)
 
 

@@ -36,7 +36,7 @@ def test_each_hint_has_one_sentence_and_its_code(hint: Hint) -> None:
         assert told is not None
         assert told.code == CODES.get(hint)
         assert "\n" not in told.message
-        assert not told.message.endswith(".")
+        assert told.message == ADVICE[hint]
         assert told.details is not None
         assert told.details["hint"] == hint
 
