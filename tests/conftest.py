@@ -1,4 +1,4 @@
-"""How hypothesis searches (the same examples for every change, many at night), and what no test inherits."""
+"""Configure the searches of hypothesis, and reset the state that tests must not inherit."""
 
 from __future__ import annotations
 

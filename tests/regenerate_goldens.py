@@ -1,6 +1,7 @@
-"""Writes beside each recording of `fixtures/codex` the records that it gives: `python -m tests.regenerate_goldens`.
+"""Write the expected records next to each recording of `fixtures/codex`: `python -m tests.regenerate_goldens`.
 
-What has changed is listed, to be read before it is committed: these files say what the adapter promises.
+The program lists the changed files. Review them before you commit, because these files define what the adapter
+promises.
 """
 
 from __future__ import annotations

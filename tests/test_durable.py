@@ -1,4 +1,4 @@
-"""Files that are written whole and durably, and locks; the system is the subject, so with real processes."""
+"""Test complete and durable file writes, and locks, with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors can be pickled and copied, as process pools and multiprocessing need it."""
+"""Test that errors can be pickled and copied, as process pools require."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run gives: exit statuses in words, and values that nobody can change."""
+"""Test the results of a run: exit statuses as text, and immutable values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of packages that are not installed."""
+"""Test the messages for packages that are not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire records, to the byte: keys in their order, nulls left out, one line each."""
+"""Test the wire records byte by byte: key order, omitted nulls, one line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fit a schema: named by its key and its rule, and no value is ever quoted."""
+"""Test schema errors: they name the key and the rule, and quote no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs without an event loop, in scripts, threads and notebooks, and the errors that lead asyncio programs there."""
+"""Test runs without an event loop in scripts, threads and notebooks, and the errors in asyncio programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts assembled from the events of a run: against the lines that they stem from, and against a plain model."""
+"""Test texts that are assembled from the events of a run, against their lines and a plain model."""
 
 from __future__ import annotations
 

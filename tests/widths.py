@@ -1,4 +1,4 @@
-"""Cases of which `tox` takes some, and the run by night takes all: at least one of each kind stays in the gate."""
+"""Select the test cases of the gate: at least one of each kind; the nightly run executes all."""
 
 from __future__ import annotations
 

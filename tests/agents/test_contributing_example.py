@@ -1,4 +1,4 @@
-"""The agent in CONTRIBUTING.md, installed and run as it stands there."""
+"""Install and run the example agent from CONTRIBUTING.md without changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent tells operations and the mailbox: its places, and requests of runs that only answer."""
+"""Test what an agent provides for operations and the mailbox: its places, and requests for answers only."""
 
 from __future__ import annotations
 

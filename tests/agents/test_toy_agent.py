@@ -1,4 +1,4 @@
-"""The seam, proved by an agent of another distribution that differs wherever agents may differ."""
+"""Test the agent interface with an agent of another distribution that differs in every allowed way."""
 
 from __future__ import annotations
 

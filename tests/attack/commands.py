@@ -1,4 +1,4 @@
-"""Every command with something to do in a scene: what it left behind, and whether that is right."""
+"""Define a task for every command in a scene, and check its result and leftovers."""
 
 from __future__ import annotations
 

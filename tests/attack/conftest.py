@@ -1,4 +1,4 @@
-"""Hostile surroundings as fixtures: any command can be started in them, in a place of its own."""
+"""Provide hostile surroundings as fixtures, in which any command can start with its own directory."""
 
 from __future__ import annotations
 

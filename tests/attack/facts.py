@@ -1,4 +1,4 @@
-"""Print, as JSON, what this process may do: for each attempt `ok` or the name of the error."""
+"""Print the permissions of this process as JSON: `ok` or the name of the error for each attempt."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Mount a file system of files in memory that stops answering when the test says so, as a dead NFS server does.
+"""Mount an in-memory file system that stops responding when a test requests it, like a dead NFS server.
 
-It speaks the FUSE protocol on /dev/fuse itself, and so needs root. A request that hangs has no answer until the test
-lets the file system go, which always happens at the end of the block: no process and no mount stays behind. As on NFS,
-nothing but SIGKILL ends a process that waits for an answer: no other signal interrupts the wait.
+It implements the FUSE protocol on /dev/fuse, which requires root. A blocked request gets its answer when the test
+releases the file system. The end of the block always does this, so that no process and no mount remains. As on NFS,
+only SIGKILL ends a process that waits for an answer; other signals do not interrupt the wait.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python -I -S launch.py SURROUNDING PLACE PROGRAM...
 
-PLACE is a directory for the program; its subdirectory `state` is the disk that is full in `full_disk`. The standard
-library alone is used, and no compiler: seccomp filters are assembled here, as libseccomp does it. Exits with 77 and a
-reason on standard error where this machine does not allow the surrounding.
+PLACE is a directory for the program. Its subdirectory `state` is the full disk of `full_disk`. The module uses only the
+standard library and no compiler: it assembles seccomp filters itself, as libseccomp does. It exits with status 77 and a
+reason on standard error if this machine does not allow the surrounding.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Measure, in several surroundings, what `doctor` says of containment and what survives a SIGKILL of the adapter.
+"""Compare the containment level that `doctor` reports with what survives a SIGKILL of the adapter.
 
     python -m tests.attack.levels --runs 200
 
-Daemons with many runs are killed at random instants: while the agents work, and while they exit. Every agent starts a
-daemon that keeps its environment, one that clears it, and one by a double fork. Exits with 1 when something survives
-where the table of specs/containment.md says that nothing does.
+The program kills daemons with many runs at random instants: while the agents work, and while they exit. Every agent
+starts a daemon that keeps its environment, one that clears it, and one with a double fork. The exit status is 1 if a
+process survives although the table of specs/containment.md excludes this.
 """
 
 from __future__ import annotations

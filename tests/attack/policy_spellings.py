@@ -1,4 +1,4 @@
-"""Generate texts for a shell that run `sudo`, or `rm` of a directory, in some way or other."""
+"""Generate shell texts that run `sudo`, or `rm` on a directory, in various spellings."""
 
 from __future__ import annotations
 

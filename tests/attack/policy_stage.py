@@ -1,4 +1,4 @@
-"""Execute texts in a sandbox where stand-ins for `sudo` and `rm` record that they ran, and nothing real is harmed."""
+"""Execute shell texts in a sandbox where harmless substitutes record calls of `sudo` and `rm`."""
 
 from __future__ import annotations
 

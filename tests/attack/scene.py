@@ -1,4 +1,4 @@
-"""One place in one surrounding, and the command line in it."""
+"""Provide a directory in a surrounding and run the command line in it."""
 
 from __future__ import annotations
 

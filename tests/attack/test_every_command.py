@@ -1,4 +1,4 @@
-"""Every command in every surrounding: the right result or a clear error, and nothing left."""
+"""Test every command in every surrounding: a correct result or a clear error, and no leftovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk without room for what a command keeps is a clear error, and nothing is done that could not be kept."""
+"""Test that a full disk yields a clear error, and that no unrecorded work is done."""
 
 from __future__ import annotations
 

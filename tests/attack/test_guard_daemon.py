@@ -1,4 +1,4 @@
-"""A daemon is killed while the agents of many runs exit, where no namespace and no cgroup is available."""
+"""Test the kill of a daemon while many agents exit, without namespaces and cgroups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wide search for a guard that leaves something: every system call, every error, every kind of guard."""
+"""Test that no kind of guard leaves a process, for every system call and every error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file system that does not answer holds up nobody but the runs on it, and those for a bounded time (K7, E6)."""
+"""Test that a file system that does not respond delays only its own runs, for a bounded time (K7, E6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of processes that replace each other, on a machine with many others, are ended with their run."""
+"""Test that a run ends chains of processes that replace each other, on a machine with many processes."""
 
 from __future__ import annotations
 

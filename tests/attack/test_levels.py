@@ -1,4 +1,4 @@
-"""Nothing survives an adapter that was killed, in any surrounding whose level promises it."""
+"""Test that nothing survives a killed adapter in any surrounding whose level promises this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that floods a daemon with long lines, each with a secret in hexadecimal digits, beside a run that ticks."""
+"""Test a run that floods a daemon with long lines that contain secrets, next to a run with regular output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No spelling that the standard policy allows runs what it holds back, in any shell."""
+"""Test that no spelling that the standard policy allows runs a command that it holds back, in any shell."""
 
 from __future__ import annotations
 

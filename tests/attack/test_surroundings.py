@@ -1,4 +1,4 @@
-"""Each surrounding withholds what it says, and nothing else."""
+"""Test that each surrounding withholds what it declares, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks are no part of the package: where only that is installed, they are found in the repository."""
+"""Find the benchmarks in the repository when only the package is installed."""
 
 from __future__ import annotations
 

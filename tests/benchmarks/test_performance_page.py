@@ -1,6 +1,6 @@
-"""What `python -m benchmarks` measures with and what it writes: the same streams each time, the same events everywhere.
+"""Test the streams and the output of `python -m benchmarks`: equal streams and equal events in every run.
 
-No time is looked at.
+The tests measure no times.
 """
 
 from __future__ import annotations

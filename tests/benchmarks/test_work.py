@@ -1,4 +1,4 @@
-"""No change adds work to the hot path unseen: it is counted, not timed; and what is to see it does see it."""
+"""Test that the hot path does no additional work, by counts of steps, and that the counter detects added work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line as a supervisor uses it: started as a process, in a directory and an environment of its own."""
+"""Start the command line as a process with its own directory and environment, as a supervisor does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, in a directory that only the test knows."""
+"""Provide the command line in a temporary directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journals for tests: lines of the agent, each with the seconds before it, as records with their times."""
+"""Write journals for tests from agent lines and the seconds before each line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mailbox used from the command line, and whoever carries its files: answers come to rest long ago."""
+"""Use a mailbox from the command line, and deliver answers that look old enough to be read at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown for tests: one text with everything, texts made of marks, and those that are slow to parse elsewhere."""
+"""Provide Markdown for tests: a complete sample, random marks, and texts that are slow to parse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page read as a browser reads it, but strictly: what is not nested well, or not foreseen, is an error."""
+"""Read a page strictly: bad nesting and unexpected elements are errors."""
 
 from __future__ import annotations
 

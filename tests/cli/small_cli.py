@@ -1,7 +1,7 @@
-"""A small CLI in the place of Codex: it asks the model server, does what it is told, and prints it as Codex does.
+"""Imitate the Codex CLI: send requests to the model server, execute its calls, and print Codex events.
 
-A program of its own, of the standard library only: `python -IS small_cli.py FAULT [ARGUMENTS]`. A fault is what it does
-wrong, and `none` is none.
+This is a separate program that uses only the standard library: `python -IS small_cli.py FAULT [ARGUMENTS]`. FAULT names
+an error that the program makes, or `none`.
 """
 
 from __future__ import annotations

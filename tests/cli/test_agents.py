@@ -1,4 +1,4 @@
-"""`--agent KIND`: the options, the help and the schema are those of the agents that the command line chooses."""
+"""Test `--agent KIND`: options, help and schema belong to the selected agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer alone: on standard output, and in a file."""
+"""Test the output of the answer alone, on standard output and in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user namespace takes away from an agent, and the option to do without one."""
+"""Test which abilities a user namespace removes from an agent, and the option to run without one."""
 
 from __future__ import annotations
 

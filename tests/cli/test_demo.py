@@ -1,4 +1,4 @@
-"""`demo`: a run for real where a CLI is installed, with the scripted agent where none is."""
+"""Test `demo`: a real run if a CLI is installed, and a run of the scripted agent otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories that commands make for their own records, and those that must exist."""
+"""Test directories that commands create for their own records, and directories that must exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`doctor`: what a run needs, what of it is there, and what to do about the rest."""
+"""Test `doctor`: the requirements of a run, which are present, and the advice for the others."""
 
 from __future__ import annotations
 

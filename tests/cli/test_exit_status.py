@@ -1,4 +1,4 @@
-"""What the exit status of `run` and `replay` says, row by row of its table."""
+"""Test each row of the table of exit statuses of `run` and `replay`."""
 
 from __future__ import annotations
 

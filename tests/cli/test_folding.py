@@ -1,4 +1,4 @@
-"""Warnings that say the same again are shown once, with a count; no record is left out, and no news."""
+"""Test that repeated warnings appear once with a count, without the loss of a record."""
 
 from __future__ import annotations
 

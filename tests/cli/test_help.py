@@ -1,4 +1,4 @@
-"""Help and version: for each command, with examples."""
+"""Test the help of each command with its examples, and the version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hint of a failed run, for programs as a field of the completion record, for people as a sentence."""
+"""Test the hint of a failed run: a field of the completion record, and a sentence for people."""
 
 from __future__ import annotations
 

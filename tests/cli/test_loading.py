@@ -1,4 +1,4 @@
-"""What a command loads: a run whose output goes to a program needs neither colours nor a web server."""
+"""Test the imports of each command: a run with piped output loads neither colors nor a web server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in with the CLI that runs use."""
+"""Test `login` with the CLI that runs use."""
 
 from __future__ import annotations
 

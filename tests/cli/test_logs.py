@@ -1,4 +1,4 @@
-"""The log on standard error: one line a message, of the level that was asked for, and it never waits."""
+"""Test the log on standard error: one line per message, the requested level, and no blocking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex-adapter mailbox` from outside: sessions, rounds, refusals, signals, and a reader that leaves."""
+"""Test the command `mailbox`: sessions, rounds, refusals, signals, and a reader that leaves."""
 
 from __future__ import annotations
 

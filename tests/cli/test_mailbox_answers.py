@@ -1,4 +1,4 @@
-"""`codex-adapter mailbox --answer`: a command of the user's, or the Codex CLI, in place of a person."""
+"""Test `mailbox --answer` with a command of the user and with the Codex CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex-adapter mailbox` under hostile models, clumsy people, and machines that have little left."""
+"""Test the command `mailbox` with hostile models, user mistakes and short resources."""
 
 from __future__ import annotations
 

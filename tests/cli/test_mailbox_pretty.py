@@ -1,4 +1,4 @@
-"""`codex-adapter mailbox` for a person: at a terminal, on the clipboard, and where less is installed."""
+"""Test the command `mailbox` for people: on a terminal, on the clipboard, and without optional packages."""
 
 from __future__ import annotations
 

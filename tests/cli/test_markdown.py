@@ -1,4 +1,4 @@
-"""The Markdown of an agent: read in bounded time, and what is read of it can do nothing and loses nothing."""
+"""Test the Markdown parser: bounded time, safe output, and no lost text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex-adapter operations` from outside: lines in and out, the log, signals, and command lines that are wrong."""
+"""Test the command `operations`: input and output lines, the log, signals, and wrong command lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`operations --approve ask`: the person at the terminal sees what it is about, and their answer counts."""
+"""Test `operations --approve ask`: the question on the terminal and the effect of the answer."""
 
 from __future__ import annotations
 

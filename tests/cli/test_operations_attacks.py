@@ -1,4 +1,4 @@
-"""`codex-adapter operations` against hostile agents and hard luck: what is shown, what is answered, what is told."""
+"""Test the command `operations` with hostile agents and failing machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations as text for a person."""
+"""Test operations as text for people."""
 
 from __future__ import annotations
 

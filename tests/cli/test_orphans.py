@@ -1,4 +1,4 @@
-"""`doctor --orphans`: listed, ended, and told by the exit status."""
+"""Test `doctor --orphans`: the list, the kill, and the exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a run: whole, self-contained, and nothing that an agent says is more than text on it."""
+"""Test the page of a run: complete, self-contained, and with agent output only as text."""
 
 from __future__ import annotations
 

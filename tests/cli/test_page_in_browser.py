@@ -1,4 +1,4 @@
-"""The page in a real browser, where there is one: it is drawn, nothing runs, and the console stays empty."""
+"""Test the page in a real browser, if one is installed: it renders, runs no script, and logs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages on the page: Markdown becomes the elements that are listed, whatever the text, and nothing else does."""
+"""Test Markdown on the page: it yields only the listed elements, for any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Context that is piped to a command whose prompt is an argument."""
+"""Test context that is piped to a command whose prompt is an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form for a person: live on a terminal, plain lines elsewhere, and never a control code from the agent."""
+"""Test the output for people: live on a terminal, plain lines elsewhere, no control codes of the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages on a terminal: Markdown is drawn, whole and safe, and where it cannot be drawn the text is as it was."""
+"""Test Markdown on a terminal: rendered completely and safely, and otherwise shown as plain text."""
 
 from __future__ import annotations
 

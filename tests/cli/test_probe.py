@@ -1,4 +1,4 @@
-"""`doctor --probe`: which promises hold with a binary, told one by one, and summed up in the exit status."""
+"""Test `doctor --probe`: the verdict on each promise of a binary, and the exit status."""
 
 from __future__ import annotations
 

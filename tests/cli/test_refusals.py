@@ -1,4 +1,4 @@
-"""Every command line and request that is wrong: one line says what, status 2, and no value is ever repeated."""
+"""Test wrong command lines and requests: one line with the reason, status 2, and no echo of a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `doctor` reports of the installed release: what it takes, and its quirks."""
+"""Test what `doctor` reports about the installed release: its options and its quirks."""
 
 from __future__ import annotations
 

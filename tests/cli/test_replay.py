@@ -1,4 +1,4 @@
-"""`replay`: recordings as runs, one after the other."""
+"""Test `replay`: recordings as runs, one after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run`: where the prompt comes from, what each option does to the agent, and the records."""
+"""Test `run`: the source of the prompt, the effect of each option, and the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`schema`: one JSON Schema that every record fits, and no other thing does."""
+"""Test `schema`: one JSON Schema that accepts every record and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of `serve` that are wrong, without a daemon that ever speaks."""
+"""Test wrong options of `serve`, without a daemon."""
 
 from __future__ import annotations
 

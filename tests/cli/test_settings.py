@@ -1,4 +1,4 @@
-"""`-c KEY=VALUE`: a setting of the CLI for a run, a daemon's runs, a turn, or an agent that answers."""
+"""Test `-c KEY=VALUE`, a setting of the CLI for a run, a daemon's runs, a turn, or an answering agent."""
 
 from __future__ import annotations
 

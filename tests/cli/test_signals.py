@@ -1,4 +1,4 @@
-"""Being asked to stop: the run is cancelled in order, whatever it is doing, and a second signal hurries it."""
+"""Test stop signals: the run is cancelled in every phase, and a second signal kills at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex-adapter space` from outside: a space that is fine, one that is not, and what is in it."""
+"""Test the command `space` with valid and invalid spaces, and the content that it lists."""
 
 from __future__ import annotations
 

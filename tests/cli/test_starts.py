@@ -1,4 +1,4 @@
-"""The first instants of a command: standard descriptors without `/dev/null`, and a signal while modules are loaded."""
+"""Test the start of a command: no `/dev/null`, and a signal during imports."""
 
 from __future__ import annotations
 

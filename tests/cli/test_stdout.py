@@ -1,4 +1,4 @@
-"""Standard output that is closed, full, slow, shared, or not there: whole lines, no loss, no traceback."""
+"""Test standard output that is closed, full, slow, shared or missing: whole lines and no traceback."""
 
 from __future__ import annotations
 

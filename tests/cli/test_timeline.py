@@ -1,4 +1,4 @@
-"""Records to what happened when: times where they are known, and the order where they are not."""
+"""Test the timeline of records: times if they are known, and the order otherwise."""
 
 from __future__ import annotations
 

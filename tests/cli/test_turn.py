@@ -1,4 +1,4 @@
-"""`codex-adapter turn` from outside: events, words for a person, refusals, signals, and a reader that leaves."""
+"""Test the command `turn`: events, text for people, refusals, signals, and a reader that leaves."""
 
 from __future__ import annotations
 

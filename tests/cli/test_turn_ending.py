@@ -1,4 +1,4 @@
-"""How a turn is brought to its end from outside: by a time limit, and by a signal while nobody reads what it tells."""
+"""Test how a turn ends from outside: by a time limit, and by a signal while its output is not read."""
 
 from __future__ import annotations
 

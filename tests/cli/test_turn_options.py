@@ -1,4 +1,4 @@
-"""The options of `turn` and `space`: what is refused before anything is done, and what goes on with a conversation."""
+"""Test the options of `turn` and `space`: early refusals, and options that continue a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn in words for a person: nothing of it can move a terminal's cursor, and nothing makes it fail."""
+"""Test a turn as text for people: no control codes, and no text that makes it fail."""
 
 from __future__ import annotations
 

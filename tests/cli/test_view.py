@@ -1,4 +1,4 @@
-"""`view`: journals and saved output for a person, as text and as a page; the file is only read."""
+"""Test `view` on journals and saved output, as text and as a page; the file is not changed."""
 
 from __future__ import annotations
 

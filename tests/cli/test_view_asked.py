@@ -1,4 +1,4 @@
-"""`view FILE` shows what a run was asked for, as text and on the page; nothing of it is more than text there."""
+"""Test that `view FILE` shows the request of a run, as text and on the page, and only as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`view DIR`: the runs of a directory of journals as a table, a page and records; the files are only read."""
+"""Test `view DIR`: the runs of a journal directory as a table, a page and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work, the memory and the output of `view DIR` are bounded, whatever the files of the directory have."""
+"""Test that the work, memory and output of `view DIR` are bounded, whatever the files contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without pidfds every command works, at the same level, and `doctor` says why there are none."""
+"""Test that every command works without pidfds at the same level, and that `doctor` reports the reason."""
 
 from __future__ import annotations
 

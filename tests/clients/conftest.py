@@ -1,4 +1,4 @@
-"""Run programs that use a client as its users would, with the `codex-adapter` that is installed beside this Python."""
+"""Run programs that use a client, with the installed `codex-adapter`."""
 
 from __future__ import annotations
 

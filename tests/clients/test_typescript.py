@@ -1,4 +1,4 @@
-"""The TypeScript client, used from Node against the real `codex-adapter` and a scripted agent."""
+"""Test the TypeScript client in Node with the real `codex-adapter` and a scripted agent."""
 
 from __future__ import annotations
 

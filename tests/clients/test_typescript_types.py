@@ -1,4 +1,4 @@
-"""The TypeScript client's types are those of the schema, its compiled files those of its source, and both hold."""
+"""Test that the types of the TypeScript client match the schema, and its compiled files match the source."""
 
 from __future__ import annotations
 

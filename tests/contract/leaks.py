@@ -1,4 +1,4 @@
-"""Words that must not come out, and the forms in which they might."""
+"""Search output for planted words in all their encoded forms."""
 
 from __future__ import annotations
 

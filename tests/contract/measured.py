@@ -1,4 +1,4 @@
-"""A command from its start to its end, with the most memory that it had."""
+"""Measure the peak memory of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a canary can stand in what an agent prints, and who may see it there."""
+"""List the places where agent output can contain a canary, and who may see it there."""
 
 from __future__ import annotations
 

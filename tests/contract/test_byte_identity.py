@@ -1,4 +1,4 @@
-"""Every recording of the real CLI, printed anew by an agent: the bytes of its replay, and nothing strange in it."""
+"""Test that an agent that prints a recording again yields the same bytes as its replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a crash leaves behind: no core file of the command, whose memory holds all that must not be told."""
+"""Test that a crash of the command leaves no core file, which would contain secrets."""
 
 from __future__ import annotations
 

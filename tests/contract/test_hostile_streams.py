@@ -1,4 +1,4 @@
-"""Agents that print what no agent should: the run ends as ever, and the adapter stays small."""
+"""Test agents with hostile output: the run ends in the normal way, and memory stays bounded."""
 
 from __future__ import annotations
 

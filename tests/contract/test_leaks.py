@@ -1,4 +1,4 @@
-"""The scanner for leaks finds every leak that is put there, and none else."""
+"""Test that the leak scanner finds every planted leak and reports no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hundreds of runs in one process, at once and one after the other: each is right, and nothing is left of any."""
+"""Test hundreds of runs in one process, in parallel and in sequence, without leftovers."""
 
 from __future__ import annotations
 

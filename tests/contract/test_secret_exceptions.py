@@ -1,4 +1,4 @@
-"""What the library raises, logs and returns holds no word that was planted in a run, all the way down the chain."""
+"""Test that exceptions, logs and results of the library contain no word that was planted in a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words planted in everything that a run touches: `run` shows none of those that it must not show, however it ends."""
+"""Test that `run` never shows the words that were planted in everything a run touches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is raised at whichever await of a run, nothing planted comes with it: in no error, log or local variable."""
+"""Test that an exception at any await of a run exposes no planted word in errors, logs or locals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request that is refused, for whatever is wrong with it, is not repeated in what the command writes."""
+"""Test that a refused request is not repeated in the output of the command."""
 
 from __future__ import annotations
 

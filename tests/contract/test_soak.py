@@ -1,4 +1,4 @@
-"""A process that works for long does not grow: the soak of `benchmarks`, a small one."""
+"""Test that a long-lived process does not grow, with a small soak run of `benchmarks`."""
 
 from __future__ import annotations
 

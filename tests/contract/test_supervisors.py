@@ -1,4 +1,4 @@
-"""The three examples of README.md, taken from it as they stand and run as a reader would run them."""
+"""Run the three supervisor examples of README.md without changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The units for systemd: what systemd says of them, and a daemon that is started as they say, without systemd."""
+"""Test the systemd units: `systemd-analyze verify`, and a daemon that is started in the same way."""
 
 from __future__ import annotations
 

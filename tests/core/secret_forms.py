@@ -1,4 +1,4 @@
-"""The forms in which a secret may travel, each as whoever writes it would write it."""
+"""Encode a secret in the forms in which programs write it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Byte limits: what fits is untouched, what does not is split, cut or dropped, and never inside a character."""
+"""Test byte limits: longer texts are split, cut or dropped, never inside a character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of real programs: those whose values are credentials, and those that only sound like it."""
+"""Test which variable names of real programs are credentials, and which only look similar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variables of an environment hold a secret, and which values are too common to be one."""
+"""Test which environment variables contain a secret, and which values are too common for one."""
 
 from __future__ import annotations
 

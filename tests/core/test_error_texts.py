@@ -1,4 +1,4 @@
-"""The canonical texts, to the byte."""
+"""Test the canonical error texts, byte by byte."""
 
 from __future__ import annotations
 

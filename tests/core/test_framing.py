@@ -1,4 +1,4 @@
-"""Bytes -> lines: against a reference that needs no state, over any bytes, any cuts and any limit."""
+"""Test the split of bytes into lines against a stateless reference, for any bytes, cuts and limits."""
 
 from __future__ import annotations
 

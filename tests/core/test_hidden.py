@@ -1,4 +1,4 @@
-"""What may hold a prompt or a credential shows neither when it is logged or shown in a traceback."""
+"""Test that objects with a prompt or a credential hide it in logs and tracebacks."""
 
 from __future__ import annotations
 

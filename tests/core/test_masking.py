@@ -1,4 +1,4 @@
-"""Credentials -> `***`: what is one and what is not, in time linear in the text."""
+"""Test the masking of credentials with `***`: true and false matches, in linear time."""
 
 from __future__ import annotations
 

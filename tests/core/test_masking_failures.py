@@ -1,4 +1,4 @@
-"""A text that cannot be masked is dropped: the event stays, the run goes on, and nothing of the text comes out."""
+"""Test that a text that cannot be masked is dropped, while the event and the run continue."""
 
 from __future__ import annotations
 

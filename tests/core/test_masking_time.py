@@ -1,4 +1,4 @@
-"""Masking takes time linear in the text, whatever the text: each pattern and each form with what almost matches it."""
+"""Test that masking takes linear time for texts that almost match each pattern and each form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A secret of the run is known in every form in which it travels, and nothing of it is left to be read."""
+"""Test that a secret is masked completely in every form in which programs write it."""
 
 from __future__ import annotations
 

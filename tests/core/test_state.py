@@ -1,4 +1,4 @@
-"""The state of a stream, by its verbs."""
+"""Test the state of a stream through its methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of many services' credentials, and the everyday texts that are not to be taken for one."""
+"""Test the token formats of many services, and ordinary texts that must not match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agents of these tests do."""
+"""Define the scripts of the agents in the tests of the daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Daemons for the tests: of a test's own, or one that many tests ask their questions."""
+"""Provide a daemon for one test, and a daemon that many tests share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The conversation with a daemon, line by line: what was said and heard, and how it must end.
+"""Hold a conversation with a daemon line by line, record both sides, and check how it ends.
 
-It never blocks in a write: what the daemon says meanwhile is read. Whatever it waits for must come within `SOON`.
+A write never blocks, because the conversation reads the daemon's output at the same time. Everything that it waits for
+must arrive within `SOON`.
 """
 
 from __future__ import annotations

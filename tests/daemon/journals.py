@@ -1,4 +1,4 @@
-"""Records as runs have them, and journals of them that no daemon wrote."""
+"""Build records and journals without a daemon."""
 
 from __future__ import annotations
 

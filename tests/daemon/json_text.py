@@ -1,4 +1,4 @@
-"""JSON as the grammar of RFC 8259 has it, with the text of every value as it was written: no library decides here."""
+"""Parse JSON by the grammar of RFC 8259 and keep the text of every value, without a library."""
 
 from __future__ import annotations
 

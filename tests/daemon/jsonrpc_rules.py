@@ -1,8 +1,8 @@
-"""A conversation against the specification of JSON-RPC 2.0, and nothing else: no rule of ours, no code of ours.
+"""Check a conversation against the specification of JSON-RPC 2.0, without rules or code of the product.
 
-`broken_rules` reads a log, the lines of both sides in the order in which the client wrote and read them, and tells what
-in it the specification does not allow. It takes what the specification leaves open: a request that is invalid may be
-answered with its id, where it has one, or with null.
+`broken_rules` reads a log: the lines of both sides in the order in which the client wrote and read them. It reports
+everything that the specification forbids. It accepts what the specification leaves open: the response to an invalid
+request may have the id of the request, if one exists, or null.
 """
 
 from __future__ import annotations

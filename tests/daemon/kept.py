@@ -1,4 +1,4 @@
-"""What a journal must be after whatever has happened, beside what the supervisor had heard by then (J12 to J14)."""
+"""Check a journal against the messages that the supervisor received (J12 to J14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One round: a supervisor, its daemon and several runs; something of it is ended, and what is left is looked at."""
+"""Play one round: end a part of a supervisor, its daemon and their runs, and check what remains."""
 
 from __future__ import annotations
 

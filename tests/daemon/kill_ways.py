@@ -1,4 +1,4 @@
-"""The ways in which something is ended around a daemon, and the agents that are at work meanwhile."""
+"""Define the ways to end the processes around a daemon, and the agents that run meanwhile."""
 
 from __future__ import annotations
 

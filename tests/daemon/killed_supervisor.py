@@ -1,9 +1,11 @@
-"""A supervisor to be killed: it writes down each line of its daemon before it reads the next one.
+"""Run a supervisor that tests kill; it stores each line of its daemon before it reads the next one.
 
-python killed_supervisor.py PLACE, where `plan.json` has the daemon's argv and environment, and the lines to be said to
-it. In PLACE it leaves `heard` (the lines) and `ends` (a line `WHO STATUS` for each of `supervisor` and `daemon`, as
-waitpid tells it). SIGUSR1 makes it close the daemon's stdin. Whoever starts this sees its end once there is no process
-any more of all that came of it, whatever has become of their parents.
+    python killed_supervisor.py PLACE
+
+`plan.json` in PLACE contains the argv and environment of the daemon and the lines for it. The program writes two files
+to PLACE: `heard` contains the received lines. `ends` contains a line `NAME STATUS` for each of `supervisor` and
+`daemon`, with the status from waitpid. SIGUSR1 makes the program close the daemon's stdin. The program ends only when
+all its descendants have ended, even those whose parents have died.
 """
 
 from __future__ import annotations

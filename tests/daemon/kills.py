@@ -1,7 +1,7 @@
-"""`python -m tests.daemon.kills`: supervisors, daemons, agents and guards are ended at random instants.
+"""Kill supervisors, daemons, agents and guards at random instants: `python -m tests.daemon.kills`.
 
-Whatever is ended: what the supervisor has heard stands in the journal, no journal is damaged, and nothing lives on.
-Exit status 1 when that was not so in some round.
+After each kill, the journal contains everything that the supervisor received, no journal is damaged, and no process
+survives. The exit status is 1 if a round violates this.
 """
 
 from __future__ import annotations

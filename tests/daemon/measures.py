@@ -1,4 +1,4 @@
-"""What a daemon takes of memory and of the processor, and time that passes while it must live."""
+"""Measure the memory and processor time of a daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a supervisor says and hears, as values."""
+"""Define the messages of a supervisor as values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A conversation against what is promised of runs: their events, their one completion, their ids and credit.
+"""Check a conversation against the promises on runs: their events, their one completion, ids and credit.
 
-It reads the same log as `jsonrpc_rules`, of which it takes for granted that it breaks none of its rules.
+It reads the same log as `jsonrpc_rules` and assumes that the log breaks none of those rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A scripted supervisor: it asks, waits for answers, and follows runs."""
+"""Script a supervisor that sends requests, waits for responses, and follows runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes: the daemon lives, answers what must be answered, and nothing else."""
+"""Test that any input leaves the daemon alive, and that it sends exactly the required responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch is answered as one, once all of its requests are."""
+"""Test that a batch gets one response after all its requests are complete."""
 
 from __future__ import annotations
 

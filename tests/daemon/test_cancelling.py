@@ -1,4 +1,4 @@
-"""Runs are cancelled, one by one or all of them: while they wait, while they start, while they run."""
+"""Test cancelling of one run or all runs, in the queue, during the start and during the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs beside one another: a credit holds up one alone, a flood starves nobody, and a slow reader loses nothing."""
+"""Test parallel runs: credit blocks one run only, and a flood or a slow reader loses no event."""
 
 from __future__ import annotations
 

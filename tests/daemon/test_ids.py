@@ -1,4 +1,4 @@
-"""Ids come back letter for letter, and what is no request is answered by the right code."""
+"""Test that responses repeat ids exactly, and that invalid requests get the correct error code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal by itself, with real files: what is appended is read again, whatever stands around it."""
+"""Test the journal with real files: it returns every appended record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal where something is wrong with the directory, the disk or a file in it."""
+"""Test the journal with a damaged directory, disk or file."""
 
 from __future__ import annotations
 

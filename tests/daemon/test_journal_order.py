@@ -1,7 +1,7 @@
-"""What the power may do: nothing is written to the supervisor that is not on stable storage yet.
+"""Test that the daemon sends no record to the supervisor before it is on stable storage.
 
-The power cannot be cut here. But what would be there after it came back is known: of each file as much as it had when
-it was last brought to storage, and of each directory the names that it had then.
+The tests cannot cut the power. They compute what a disk would contain afterwards: the content of each file at its last
+sync, and the names in each directory at that time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Old journals are removed, live ones never, and a file system that does not answer holds up no run."""
+"""Test that old journals are removed, live ones are kept, and a hung file system blocks no run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal through the built command: what is sent is kept, what is kept is told, whoever has written it."""
+"""Test the journal through the command: every sent record is kept and can be read again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker of conversations: what the specification shows passes, and for each of its rules a log that breaks it."""
+"""Test the JSON-RPC checker with the examples of the specification and one violation of each rule."""
 
 from __future__ import annotations
 

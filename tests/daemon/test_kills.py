@@ -1,4 +1,4 @@
-"""Supervisors, daemons, agents and guards ended at random instants: see `kills.py`, of which this plays some rounds."""
+"""Play some rounds of `kills.py`: processes end at random instants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of every kind: too long, endless, empty, torn, no text, nested without end. The daemon goes on."""
+"""Test request lines that are too long, endless, empty, torn, binary or deeply nested."""
 
 from __future__ import annotations
 

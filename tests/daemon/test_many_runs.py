@@ -1,4 +1,4 @@
-"""Hundreds of runs of one daemon: each event of each of them once, in order, and each completion as it should be."""
+"""Test hundreds of runs of one daemon: each event once and in order, and correct completions."""
 
 from __future__ import annotations
 

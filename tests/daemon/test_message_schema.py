@@ -1,4 +1,4 @@
-"""Each line that the daemon says is what the schema of the messages has."""
+"""Test that every line of the daemon matches the message schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each method takes and gives."""
+"""Test the parameters and results of each method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Params that a method does not take are refused by name, and methods that there are not."""
+"""Test that unknown parameters and unknown methods are refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol for programs in Python: all names are there, and the package by itself loads nothing."""
+"""Test the public names of the protocol package, and that its import loads no other module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs wait, in which order, and how many agents live at once."""
+"""Test the order of queued runs and the number of agents that run at once."""
 
 from __future__ import annotations
 

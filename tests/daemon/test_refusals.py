@@ -1,4 +1,4 @@
-"""Which runs are refused, and what of an accepted one is told in its completion."""
+"""Test which runs are refused, and which failures appear in a completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the list tells of live runs."""
+"""Test the list of live runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first line of a journal through the built command: what was asked, bounded and masked, and never sent."""
+"""Test the first line of a journal: the bounded and masked request, which is never sent."""
 
 from __future__ import annotations
 

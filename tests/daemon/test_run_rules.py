@@ -1,4 +1,4 @@
-"""The checker of runs: what is promised passes, and for each promise a log that breaks it."""
+"""Test the checker of runs with a valid log and one violation of each promise."""
 
 from __future__ import annotations
 

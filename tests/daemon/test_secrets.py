@@ -1,4 +1,4 @@
-"""Nothing that a supervisor gave comes back, but the ids that it gave itself: not in answers, not on stderr."""
+"""Test that the daemon repeats no value of a supervisor except its ids, in responses and on stderr."""
 
 from __future__ import annotations
 

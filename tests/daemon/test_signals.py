@@ -1,4 +1,4 @@
-"""Signals to the daemon: all runs are cancelled, a second one hurries, and the status is 0."""
+"""Test signals to the daemon: all runs are cancelled, a second signal kills, and the status is 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of a conversation: before `initialize`, after it, after `shutdown`, and `exit` in each of them."""
+"""Test the states of a conversation: before `initialize`, after it, after `shutdown`, and at `exit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the streams of the daemon may be: pipes, sockets, files, devices, terminals, or nothing at all."""
+"""Test the daemon with pipes, sockets, files, devices, terminals or closed streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the daemon tells systemd, where that asked for it."""
+"""Test the notifications that the daemon sends to systemd."""
 
 from __future__ import annotations
 

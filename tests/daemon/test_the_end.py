@@ -1,4 +1,4 @@
-"""The supervisor is gone, or somebody is killed: no run is left, and a daemon that lives exits with 0."""
+"""Test that no run survives the end of the supervisor or the daemon, and that the status is 0."""
 
 from __future__ import annotations
 

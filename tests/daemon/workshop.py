@@ -1,6 +1,6 @@
-"""A directory in which one daemon works: its agents by name, its environment, and what it must not leave behind.
+"""Provide a directory for one daemon: its agents by name, its environment, and a check of leftovers.
 
-All runs of a daemon have one binary. Here that is a program that becomes the agent which the request names by `AGENT`.
+All runs of a daemon have one binary. Here it is a program that becomes the agent that the request names in `AGENT`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the examples as their readers would, with the `codex-adapter` that is installed beside this Python."""
+"""Run the examples as users do, with the installed `codex-adapter`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An example under way: what it has said, and its daemon."""
+"""Observe a running example: its output and its daemon."""
 
 from __future__ import annotations
 

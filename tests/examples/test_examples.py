@@ -1,4 +1,4 @@
-"""The example supervisors in each language, run as their readers would run them, and what becomes of them."""
+"""Test the example supervisors in each language."""
 
 from __future__ import annotations
 

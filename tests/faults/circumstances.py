@@ -1,6 +1,6 @@
-"""Programs that put the program after them into poorer circumstances, and whether this machine lets them.
+"""Provide programs that restrict the program after them, and check whether this machine allows them.
 
-Each is a tuple of words that goes before the words of another program, which takes the place of its process.
+Each is a tuple of arguments that precedes the arguments of another program. That program replaces the process.
 """
 
 from __future__ import annotations

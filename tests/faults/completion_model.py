@@ -1,7 +1,7 @@
-"""What may come of a run, given what happened around it: a small model of the rules, which knows none of the code.
+"""Model the possible completions of a run from what happened around it, without code of the product.
 
-Times in it are run time: seconds since the start, less those in which nobody asked the agent for more because the
-consumer had not taken what there was.
+Times in the model are run time: seconds since the start, without the time in which the run did not read from the agent
+because the consumer had not received the events.
 """
 
 from __future__ import annotations

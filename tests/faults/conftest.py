@@ -1,4 +1,4 @@
-"""The command line in a directory that only the test knows, and proof that no fault leaves anything behind."""
+"""Provide the command line in a temporary directory, and check that no fault leaves anything behind."""
 
 from __future__ import annotations
 

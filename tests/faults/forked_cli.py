@@ -1,8 +1,8 @@
-"""A program of its own: the command line in one fork for each number of bytes after which its stdout fails.
+"""Run the command line in one fork for each number of bytes after which its stdout fails.
 
-`left FILE STEP` replays the recording from a pipe, line by line, to a reader that takes so many bytes and leaves; `full
-FILE STEP` to a disk that has room for so many. Each fork is one line of JSON: the bytes, the exit status, stderr, and
-stdout.
+`left FILE STEP` replays the recording from a pipe, line by line, to a reader that reads this number of bytes and
+leaves. `full FILE STEP` replays it to a disk with room for this number of bytes. Each fork prints one line of JSON: the
+number of bytes, the exit status, stderr, and stdout.
 """
 
 from __future__ import annotations

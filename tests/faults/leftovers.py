@@ -1,4 +1,4 @@
-"""What runs have left on the machine besides processes: temporary files, and directories of cgroups."""
+"""Find what runs left besides processes: temporary files and cgroup directories."""
 
 from __future__ import annotations
 

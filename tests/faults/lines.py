@@ -1,4 +1,4 @@
-"""Lines of every type with every field that a rule names, values of every JSON type, and streams as events."""
+"""Generate lines of every type with every field that a rule names and values of every JSON type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that stand in for the CLI, a run that goes well with one, and the texts of those that do not."""
+"""Provide programs that replace the CLI, a successful run, and the error texts of failed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted agent behind a pipe: it prints and exits at its own times, read or not, and all of it is traced."""
+"""Script an agent behind a pipe that prints and exits at given times, and trace all its steps."""
 
 from __future__ import annotations
 

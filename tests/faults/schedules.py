@@ -1,4 +1,4 @@
-"""Random schedules of one run: what agent, consumer and owner do, when, and how all of it is played."""
+"""Generate and play random schedules of one run for the agent, the consumer and the owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers that leave, stall, raise, crowd or never come: the run ends as it should."""
+"""Test that a run ends correctly if its consumer leaves, stalls, raises, competes or never reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd variables, locales and interpreters with which a run is right all the same."""
+"""Test that runs succeed with unusual variables, locales and interpreters."""
 
 from __future__ import annotations
 

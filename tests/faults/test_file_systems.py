@@ -1,4 +1,4 @@
-"""Directories and file systems in which a run is right all the same, or refused with its type."""
+"""Test runs with unusual directories and file systems: success, or a typed error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that starts runs with odd signals, descriptors or levels: its agents know nothing of it."""
+"""Test a process with unusual signals, descriptors or levels: its agents are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine that has too little of something: a run is right with less, or fails with its type."""
+"""Test a machine with short resources: runs succeed with less, or fail with a typed error."""
 
 from __future__ import annotations
 

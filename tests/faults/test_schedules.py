@@ -1,4 +1,4 @@
-"""Whatever agent, consumer, owner and clock do, in whatever order: one completion, last and true; no event lost."""
+"""Test random orders of agent, consumer, owner and clock: one correct completion and no lost event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptors, processes, threads and pipes that run out while a run is started."""
+"""Test shortages of descriptors, processes, threads and pipes during the start of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals to the command in every phase of a run: one completion, a true status, and nothing left."""
+"""Test signals to the command in every phase of a run: one completion and the correct status."""
 
 from __future__ import annotations
 

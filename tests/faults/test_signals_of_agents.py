@@ -1,4 +1,4 @@
-"""Signals to the agent and to its guard: true statuses, and nothing left."""
+"""Test signals to the agent and to its guard: the correct status and no leftovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that cannot be started: a clean refusal that tells the reason, and nothing left."""
+"""Test agents that cannot start: a clear reason and no leftovers."""
 
 from __future__ import annotations
 

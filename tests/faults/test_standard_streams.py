@@ -1,4 +1,4 @@
-"""Supervisors that leave at any byte, never read, are killed, or give what is no input: the run goes on to its end."""
+"""Test supervisors that leave at any byte, never read, die, or send no input: the run completes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that are stopped and continued, or were started with signals blocked or ignored."""
+"""Test commands that are stopped and continued, or that start with blocked or ignored signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output that no agent should print: cut, torn, flooded, misshapen, out of order, and in the wrong encoding."""
+"""Test bad output: cut, torn, flooded, malformed, out of order, or in the wrong encoding."""
 
 from __future__ import annotations
 

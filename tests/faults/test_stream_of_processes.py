@@ -1,4 +1,4 @@
-"""Output that is hostile in ways that only a process can be: stderr, writes of a byte, two writers, early ends."""
+"""Test hostile output of processes: stderr, single-byte writes, two writers, and early ends."""
 
 from __future__ import annotations
 

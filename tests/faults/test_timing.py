@@ -1,4 +1,4 @@
-"""The end of a turn, of the output, of the process, and of everybody's patience: in every order, and all at once."""
+"""Test the ends of turn, output, process and time limits, in every order and at the same instant."""
 
 from __future__ import annotations
 

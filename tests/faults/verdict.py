@@ -1,4 +1,4 @@
-"""Whether what came of a run is what the model allows: its one outcome, its events, and when each was given."""
+"""Check the outcome, the events and their times of a run against the model."""
 
 from __future__ import annotations
 

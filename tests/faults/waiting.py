@@ -1,4 +1,4 @@
-"""Waiting until something is so, without a sleep."""
+"""Wait for a condition without a sleep."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""`python -m tests.fuzz [--seconds N] [--corpus DIR] [INPUT...]`: fuzz the pipeline, guided by the branches it takes.
+"""Fuzz the pipeline, guided by branch coverage.
 
-Needs the distribution `atheris`. An input that breaks a rule ends the search and is kept beside the others in
-`tests/fuzz/crashes`, where the tests of every change find it; give it a name. With INPUTs nothing is searched: these
-are checked, which needs no atheris, and the first that breaks a rule raises.
+    python -m tests.fuzz [--seconds N] [--corpus DIR] [INPUT...]
+
+This needs the distribution `atheris`. An input that breaks a rule ends the search and is stored in
+`tests/fuzz/crashes`, where the regular tests find it. Rename it there. With INPUTs the program does not search. It
+checks these inputs, which does not need `atheris`, and raises at the first one that breaks a rule.
 """
 
 from __future__ import annotations

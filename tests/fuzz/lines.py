@@ -1,4 +1,4 @@
-"""What holds for the events of one line: their kind, their words, their sizes; and what the line leaves behind."""
+"""Check the events of one line: their kinds, texts and sizes, and the state after the line."""
 
 from __future__ import annotations
 

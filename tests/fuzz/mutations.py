@@ -1,4 +1,4 @@
-"""One stream of JSON Lines -> another, almost as well-formed: what a decoder of bytes alone would seldom be given."""
+"""Change a stream of JSON Lines into another that is almost well-formed, as a byte fuzzer seldom does."""
 
 from __future__ import annotations
 

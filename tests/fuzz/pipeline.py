@@ -1,8 +1,8 @@
-"""What is fuzzed: some bytes, read as options and a stream, go through the pipeline, and whatever comes out is judged.
+"""Pass bytes, which encode options and a stream, through the pipeline, and check the result.
 
-The judge knows no expected output. It compares ways of feeding one stream with each other, and what came out with the
-rules. The first `HEADER` bytes are options, the rest is the stream, in which the byte `GROWN` stands for a long run of
-something, so that a short input can reach every bound.
+The check knows no expected output. It compares several ways to pass in the same stream, and it checks the result
+against the rules. The first `HEADER` bytes are options. The rest is the stream, in which the byte `GROWN` represents a
+long repetition, so that a short input can reach every bound.
 """
 
 from __future__ import annotations

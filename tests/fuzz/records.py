@@ -1,4 +1,4 @@
-"""What holds for every event and completion by itself: bounds, the form of its kind, and its record."""
+"""Check the rules for every event and completion: bounds, the form of its kind, and its record."""
 
 from __future__ import annotations
 

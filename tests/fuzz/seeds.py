@@ -1,4 +1,4 @@
-"""What fuzzing begins with: the recordings of the real CLI, and the names that lines are made of."""
+"""Provide the seeds of the fuzzer: recordings of the real CLI, and the names in their lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the core, judged over the recordings and over what becomes of them when they are damaged."""
+"""Test the rules of the core with the recordings and with damaged copies of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package as text: the tests of this directory read it and run none of it."""
+"""Provide the source of the package as text; the tests of this directory do not run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents stay below `agents/`: nothing else knows the name of one, and the registry is the only way to one."""
+"""Test that code outside `agents/` names no agent and reaches agents only through the registry."""
 
 from __future__ import annotations
 

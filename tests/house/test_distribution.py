@@ -1,4 +1,4 @@
-"""What is installed carries its licence, says whose it is, and is typed. The tests read the installed distribution."""
+"""Test the installed distribution: licence, author and type marker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the package offers is what the rules say, all of it is there and described, and getting it loads little."""
+"""Test that the exports match the rules, have descriptions, and load few modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other folders use a package by its face: by reading the package."""
+"""Test that folders use each other only through their public modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start loads, as lists of modules, each of a fresh interpreter: times would tell of the machine as well."""
+"""Test which modules a start loads, as lists from fresh interpreters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports go one way, I/O stays where it belongs, and modules keep their shape: all of it by reading the package."""
+"""Test that imports follow the layers, that I/O stays in its place, and the shape of modules."""
 
 from __future__ import annotations
 

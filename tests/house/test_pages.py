@@ -1,4 +1,4 @@
-"""What the pages name exists: files and folders, the targets of links, modules that are run, environments of tox."""
+"""Test that the names in pages exist: files, link targets, modules and tox environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules, tests and docstrings name the same ids: compared both ways, by reading alone."""
+"""Test that rules, tests and docstrings name the same ids."""
 
 from __future__ import annotations
 

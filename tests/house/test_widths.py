@@ -1,4 +1,4 @@
-"""The gate takes some cases of each kind, and the run by night takes all."""
+"""Test that the gate runs some cases of each kind and the nightly run all of them."""
 
 from __future__ import annotations
 

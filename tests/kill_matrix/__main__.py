@@ -1,6 +1,6 @@
-"""`python -m tests.kill_matrix`: the real CLI is ended in every way, at every level, at random instants; nothing stays.
+"""End the real CLI in every way, at every level and at random instants: `python -m tests.kill_matrix`.
 
-Exit status 1 when anything was left, or a run did not come so far as to be ended.
+The exit status is 1 if a process survives, or if a run did not start completely before its end.
 """
 
 from __future__ import annotations

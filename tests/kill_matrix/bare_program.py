@@ -1,4 +1,4 @@
-"""No containment at all: a program that starts the CLI as anybody would, for the proof that the oracle sees leftovers.
+"""Start the CLI without containment, to prove that the oracle detects leftovers.
 
 python bare_program.py ARGV...
 """

@@ -1,4 +1,4 @@
-"""One cell of the matrix played from its start to the verdict: what is left a second after the adapter's end."""
+"""Play one cell of the matrix and check what remains one second after the adapter ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The six kinds of processes that the agent's shell tool starts, each with its own way to be overlooked."""
+"""Define the six kinds of processes that the agent's shell tool starts to avoid detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the adapter of one cell is started: the built command itself wherever it takes that level of its own accord."""
+"""Start the adapter of one cell, with the installed command if it selects the level itself."""
 
 from __future__ import annotations
 

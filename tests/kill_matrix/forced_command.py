@@ -1,4 +1,4 @@
-"""The command line at one level of containment and no other, which it lets nobody choose: it takes the best there is.
+"""Run the command line at exactly one containment level, which it otherwise selects itself.
 
 python forced_command.py LEVEL COMMAND...
 """

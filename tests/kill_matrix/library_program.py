@@ -1,9 +1,9 @@
-"""A program that uses the library and ends its run from inside, when it gets SIGUSR1.
+"""Use the library and end the run from inside the program at SIGUSR1.
 
     python library_program.py LEVEL WAY BINARY MODE
 
-WAY is `raise`, an exception that leaves the block; `scope`, a scope around it that is cancelled; `cancel`, twice and
-from two tasks; or `kill`. The exit status is 0 when what then came out was the right thing.
+WAY is one of four. `raise` leaves the block with an exception. `scope` cancels the scope around it. `cancel` cancels
+twice from two tasks. `kill` kills the run. The exit status is 0 if the result is the expected one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a level of containment cannot hold: the table of rule N1, read from specs/containment.md and nowhere else."""
+"""Read the processes that a level cannot contain from the table of rule N1 in specs/containment.md."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The ways in which a run is ended, each with what must come of it; a new way is a new line here.
+"""Define the ways to end a run, each with its expected result; a new way is a new line here.
 
-Steps are words: who (`adapter`, `guard`, `inner`, `agent`, `node`) and the signal that it gets, one after the other
-without a pause; `finish` lets the run end by itself, `leave` closes the adapter's stdout. `inner` is the guard that is
-process 1 of a namespace, where there is one.
+A step is a process (`adapter`, `guard`, `inner`, `agent`, `node`) and the signal that it receives. The steps follow
+each other without a pause. `finish` lets the run complete, and `leave` closes the adapter's stdout. `inner` is the
+guard that is process 1 of a namespace, if one exists.
 """
 
 from __future__ import annotations

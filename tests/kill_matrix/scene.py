@@ -1,4 +1,4 @@
-"""One run under way with all its descendants, and those who act in it: found by who is whose parent, and by argv."""
+"""Start one run with all its descendants, and find their processes by parent and argv."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long this machine takes from the agent's start until all its descendants are up."""
+"""Measure the time from the agent's start until all its descendants run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix as a table: how many runs of each scenario, level and mode were clean, excused, skipped or failed."""
+"""Summarize the matrix as a table of clean, excused, skipped and failed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix as tests: each way once at each level, with everything up."""
+"""Test each way to end a run once at each level."""
 
 from __future__ import annotations
 

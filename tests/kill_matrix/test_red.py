@@ -1,4 +1,4 @@
-"""The proof of the matrix: where nothing contains the CLI, the same ways to end it leave what the oracle must see."""
+"""Test that the oracle detects leftovers if nothing contains the CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that a random instant may end, perhaps with its process group or the guards of its commands."""
+"""Run a process that may be killed at a random instant, with its group or its commands' guards."""
 
 from __future__ import annotations
 

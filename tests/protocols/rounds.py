@@ -1,4 +1,4 @@
-"""Random tests in rounds, each made of a seed of its own: played in several threads, told of, and summed up."""
+"""Play random tests in rounds with a seed each, in several threads, and summarize them."""
 
 from __future__ import annotations
 

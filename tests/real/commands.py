@@ -1,4 +1,4 @@
-"""The command line as a supervisor starts it: a process of its own, watched by the oracle."""
+"""Start the command line as a process, watched by the oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every test of this directory runs once for each release of the CLI that is installed."""
+"""Run every test of this directory once for each installed release of the CLI."""
 
 from __future__ import annotations
 

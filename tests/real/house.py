@@ -1,4 +1,4 @@
-"""A space with instructions and a skill, and a program that has one turn: for tests of turns with the real CLI."""
+"""Provide a space with instructions and a skill, and a program that runs one turn."""
 
 from __future__ import annotations
 

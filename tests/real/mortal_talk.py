@@ -1,4 +1,4 @@
-"""A conversation with the real CLI, each turn of it in a process that a random instant may end, or its agent."""
+"""Run turns with the real CLI in processes of which one may be killed at a random instant."""
 
 from __future__ import annotations
 

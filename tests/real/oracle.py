@@ -1,8 +1,9 @@
-"""What a run has left behind, found out without the product: by a random word, parents, sessions and PID namespaces.
+"""Find the processes that a run left behind, by a random word, parents, sessions and PID namespaces.
 
-The word stands in the run's environment and, for what clears its environment, in an argv. Everything that was ever seen
-of the run is remembered, so that a process that has dropped its word and lost its parents is known all the same; and
-whoever lives in a PID namespace in which a process of the run was seen, other than our own, is of the run.
+The oracle does not use the product. The word is in the run's environment and, for processes that clear it, in an argv.
+The oracle remembers every process of the run that it has seen, so that it still finds a process that dropped its word
+and lost its parents. If it has seen a process of the run in a PID namespace other than its own, all processes in that
+namespace belong to the run.
 """
 
 from __future__ import annotations

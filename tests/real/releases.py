@@ -1,4 +1,4 @@
-"""Which real CLIs there are to test: the wheel's, and every release found below `$CODEX_RELEASES/<version>/`."""
+"""Find the real CLIs to test: the one in the wheel, and the releases in `$CODEX_RELEASES/<version>/`."""
 
 from __future__ import annotations
 

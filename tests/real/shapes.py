@@ -1,4 +1,4 @@
-"""Events as short words, so that a test can say what a run must tell in one list."""
+"""Shorten events to words, so that a test can list what a run must report."""
 
 from __future__ import annotations
 

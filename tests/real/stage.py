@@ -1,4 +1,4 @@
-"""A place for real runs: a workspace, a CODEX_HOME that points to a scripted model, and an oracle that watches."""
+"""Stage a real run: a workspace, a CODEX_HOME with a scripted model, and an oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex-adapter run` in the hands of a supervisor that stops it, kills it, or does not read what it writes."""
+"""Test `codex-adapter run` under a supervisor that stops it, kills it, or does not read."""
 
 from __future__ import annotations
 

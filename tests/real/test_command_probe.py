@@ -1,4 +1,4 @@
-"""`doctor --probe` with every release: each promise holds, or the release is known not to keep it."""
+"""Test `doctor --probe` with every release: each promise holds, or is a known exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`codex-adapter run` with the real CLI: records, exit statuses, and all of its options arriving."""
+"""Test `codex-adapter run` with the real CLI: records, exit statuses and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands for a person: `run --format pretty`, `doctor` and `demo`, each with the real CLI."""
+"""Test `run --format pretty`, `doctor` and `demo` with the real CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers of a real run that leave, or take their time: the agent does all its work, and nothing is lost."""
+"""Test consumers of a real run that leave or read slowly: the agent completes its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of the real CLI behind one pipe, by the daemon and its client."""
+"""Test runs of the real CLI through the daemon and its client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of the real CLI that is ended in mid-command: promptly, with its text, and with nothing left behind."""
+"""Test that a run of the real CLI ends quickly during a command, without leftovers."""
 
 from __future__ import annotations
 

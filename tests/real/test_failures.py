@@ -1,4 +1,4 @@
-"""What the real CLI makes of a model that fails: a failed turn, a status, and nothing of its stderr."""
+"""Test the real CLI with a failing model: a failed turn, a status, and no text of its stderr."""
 
 from __future__ import annotations
 

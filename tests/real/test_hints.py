@@ -1,4 +1,4 @@
-"""Why the real CLI failed, in one word, in the record of the command; what it wrote about it stays inside."""
+"""Test the hint for a failure of the real CLI; its own output is not shown."""
 
 from __future__ import annotations
 

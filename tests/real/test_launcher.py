@@ -1,4 +1,4 @@
-"""The npm launcher script: exchanged for the native CLI beside it, and contained where it must run itself."""
+"""Test the npm launcher script: replaced by the native CLI, or contained if it must run itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent's commands leave running is gone when the run is, however the run ends."""
+"""Test that processes of an agent's commands end with the run, however it ends."""
 
 from __future__ import annotations
 

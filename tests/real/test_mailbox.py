@@ -1,4 +1,4 @@
-"""`codex-adapter mailbox --answer codex` with the real CLI: a whole task, from its model to the workspace."""
+"""Test `codex-adapter mailbox --answer codex` with the real CLI on a whole task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real CLI without a network: its endless reconnecting is no progress, and is ended."""
+"""Test the real CLI without a network: repeated reconnects count as idle, and the run ends."""
 
 from __future__ import annotations
 

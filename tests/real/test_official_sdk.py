@@ -1,4 +1,4 @@
-"""The rows of docs/from-the-official-sdk.md: the official SDK and our client play the same cases with the real CLI."""
+"""Test the rows of docs/from-the-official-sdk.md with the official SDK and the adapter's client."""
 
 from __future__ import annotations
 

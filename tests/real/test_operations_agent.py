@@ -1,4 +1,4 @@
-"""`codex-adapter operations --agent` with the real CLI: a task over several turns, from its model to the workspace."""
+"""Test `codex-adapter operations --agent` with the real CLI on a task of several turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request asks for arrives: in the argv of the real CLI, and at the model that it talks to."""
+"""Test that the options of a request reach the argv of the real CLI and its model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle itself: what hides from it in each of the usual ways is found all the same, and a clean run is clean."""
+"""Test the oracle: it finds processes that hide in the usual ways, and reports clean runs as clean."""
 
 from __future__ import annotations
 

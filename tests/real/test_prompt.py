@@ -1,4 +1,4 @@
-"""The prompt reaches the model of the real CLI exactly as it was given, however long and however odd."""
+"""Test that the prompt reaches the model of the real CLI unchanged, at any length."""
 
 from __future__ import annotations
 

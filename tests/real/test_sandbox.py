@@ -1,4 +1,4 @@
-"""The real CLI keeps the sandbox mode of a request, also in a resumed session; where its sandbox fails, it says so."""
+"""Test that the real CLI keeps the sandbox mode in new and resumed sessions, and reports its failures."""
 
 from __future__ import annotations
 

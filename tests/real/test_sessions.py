@@ -1,4 +1,4 @@
-"""Resuming and forking with the real CLI: the session asked for goes on, and no other in its place."""
+"""Test that the real CLI resumes and forks exactly the requested session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that a caller passes take effect in the real CLI, and take nothing from what the adapter decides."""
+"""Test that a caller's settings take effect in the real CLI and override no setting of the adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project's own settings are used only in a run that trusts it, and no run changes whom the user trusts."""
+"""Test that only a trusting run uses a project's settings, and that no run changes the user's trust."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole turn of the real CLI: all that a model does arrives as events, and is really done."""
+"""Test a whole turn of the real CLI: the actions of the model take effect and arrive as events."""
 
 from __future__ import annotations
 

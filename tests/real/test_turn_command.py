@@ -1,4 +1,4 @@
-"""`codex-adapter turn` with the real CLI: a conversation by the command line, and one that is broken off."""
+"""Test `codex-adapter turn` with the real CLI: a conversation, and an interrupted one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns killed at random instants: see `turn_kills.py`, of which this plays some rounds."""
+"""Play some rounds of `turn_kills.py`: turns are killed at random instants."""
 
 from __future__ import annotations
 

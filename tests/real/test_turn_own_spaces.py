@@ -1,4 +1,4 @@
-"""The agent of a real turn changes its own space or target, and no later turn is given what it made."""
+"""Test that changes of an agent to its own space or target do not reach a later turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns by the client with the real CLI: spaces as people write them, used in one turn and gone from the next."""
+"""Test turns of the client with the real CLI: spaces of users, in one turn and not in the next."""
 
 from __future__ import annotations
 

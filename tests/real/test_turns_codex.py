@@ -1,4 +1,4 @@
-"""Turns of the Codex harness with the real CLI: environments that come and go in conversations that last."""
+"""Test the Codex harness with the real CLI: changing environments in lasting conversations."""
 
 from __future__ import annotations
 

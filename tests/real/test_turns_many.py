@@ -1,4 +1,4 @@
-"""Many conversations at once with the real CLI, by the client: each serial in itself, none mixed with another."""
+"""Test many parallel conversations with the real CLI: turns stay in order and are not mixed."""
 
 from __future__ import annotations
 

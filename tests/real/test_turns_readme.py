@@ -1,4 +1,4 @@
-"""The README's programs about turns, letter for letter but for their places, with the real CLI."""
+"""Run the README's programs about turns with the real CLI, with only their paths changed."""
 
 from __future__ import annotations
 

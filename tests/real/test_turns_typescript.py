@@ -1,4 +1,4 @@
-"""Many conversations at once with the real CLI, held by the example in TypeScript over `serve`."""
+"""Test many parallel conversations with the real CLI through the TypeScript example."""
 
 from __future__ import annotations
 

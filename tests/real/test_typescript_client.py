@@ -1,4 +1,4 @@
-"""The real CLI through the TypeScript client: one run by itself, and a daemon with two and one that is cancelled."""
+"""Test the TypeScript client with the real CLI: a single run, and a daemon with a cancelled run."""
 
 from __future__ import annotations
 

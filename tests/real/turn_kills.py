@@ -1,8 +1,8 @@
-"""`python -m tests.real.turn_kills`: a conversation with the real CLI, whose turns are killed at random instants.
+"""Kill the turns of a conversation with the real CLI at random instants: `python -m tests.real.turn_kills`.
 
-Whenever that is, and whether it is whoever runs the turn, the agent, or both: nothing lives on, what the agent once
-answered it still knows, and the conversation goes on by the key that was told; but for one of which the agent had not
-written down anything yet, which begins anew. Exit status 1 when that was not so.
+The kill hits the process that runs the turn, the agent, or both. Afterwards no process survives, the agent remembers
+its earlier answers, and the reported key continues the conversation. There is one exception: a conversation of which
+the agent had not stored anything starts again. The exit status is 1 if a round violates this.
 """
 
 from __future__ import annotations

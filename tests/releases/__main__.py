@@ -1,8 +1,8 @@
-"""Drives releases of the Codex CLI through the adapter, in every case of the catalogue: `python -m tests.releases`.
+"""Run releases of the Codex CLI through the adapter in every case of the catalogue: `python -m tests.releases`.
 
-Exits with 0 when each run is as it was recorded, or differs in what is known to vary. With --write what is not as it
-was is recorded, played once more and compared, and docs/releases.md is written anew: read what has changed before it
-is committed.
+The exit status is 0 if each run equals its recording or differs only in known variations. With --write, the program
+records the other runs, plays them once more and compares them. It also regenerates docs/releases.md. Review the changes
+before you commit them.
 """
 
 from __future__ import annotations

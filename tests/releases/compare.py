@@ -1,4 +1,4 @@
-"""Whether what a release printed is what it printed before, but for what is known to vary from run to run."""
+"""Compare the output of a release with its recording, except for known variations."""
 
 from __future__ import annotations
 

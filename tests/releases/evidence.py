@@ -1,4 +1,4 @@
-"""Check the quirks that the package has of a release (R1) against what the release did here."""
+"""Check the quirks that the package lists for a release against its observed behaviour (R1)."""
 
 from __future__ import annotations
 

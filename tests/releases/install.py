@@ -1,4 +1,4 @@
-"""Releases from npm, each in a directory of its own, kept until they are removed."""
+"""Install releases from npm, each in its own directory."""
 
 from __future__ import annotations
 

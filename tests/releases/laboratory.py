@@ -1,4 +1,4 @@
-"""Drives one release through the cases, a few at a time, and gathers what was found."""
+"""Run one release through the cases, a few in parallel, and collect the findings."""
 
 from __future__ import annotations
 

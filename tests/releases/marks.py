@@ -1,4 +1,4 @@
-"""The processes of one run, found by a word in their environment."""
+"""Find the processes of one run by a word in their environment."""
 
 from __future__ import annotations
 

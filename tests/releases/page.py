@@ -1,4 +1,4 @@
-"""docs/releases.md: what the laboratory has seen of each release, and the table of the package for a person."""
+"""Generate docs/releases.md: the findings on each release, and the package's table for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays a case through the adapter, and what the adapter cannot be asked for with the CLI alone."""
+"""Play a case through the adapter, or with the CLI alone if the adapter does not support it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Plays a case of the catalogue against a Codex CLI and records what it prints.
+"""Play a case of the catalogue with a Codex CLI and record its output.
 
     for recording in record(CATALOGUE["resume_id"], "codex", directory): ...
 
-This starts the CLI by itself, and not through the adapter: what is recorded is what the CLI does.
+The recorder starts the CLI directly and not through the adapter, so that it records only the behaviour of the CLI.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the laboratory has to say of a release."""
+"""Format the findings of the laboratory on a release."""
 
 from __future__ import annotations
 

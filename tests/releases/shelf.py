@@ -1,7 +1,7 @@
-"""The recordings in the repository, and which of them each release's runs are compared with.
+"""Store the recordings in the repository, and find the recording for each run of a release.
 
-A run that gave the same bytes and the same status as that of another release has no recording of its own, and points to
-the other's. `index.jsonl` lists the recordings that there are, `runs.jsonl` every run of every release.
+A run with the same bytes and the same status as that of another release has no recording of its own and refers to the
+other one. `index.jsonl` lists the recordings, and `runs.jsonl` lists every run of every release.
 """
 
 from __future__ import annotations

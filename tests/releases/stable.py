@@ -1,4 +1,4 @@
-"""What the CLI printed, without what is different on every machine, at every moment, and in every run."""
+"""Remove what differs by machine, time and run from the output of the CLI."""
 
 from __future__ import annotations
 

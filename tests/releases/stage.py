@@ -1,8 +1,8 @@
-"""Where a case of the catalogue is played: its directories, its files, its server, and the environment for the CLI.
+"""Stage a case of the catalogue: its directories, files, server, and the environment of the CLI.
 
     with set_stage(CATALOGUE["shell_ok"], directory) as stage: ...
 
-Both who plays a case with the CLI alone and who plays it through the adapter find the same here.
+The stage is the same for a case that runs with the CLI alone and for one that runs through the adapter.
 """
 
 from __future__ import annotations

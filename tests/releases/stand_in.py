@@ -1,7 +1,7 @@
-"""What the adapter is given in place of the CLI: it becomes the CLI, with copies of its outputs kept in files.
+"""Become the CLI for the adapter, and store copies of its outputs in files.
 
-It keeps its process id, so that every signal, status and limit of containment is the CLI's own. The copies are made
-by two `tee` that the CLI does not know of, between its outputs and the adapter's pipes.
+The program keeps its process id, so that every signal, status and containment limit applies to the CLI. Two `tee`
+processes between the CLI's outputs and the adapter's pipes make the copies. The CLI does not know of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogue is complete, can be written down as JSON, and tells a recorder all that it needs."""
+"""Test that the catalogue is complete, serializes to JSON, and contains all inputs of a recorder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are compared to the byte, but for what is known to vary; that is always named."""
+"""Test that runs are compared byte by byte, except for known and named variations."""
 
 from __future__ import annotations
 

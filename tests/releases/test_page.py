@@ -1,4 +1,4 @@
-"""What the page tells of each release is what the laboratory wrote down, and enough to be worth its name."""
+"""Test that the page reports what the laboratory recorded for each release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case is played through the adapter, with a scripted agent in the place of a release."""
+"""Test that a case is played through the adapter, with a scripted agent as the release."""
 
 from __future__ import annotations
 

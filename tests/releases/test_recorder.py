@@ -1,4 +1,4 @@
-"""A recorder gives a CLI its inputs and records what it prints; the CLI is a scripted agent here."""
+"""Test that a recorder passes inputs to a CLI and records its output, with a scripted agent."""
 
 from __future__ import annotations
 

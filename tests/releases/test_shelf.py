@@ -1,4 +1,4 @@
-"""A recording is kept once, with its golden; releases that printed the same point to it."""
+"""Test that a recording is stored once with its golden, and that equal releases refer to it."""
 
 from __future__ import annotations
 

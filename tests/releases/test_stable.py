@@ -1,4 +1,4 @@
-"""The stable form keeps what a release says and drops what a machine, a moment or a run adds."""
+"""Test that the stable form keeps the output of a release and drops what varies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage has everything that a case needs, and a server that plays or is not there."""
+"""Test that a stage contains all inputs of a case, and a server or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a run, seen by itself and beside the one that was recorded before."""
+"""List the problems of a run, by itself and compared with its recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which releases of the Codex CLI the laboratory drives."""
+"""List the releases of the Codex CLI that the laboratory runs."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""An adapter in a process of its own, to be killed, stopped or put into a poorer environment by a test.
+"""Run an adapter in its own process, which a test can kill, stop or restrict.
 
     python adapter_program.py BINARY DIRECTORY ALLOWED DEMANDED [schema]
 
-ALLOWED are levels with commas between; DEMANDED is a level or empty; with `schema` the run has one. The run's
-environment comes as JSON on standard input. It says `started LEVEL` when the agent has said something, and in the end
-what became of the run.
+ALLOWED is a comma-separated list of levels. DEMANDED is a level or empty. With `schema`, the run has an output schema.
+Standard input contains the run's environment as JSON. The program prints `started LEVEL` after the first output of the
+agent, and the result of the run at the end.
 """
 
 from __future__ import annotations

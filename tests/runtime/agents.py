@@ -1,4 +1,4 @@
-"""Scripted agents and their configurations, as the tests of processes use them."""
+"""Define scripted agents and their configurations for the tests of processes."""
 
 from __future__ import annotations
 

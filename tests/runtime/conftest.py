@@ -1,4 +1,4 @@
-"""Levels of containment that this machine has, and an oracle for what is left."""
+"""Provide the containment levels of this machine, and an oracle for leftovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios of a guard, and what must hold at the end of each, whichever system call failed."""
+"""Define scenarios of a guard, and their expected ends for any failing system call."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Play scenarios with real guards in which one system call fails: a program that reads and writes lines of JSON.
+"""Play scenarios with real guards in which one system call fails, and exchange lines of JSON.
 
-Each guard is a fork of this process, with a tree of processes below it. This process is the subreaper of all of them:
-what a guard leaves becomes a child of this process, so that nothing can be overlooked.
+Each guard is a fork of this process with a tree of processes below it. This process is the subreaper of all of them: a
+process that a guard leaves becomes a child of this process, so that none is overlooked.
 """
 
 from __future__ import annotations

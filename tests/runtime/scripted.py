@@ -1,4 +1,4 @@
-"""Runs over a scripted source, and the lines that scripts are made of."""
+"""Run a scripted source, and define the lines of its scripts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is left of a run, asked of the system alone: nothing here knows how the product holds its runs.
+"""Find the processes that a run left behind, with data of the system and without code of the product.
 
-A run's processes are those that have the test's own variable in their environment or work in the test's directory,
-whatever process namespace, session or parent they have. One that has exited has neither any more.
+The processes of a run have the test's own variable in their environment or work in the test's directory, in any process
+namespace, session or parent. A process that has exited has neither.
 """
 
 from __future__ import annotations

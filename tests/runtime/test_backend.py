@@ -1,4 +1,4 @@
-"""Backends, the gateway that holds them, and the short ways to a run."""
+"""Test backends, the gateway, and the short functions for a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels of containment: what each one promises alike, guards that are lost in mid-run, and the oracle's own proof."""
+"""Test the promises that all containment levels share, lost guards, and the oracle itself."""
 
 from __future__ import annotations
 

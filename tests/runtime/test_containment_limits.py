@@ -1,4 +1,4 @@
-"""The table of what each level cannot hold: adapters and guards that are really killed, and what is really left."""
+"""Test what each level cannot contain, with adapters and guards that are really killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that the agent started survives its run: every kind of descendant, every ending, every level."""
+"""Test that no descendant survives its run, for every kind, every ending and every level."""
 
 from __future__ import annotations
 

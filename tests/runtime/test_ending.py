@@ -1,4 +1,4 @@
-"""How a run's end comes: the agent's own status, the steps from asking to killing, and the graces."""
+"""Test the end of a run: the agent's status, the signals before the kill, and the grace periods."""
 
 from __future__ import annotations
 

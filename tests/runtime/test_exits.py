@@ -1,4 +1,4 @@
-"""The exit of an agent, its signals and its end, where this process has no pidfds."""
+"""Test the exit status, signals and end of an agent in a process without pidfds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an event loop that is busy with other things does to questions to a file system."""
+"""Test file system queries while the event loop is busy."""
 
 from __future__ import annotations
 

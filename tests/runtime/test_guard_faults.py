@@ -1,4 +1,4 @@
-"""A guard leaves nothing, whatever is said to it, whatever its children do, and whichever of its system calls fails."""
+"""Test that a guard leaves no process for any input, child behaviour or failed system call."""
 
 from __future__ import annotations
 

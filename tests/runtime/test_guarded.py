@@ -1,4 +1,4 @@
-"""A guard by itself: how it holds a run of one who is not root, and what it makes of what it inherits."""
+"""Test a guard alone: it contains a run of an unprivileged user, and handles inherited state."""
 
 from __future__ import annotations
 

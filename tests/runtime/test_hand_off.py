@@ -1,4 +1,4 @@
-"""The hand-off of a run by itself: whoever is late, cancelled or gone, no batch is lost (D1 to D4)."""
+"""Test that the hand-off of a run loses no batch with late or cancelled tasks (D1 to D4)."""
 
 from __future__ import annotations
 

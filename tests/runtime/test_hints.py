@@ -1,4 +1,4 @@
-"""Where the hint of a failed run comes from: the stream, or the end of a real agent's stderr, and nothing of either."""
+"""Test the source of a failed run's hint: the stream, or the end of the agent's stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killing is bounded in seconds, and does not hold up the other runs."""
+"""Test that killing takes bounded time and does not delay other runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of a run that SIGKILL does not end: those of other users, and those that sleep in the kernel."""
+"""Test processes that SIGKILL does not end: those of other users, and those that sleep in the kernel."""
 
 from __future__ import annotations
 

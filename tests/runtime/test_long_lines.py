@@ -1,4 +1,4 @@
-"""A line that takes long to mask holds up no other task, and a run may end meanwhile."""
+"""Test that slow masking of a line blocks no other task, and that the run can end meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not a request at all, and time limits that pass before anything can be asked."""
+"""Test invalid requests, and time limits that expire before the first step."""
 
 from __future__ import annotations
 

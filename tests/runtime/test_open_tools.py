@@ -1,4 +1,4 @@
-"""Tool calls that are open when the adapter ends the run: a consumer that reads on sees each of them answered."""
+"""Test that a consumer receives results for all open tool calls when the adapter ends the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a killed adapter has left is found and ended, and nothing else is."""
+"""Test that the search finds and ends only the processes that a killed adapter left."""
 
 from __future__ import annotations
 

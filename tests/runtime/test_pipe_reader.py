@@ -1,4 +1,4 @@
-"""Reading a pipe: at its pace, to its end, and not beyond its closing."""
+"""Test the pipe reader: at its own pace, to the end, and not after the close."""
 
 from __future__ import annotations
 

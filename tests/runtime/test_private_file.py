@@ -1,4 +1,4 @@
-"""The file with an output schema: private, and gone with its run, in whatever way that ends."""
+"""Test the file with the output schema: private, and removed with its run."""
 
 from __future__ import annotations
 

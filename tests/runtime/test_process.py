@@ -1,4 +1,4 @@
-"""Real children: pipes, prompts, floods, their environment and how they can fail to start."""
+"""Test real child processes: pipes, prompts, floods, environment and failed starts."""
 
 from __future__ import annotations
 

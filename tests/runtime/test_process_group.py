@@ -1,4 +1,4 @@
-"""The weakest containment by itself: an agent that has exited keeps its id until all of its group is gone."""
+"""Test the process group level: an exited agent keeps its id until its group has ended."""
 
 from __future__ import annotations
 

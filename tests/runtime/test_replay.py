@@ -1,4 +1,4 @@
-"""Recordings as sources: files, pipes that are still being written, and what is none."""
+"""Test recordings as sources: files, open pipes, and invalid ones."""
 
 from __future__ import annotations
 

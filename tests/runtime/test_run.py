@@ -1,4 +1,4 @@
-"""The run handle over a scripted source: order, the gate before the completion, and leaving the block."""
+"""Test the run handle with a scripted source: order, completion, and the end of the block."""
 
 from __future__ import annotations
 

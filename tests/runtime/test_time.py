@@ -1,4 +1,4 @@
-"""Time limits, graces and slow consumers over a scripted source, on a clock that costs nothing."""
+"""Test time limits, grace periods and slow consumers with a mock clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An empty `aspHome` for each test."""
+"""Provide an empty `aspHome` for each test."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A process that prepares environments; run by itself, `python preparing.py HOW HOME ...`.
+"""Prepare environments in a process of its own: `python preparing.py HOW HOME ...`.
 
-`once HOME REFERENCE...` waits for a line on its stdin, prepares, and prints `{id}@{version}` of each space.
-`again HOME DIR` prepares a space in DIR again and again, changed each time, until it is killed.
-`killed HOME FIRST STEP REFERENCE...` prepares in children that are killed before one of these calls each, on a copy of
-HOME each, and prints the directories of these copies.
+`once HOME REFERENCE...` waits for a line on stdin, prepares, and prints `{id}@{version}` of each space.
+`again HOME DIR` prepares a space in DIR repeatedly, with a change each time, until it is killed.
+`killed HOME FIRST STEP REFERENCE...` prepares in child processes, each with its own copy of HOME. Each child is killed
+before another call. The program prints the directories of these copies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An `aspHome` with spaces in it, made file by file."""
+"""Build an `aspHome` with spaces, file by file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents could have changed is not used until somebody accepts it."""
+"""Test that content that agents could have changed is not used until a user accepts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spaces come to together: the last one wins, name by name."""
+"""Test the composition of spaces: the last one wins for each name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the content of a space is: every change of it is another digest, and nothing that is no file gets in."""
+"""Test the digest of a space's content: every change changes it, and special files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of spaces, against a slow definition of it, and the words for what cannot be."""
+"""Test the order of spaces against a slow definition, and the messages for impossible orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front matter of skills: what YAML takes for a text is taken, what it does not take is named, and not quoted."""
+"""Test the front matter of skills: YAML strings are accepted, other values are named but not quoted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories that are broken, or made to break us: an environment or a `SpaceError`, never anything else."""
+"""Test broken and hostile directories: they yield an environment or a `SpaceError`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes under one `aspHome`, some of them killed: nothing is ever half."""
+"""Test several processes under one `aspHome`, some of them killed: no partial state remains."""
 
 from __future__ import annotations
 

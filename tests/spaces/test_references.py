@@ -1,4 +1,4 @@
-"""What references mean, and that nothing else is one."""
+"""Test the meaning of references, and the refusal of all other texts."""
 
 from __future__ import annotations
 

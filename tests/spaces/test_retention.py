@@ -1,4 +1,4 @@
-"""What nobody uses leaves the store: not what a lock names, not what a turn has begun with, and never a part."""
+"""Test that only unused copies leave the store: no locked ones, no active ones, no partial removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A directory of any name in a shell's line: a real shell says what it came to."""
+"""Test that a real shell reads a directory of any name from a shell line."""
 
 from __future__ import annotations
 

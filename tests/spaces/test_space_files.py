@@ -1,4 +1,4 @@
-"""The files of spaces and targets: what is right is taken, what is wrong is named, and nothing of it quoted."""
+"""Test the files of spaces and targets: valid ones are read, errors are named but not quoted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of spaces: whole, private, read only, and looked at again."""
+"""Test the copies of spaces: complete, private, read-only and checked again."""
 
 from __future__ import annotations
 

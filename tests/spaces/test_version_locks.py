@@ -1,4 +1,4 @@
-"""The same spec comes to the same for good, whatever happens to the registry."""
+"""Test that a spec always yields the same spaces, whatever happens to the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which version a selector chooses, against the definition of ranges and against the library that knows npm's."""
+"""Test the selection of versions against the definition of ranges and an npm-compatible library."""
 
 from __future__ import annotations
 

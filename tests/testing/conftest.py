@@ -1,4 +1,4 @@
-"""Where the tests of this directory find the real CLI."""
+"""Find the real CLI for the tests of this directory."""
 
 from __future__ import annotations
 

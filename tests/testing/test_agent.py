@@ -1,4 +1,4 @@
-"""The scripted agent as a process: what it prints, reads and writes."""
+"""Test the scripted agent as a process: its output, input and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripted agent takes the arguments that the CLI takes, in the CLI's places, and refuses the others."""
+"""Test that the scripted agent accepts the arguments of the CLI and refuses others."""
 
 from __future__ import annotations
 

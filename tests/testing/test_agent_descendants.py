@@ -1,4 +1,4 @@
-"""The descendants of a scripted agent are what a step says they are by the time that it is over."""
+"""Test that the descendants of a scripted agent match their step when the step ends."""
 
 from __future__ import annotations
 

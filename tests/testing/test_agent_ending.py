@@ -1,4 +1,4 @@
-"""The scripted agent as a process: what it waits for, its signals, and how it ends."""
+"""Test the scripted agent as a process: its waits, its signals, and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test kit works without the runtime: its package loads only what plain data and a server need."""
+"""Test that the test kit works without the runtime and loads few modules."""
 
 from __future__ import annotations
 

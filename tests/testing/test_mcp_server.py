@@ -1,4 +1,4 @@
-"""The scripted MCP server, run as the CLI runs it."""
+"""Test the scripted MCP server, started as by the CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripted model server over plain HTTP: what it answers, answer by answer."""
+"""Test the answers of the scripted model server over plain HTTP."""
 
 from __future__ import annotations
 

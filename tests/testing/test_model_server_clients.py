@@ -1,4 +1,4 @@
-"""The scripted model server as a server: what it makes of any client, its port, its requests, and its end."""
+"""Test the scripted model server: any client, its port, its requests, and its end."""
 
 from __future__ import annotations
 

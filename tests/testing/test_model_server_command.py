@@ -1,4 +1,4 @@
-"""`python -m codex_adapter.testing.model_server`: a scenario from a file, served until a signal comes."""
+"""Test `python -m codex_adapter.testing.model_server` with a scenario from a file."""
 
 from __future__ import annotations
 

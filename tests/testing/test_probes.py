@@ -1,4 +1,4 @@
-"""Probes: what they put a CLI through, and which verdict follows from what came of it."""
+"""Test probes: what they do with a CLI, and the verdict on its behaviour."""
 
 from __future__ import annotations
 

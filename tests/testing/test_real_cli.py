@@ -1,4 +1,4 @@
-"""The real CLI runs against the scripted model server, and prints what the catalogue is there for."""
+"""Test the real CLI with the scripted model server: it prints what the catalogue expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios are plain data: they go to JSON and back, and a bad one is refused with a reason."""
+"""Test that scenarios survive a JSON round trip, and that bad ones are refused with a reason."""
 
 from __future__ import annotations
 

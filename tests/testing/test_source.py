@@ -1,4 +1,4 @@
-"""The scripted source keeps to its script."""
+"""Test that the scripted source follows its script."""
 
 from __future__ import annotations
 

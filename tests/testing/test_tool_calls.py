@@ -1,4 +1,4 @@
-"""A scripted item becomes a call of whichever tool the request offers for it."""
+"""Test that a scripted item calls the tool that the request offers for it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""An agent of another distribution, in one folder: a shell script, and what brings it to the runtime (AG1).
+"""Define an agent of another distribution in one folder: a shell script and its connection to the runtime (AG1).
 
-It differs from the Codex CLI wherever the seam lets agents differ: lines of its own, a question that is answered on
-standard input, another stop signal, exit status 0 on failure.
+It differs from the Codex CLI wherever the interface allows it: its own line format, a question that is answered on
+standard input, another stop signal, and exit status 0 after a failure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands in a workspace, held in each way that this machine has, and proof that none leaves anything behind."""
+"""Provide commands in a workspace at each level of this machine, and check for leftovers."""
 
 from __future__ import annotations
 

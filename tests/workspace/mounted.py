@@ -1,6 +1,6 @@
-"""A program for a mount namespace of its own: mounts things into a workspace, and prints what the operations give.
+"""Mount files or directories into a workspace in a mount namespace, and print the results of operations.
 
-`python -m tests.workspace.mounted CASE DIRECTORY`, where DIRECTORY has `root` and `outside`.
+`python -m tests.workspace.mounted CASE DIRECTORY`, where DIRECTORY contains `root` and `outside`.
 """
 
 from __future__ import annotations

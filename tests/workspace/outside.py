@@ -1,4 +1,4 @@
-"""What must not be reached: a tree beside the workspace, and every operation on files tried against it."""
+"""Provide a tree outside the workspace, and try every file operation on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short way to run commands."""
+"""Run commands in a workspace with little code."""
 
 from __future__ import annotations
 

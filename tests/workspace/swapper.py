@@ -1,6 +1,6 @@
-"""A hostile program: swaps things in a workspace for things that lead out, as fast as it can, until its input ends.
+"""Swap files in a workspace for links to outside, as fast as possible, until the input ends.
 
-`python -m tests.workspace.swapper KIND ROOT`; prints `ready`, and at the end how often it swapped.
+`python -m tests.workspace.swapper KIND ROOT` prints `ready`, and at its end the number of swaps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bounded capture: whatever comes in whatever pieces, two ends are kept and what is missing is counted."""
+"""Test bounded capture: both ends of the output remain, and the missing bytes are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands: how their end and their output are told, and that nothing of them outlives the call."""
+"""Test commands: their exit code and output, and that no process survives the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands in a sandbox end as others do, at every level of containment: with all that they started."""
+"""Test that sandboxed commands end with all their processes, at every level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command starts with: its directory and its variables; and what is said where it cannot be started."""
+"""Test the directory and variables of a command, and the errors if it cannot start."""
 
 from __future__ import annotations
 

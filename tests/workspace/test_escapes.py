@@ -1,4 +1,4 @@
-"""Hostile trees and names: every operation is tried on each of them, and nothing outside is seen or changed."""
+"""Test every operation on hostile trees and names: nothing outside is read or changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other file systems inside of a workspace, and broken ones under it, in a mount namespace of their own."""
+"""Test other and broken file systems in a workspace, in a mount namespace."""
 
 from __future__ import annotations
 

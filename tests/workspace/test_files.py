@@ -1,4 +1,4 @@
-"""Reading, writing, editing and deleting files of a workspace."""
+"""Test how a workspace reads, writes, edits and deletes files."""
 
 from __future__ import annotations
 

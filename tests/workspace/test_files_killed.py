@@ -1,4 +1,4 @@
-"""A writer that is killed in the middle of its work: the file is whole, and what is left can be swept up."""
+"""Test a writer that is killed: the file is complete, and temporary files can be removed."""
 
 from __future__ import annotations
 

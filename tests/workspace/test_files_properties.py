@@ -1,4 +1,4 @@
-"""Random trees full of links: what the system itself says of a tree that keeps still is what a workspace does."""
+"""Test random trees with many links: the workspace sees the same as the system."""
 
 from __future__ import annotations
 

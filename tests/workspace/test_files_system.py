@@ -1,4 +1,4 @@
-"""What the system under a workspace may be like: limits of a process, odd file systems, other C libraries."""
+"""Test process limits, unusual file systems and other C libraries under a workspace."""
 
 from __future__ import annotations
 

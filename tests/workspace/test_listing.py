@@ -1,4 +1,4 @@
-"""The listing of a workspace: what it shows, what it passes over, where it ends."""
+"""Test the listing of a workspace: its entries, omissions and limits."""
 
 from __future__ import annotations
 

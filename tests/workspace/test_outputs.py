@@ -1,4 +1,4 @@
-"""The descriptors of a command, by themselves."""
+"""Test the output descriptors of a command."""
 
 from __future__ import annotations
 

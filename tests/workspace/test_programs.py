@@ -1,4 +1,4 @@
-"""Programs that are talked to: by pipes of their own, held as commands are, and gone when the body is left."""
+"""Test child programs with pipes: contained like commands, and ended with the block."""
 
 from __future__ import annotations
 

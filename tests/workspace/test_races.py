@@ -1,4 +1,4 @@
-"""A hostile process changes the tree while it is worked on: nothing outside is reached, and nobody waits for ever."""
+"""Test a tree that a hostile process changes: nothing outside is reached, and no call hangs."""
 
 from __future__ import annotations
 

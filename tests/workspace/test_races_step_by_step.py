@@ -1,4 +1,4 @@
-"""Things change places exactly before one of an operation's calls to the system: each call in turn, each operation."""
+"""Test a swap of files before each system call of each operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox, by real attempts: what a command cannot reach, change or see, and what it can."""
+"""Test the sandbox with real attempts to reach, change or see what it forbids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding a sandbox: where it is looked for, and that only one that works is taken."""
+"""Test the search for a sandbox: its places, and that it selects only a working one."""
 
 from __future__ import annotations
 

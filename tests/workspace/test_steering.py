@@ -1,4 +1,4 @@
-"""What steers programs outside of the sandbox: no command and no operation changes it."""
+"""Test that no command or operation changes files that control programs outside the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in a path, before anything is looked up, and the words for the system's errors."""
+"""Test the names in a path before any lookup, and the texts for system errors."""
 
 from __future__ import annotations
 

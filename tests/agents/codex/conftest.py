@@ -1,4 +1,4 @@
-"""The recordings of the real CLI, and the closed list of what may be said of a bad line."""
+"""Provide the recordings of the real CLI and the list of texts that an error about a bad line may contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding the Codex CLI among real files, and asking real processes for their release."""
+"""Test how the adapter finds the Codex CLI in real files and queries real processes for their release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The argv in its one order, with nothing of a request ever read as a flag, and the environment in layers."""
+"""Test the order of argv, the quoting of request values against flags, and the layers of the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extension keys: what each allows, what it does, and that no value ever shows."""
+"""Test the extension keys: allowed values, their effect, and that errors show no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a request to a launch, with real files and real processes."""
+"""Test the way from a request to a launch with real files and real processes."""
 
 from __future__ import annotations
 

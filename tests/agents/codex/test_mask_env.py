@@ -1,4 +1,4 @@
-"""Variables of processes that a run starts are masked in its output as its own are."""
+"""Test that variables of processes that a run starts are masked like the run's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Empty directories that a sandbox made to mount over are gone with their run; everything else stays."""
+"""Test that a run removes only the empty directories that its sandbox created as mount targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what a caller can choose for the Codex CLI is complete, and says how a value is read and merged."""
+"""Test that the table of Codex options is complete and defines how each value is read and merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded stream as thread events with the numbers of their lines."""
+"""Test that a recorded stream yields thread events with their line numbers."""
 
 from __future__ import annotations
 

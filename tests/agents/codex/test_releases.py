@@ -1,4 +1,4 @@
-"""The table of releases: how a release is read, what a run cannot ask of it, and which quirks it has."""
+"""Test the table of releases: version parsing, unsupported options, and quirks."""
 
 from __future__ import annotations
 

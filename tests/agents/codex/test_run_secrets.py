@@ -1,4 +1,4 @@
-"""The secrets with which the CLI logs in are masked, whatever lies in its home."""
+"""Test that the login secrets of the CLI are masked, whatever its home contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session had used before a run, from the file that the CLI keeps of it."""
+"""Test how the adapter reads a session's earlier usage from the CLI's session file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the CLI that a caller passes: which reach it, in which form, and what is said of the others."""
+"""Test settings that a caller passes: which reach the CLI, in which form, and which are refused."""
 
 from __future__ import annotations
 

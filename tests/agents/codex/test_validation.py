@@ -1,4 +1,4 @@
-"""A request and its configuration: everything wrong is found, in order, by field, and without the value."""
+"""Test that validation of a request reports every problem in order, by field, and without values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings with which a run has no tools, and the MCP servers that they switch off by name."""
+"""Test the settings of a run without tools, and the MCP servers that they disable by name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Remove what a Python has not that was built with old kernel headers, as conda's and uv's were.
+"""Remove the functions that a Python lacks if it was built with old kernel headers, as by conda and uv.
 
-Python imports this module at its start when its directory is in PYTHONPATH.
+Python imports this module at its start if its directory is in PYTHONPATH.
 """
 
 import os

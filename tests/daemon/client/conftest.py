@@ -1,4 +1,4 @@
-"""Both transports, and an oracle for what they leave behind."""
+"""Provide both transports, and a check of what they leave behind."""
 
 from __future__ import annotations
 

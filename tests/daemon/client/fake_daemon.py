@@ -1,6 +1,6 @@
-"""A program that speaks as a daemon does, or as none should: `fake_daemon.py BEHAVIOUR [REPORT]`.
+"""Imitate a daemon, correctly or with an error: `fake_daemon.py BEHAVIOUR [REPORT]`.
 
-It knows nothing of the package. At the end of its input it writes what it has seen into the file REPORT.
+The program does not use the package. At the end of its input it writes what it received to the file REPORT.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The client knows no agent: the kind that it is opened with is that of its runs, their events and their errors."""
+"""Test that the client supports any agent kind, in its runs, events and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cancelled at any step of any of its tasks, the client leaves no run, no process and nobody who waits."""
+"""Test that a client that is cancelled at any step leaves no run, process or waiting task."""
 
 from __future__ import annotations
 

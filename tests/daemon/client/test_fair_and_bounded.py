@@ -1,4 +1,4 @@
-"""A run whose events nobody reads holds up no other one, and memory is bounded by what may be under way."""
+"""Test that an unread run does not block other runs, and that memory is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of a request reach the journal of the daemon that carries it out, and only that."""
+"""Test that the labels of a request reach only the journal of the daemon that executes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs of one daemon, and what becomes of them when it dies or its block is left."""
+"""Test many runs of one daemon, and their end when the daemon dies or the block ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that does not speak as a daemon should: what was asked of it fails, nobody waits, and it is ended."""
+"""Test programs that violate the protocol: requests fail, no task waits, and the program is ended."""
 
 from __future__ import annotations
 

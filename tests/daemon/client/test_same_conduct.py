@@ -1,4 +1,4 @@
-"""Whatever the consumer does, the run goes on and ends alike in this process and in a daemon."""
+"""Test that runs behave alike in this process and in a daemon, whatever the consumer does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the agent does, a daemon's run shows what one of this process shows: events, completion, error, session."""
+"""Test that runs yield the same results in this process and in a daemon, whatever the agent does."""
 
 from __future__ import annotations
 

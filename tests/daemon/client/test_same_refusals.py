@@ -1,4 +1,4 @@
-"""A request that is refused is refused alike, whoever finds the fault: type, words and attributes of the error."""
+"""Test that a refusal has the same type, text and attributes in this process and in a daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two ways to run an agent: in this process, and as a child of a daemon. What a run shows, to be compared."""
+"""Run an agent in this process or in a daemon, and describe the run for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of answers: written as the protocol says, or put together of pieces of tags at random."""
+"""Write answers that follow the protocol, or random ones made of parts of tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mailbox with a workspace beside it, and the answers that somebody carries into it."""
+"""Provide a mailbox with a workspace, and deliver answers to it."""
 
 from __future__ import annotations
 

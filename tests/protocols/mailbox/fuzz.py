@@ -1,7 +1,7 @@
-"""`python -m tests.protocols.mailbox.fuzz`: odd answers by the million, read twice and looked at.
+"""Parse a million random answers: `python -m tests.protocols.mailbox.fuzz`.
 
-What the reader makes of each is what the slow reading of the rules makes of it, and is sound. Exit status 1 when that
-was not so.
+For each answer, the parser must agree with the reference parser, and the result must be sound. The exit status is 1 if
+an answer violates this.
 """
 
 from __future__ import annotations

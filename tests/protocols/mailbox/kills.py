@@ -1,7 +1,7 @@
-"""`python -m tests.protocols.mailbox.kills`: whoever works in a mailbox is killed at random instants, over and over.
+"""Kill the processes of mailboxes at random instants: `python -m tests.protocols.mailbox.kills`.
 
-Whenever that is: each command of each answer has one result, which never changes; no command runs twice; files and
-outboxes are what the results say; nothing lives on. Exit status 1 when that was not so in some round.
+After any kill, each command of each answer has one result, which never changes. No command runs twice. Files and
+outboxes match the results, and no process survives. The exit status is 1 if a round violates this.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random answers for rounds of kills: files of an inbox with commands of all kinds, some of them malformed."""
+"""Generate random answers for rounds of kills, some of them malformed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session leaves in its mailbox, its workspace and its ledger, compared with the same session undisturbed."""
+"""Compare the mailbox, workspace and ledger of a session with those of an undisturbed session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One life of the command `codex-adapter mailbox`, which a random instant may end."""
+"""Run the command `codex-adapter mailbox` once, and possibly kill it at a random instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the answers of a session must come to, whoever was killed meanwhile: each result foretold."""
+"""Predict each result of a session's answers, independent of kills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mailbox in which whoever works dies at a given moment, within the process of the test."""
+"""Simulate the death of a mailbox process at a given point, inside the process of the test."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`python -m tests.protocols.mailbox.kills_points`: a fixed session that dies at each of its writes in turn.
+"""Let a session die at each of its writes in turn: `python -m tests.protocols.mailbox.kills_points`.
 
-Before each write, rename, removal and start of a process, and behind each write: then another life goes on, and what
-it leaves is compared with what is left where nobody died. One line of JSON for each death that left a difference, and a
-last one with their number.
+The session dies before each write, rename, removal and process start, and after each write. Another process then
+resumes it, and the result is compared with that of an undisturbed session. The program prints one line of JSON for
+each death that changed the result, and a last line with the number of deaths.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a mailbox holds of a session, read by its rules and with nothing of the product: journals, outboxes, answers."""
+"""Read the journals, outboxes and answers of a session without the code of the product."""
 
 from __future__ import annotations
 

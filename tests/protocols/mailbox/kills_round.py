@@ -1,4 +1,4 @@
-"""One round: a session whose answers come from time to time, and processes that are killed until it is complete."""
+"""Play one round: a session with timed answers and killed processes until it is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a session is what its answers come to: journals, outboxes, its file, and what each process told of it."""
+"""Check the journals, outboxes, file and process output of a session against its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads an outbox file back, by the rules alone: what tests hold its writer against."""
+"""Read an outbox file by the rules alone, as a reference for its writer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The rules for answers once more, as slow and plain as can be: what the reader of answers is held against.
+"""Parse answers by the rules in the slowest and simplest way, as a reference for the real parser.
 
-Written from the rules alone. It goes over lines and characters again and again, and knows nothing of regular
-expressions.
+It is written from the rules alone. It scans lines and characters repeatedly and uses no regular expressions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines and tags of an answer, found character by character: what the slow reading of the rules is made of."""
+"""Find lines and tags of an answer character by character, for the reference parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of each reading of an answer, whatever the reading: nothing is made up, torn apart, or passed over."""
+"""Check the properties of any parse of an answer: nothing is invented, split or skipped."""
 
 from __future__ import annotations
 

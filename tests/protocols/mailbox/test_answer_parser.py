@@ -1,4 +1,4 @@
-"""Answers: their text, their blocks, and the bodies of these."""
+"""Test the parser of answers: their text, their blocks, and the bodies of blocks."""
 
 from __future__ import annotations
 

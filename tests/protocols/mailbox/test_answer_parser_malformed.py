@@ -1,4 +1,4 @@
-"""Blocks that are not carried out, and how far they reach."""
+"""Test blocks that are not executed, and where they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever commands are written as the protocol says are read as these commands, and no text takes long."""
+"""Test that valid commands are parsed as written, and that no text takes long."""
 
 from __future__ import annotations
 

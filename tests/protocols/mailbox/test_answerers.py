@@ -1,4 +1,4 @@
-"""Whoever of ours answers an outbox: a command of the user's, and runs of an agent."""
+"""Test the programs that answer an outbox: a command of the user and runs of an agent."""
 
 from __future__ import annotations
 

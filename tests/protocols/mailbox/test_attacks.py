@@ -1,4 +1,4 @@
-"""Mailboxes that somebody put together oddly: links, aliases, records that were written by hand."""
+"""Test mailboxes with unexpected content: links, aliases, and records that the product did not write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines replaced in a file: compared with an editor that splits it whole."""
+"""Test the replacement of lines in a file against a simple editor."""
 
 from __future__ import annotations
 

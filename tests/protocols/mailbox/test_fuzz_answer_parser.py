@@ -1,6 +1,6 @@
-"""Odd answers by the thousand: read as the rules say, and soundly.
+"""Test that the parser reads thousands of random answers as the rules require.
 
-The million is `python -m tests.protocols.mailbox.fuzz`.
+Run `python -m tests.protocols.mailbox.fuzz` for a million answers.
 """
 
 from __future__ import annotations

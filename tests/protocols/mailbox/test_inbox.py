@@ -1,4 +1,4 @@
-"""What lies in the inbox: in which order it is taken, and what is waited for."""
+"""Test the inbox: the order of answers, and the conditions for waiting."""
 
 from __future__ import annotations
 

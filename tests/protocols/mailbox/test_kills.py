@@ -1,4 +1,4 @@
-"""The command `mailbox` killed at random instants: see `kills.py`, of which this plays some rounds."""
+"""Play some rounds of `kills.py`: the command `mailbox` is killed at random instants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that dies at each of its writes in turn, and another life that goes on: see `kills_points.py`."""
+"""Play `kills_points.py`: a session dies at each of its writes and another process resumes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that were taken up, and are not as they were when somebody goes on with them after a kill."""
+"""Test answers that change between a kill and the process that resumes the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directory of a mailbox: writing that is whole, one process at a time, and who that is."""
+"""Test the directory of a mailbox: atomic writes and one process at a time."""
 
 from __future__ import annotations
 

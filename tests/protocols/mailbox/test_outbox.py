@@ -1,4 +1,4 @@
-"""Outbox files: their sections, what they say of the workspace, and the text of their contents."""
+"""Test outbox files: their sections, the workspace listing, and the text of their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever an outbox is to say, a reader that knows the rules alone gets it back."""
+"""Test that a reader that knows only the rules reads any outbox back."""
 
 from __future__ import annotations
 

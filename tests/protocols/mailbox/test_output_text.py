@@ -1,4 +1,4 @@
-"""What is kept of a command's output: both ends, and how much is missing to the byte."""
+"""Test the truncation of a command's output: both ends remain, with the number of missing bytes."""
 
 from __future__ import annotations
 

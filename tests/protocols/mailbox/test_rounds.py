@@ -1,4 +1,4 @@
-"""The journal of a round, read again by whoever goes on."""
+"""Test that the next process reads the journal of a round again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format as its specification shows it, example by example, and the examples that the model is shown."""
+"""Test the examples of the format's specification and those in the prompt for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: their outboxes, rounds of answers, and what every command comes to."""
+"""Test sessions: their outboxes, rounds of answers, and the result of every command."""
 
 from __future__ import annotations
 

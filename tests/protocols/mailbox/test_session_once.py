@@ -1,4 +1,4 @@
-"""What somebody who was killed left behind, damaged or not: no command is carried out again, none is left out."""
+"""Test that a killed session executes each command once, even with damaged files."""
 
 from __future__ import annotations
 

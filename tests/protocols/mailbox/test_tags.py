@@ -1,4 +1,4 @@
-"""Opening tags: what they may look like, and which of them are wrong."""
+"""Test opening tags: valid forms and wrong ones."""
 
 from __future__ import annotations
 

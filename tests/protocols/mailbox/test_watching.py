@@ -1,4 +1,4 @@
-"""Waiting for a change in a directory, with the system's notifications and without."""
+"""Test the wait for a change in a directory, with and without file notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work in a session from its first outbox to its end: waiting, answering, stopping."""
+"""Test the work in a session from its first outbox to its end: waiting, answering, stopping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent at work: scripted agents, one for each turn, a supervisor who reads along, and the work itself."""
+"""Stage an agent at work: one scripted agent per turn, a supervisor, and the work itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of operations share."""
+"""Provide fixtures for the tests of operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that are operations messages, nearly are, or are anything, for hypothesis; and what makes one right."""
+"""Generate operations messages that are valid, almost valid or arbitrary, with hypothesis."""
 
 from __future__ import annotations
 

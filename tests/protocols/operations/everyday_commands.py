@@ -1,4 +1,4 @@
-"""Commands that agents send every day."""
+"""List commands that agents send often."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`python -m tests.protocols.operations.kills`: the runtime of operations is killed at random instants, over and over.
+"""Kill the runtime of operations at random instants: `python -m tests.protocols.operations.kills`.
 
-Whenever that is: each operation has one event, which never changes; no command runs twice; the files are what the
-events say; nothing lives on. Exit status 1 when that was not so in some round.
+After any kill, each operation has one event, which never changes. No command runs twice. The files match the events,
+and no process survives. The exit status is 1 if a round violates this.
 """
 
 from __future__ import annotations

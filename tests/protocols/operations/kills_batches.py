@@ -1,4 +1,4 @@
-"""Random batches for rounds of kills: operations of all kinds, and what the policy says of each."""
+"""Generate random batches of all operations for rounds of kills, with the verdicts of the policy."""
 
 from __future__ import annotations
 

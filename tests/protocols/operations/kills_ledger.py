@@ -1,4 +1,4 @@
-"""One batch over all lives of the runtime: what has been answered, what waits, and that an answer never changes."""
+"""Track one batch over all processes of the runtime, and check that no answer changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One life of the command `codex-adapter operations`, which a random instant may end."""
+"""Run the command `codex-adapter operations` once, and possibly kill it at a random instant."""
 
 from __future__ import annotations
 

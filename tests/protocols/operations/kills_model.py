@@ -1,4 +1,4 @@
-"""What a batch must come to, whoever was killed meanwhile: each event foretold from the operations before it."""
+"""Predict each event of a batch from its operations, independent of kills."""
 
 from __future__ import annotations
 

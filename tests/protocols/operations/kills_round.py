@@ -1,4 +1,4 @@
-"""One round: a sender and its batches, and a runtime that is killed again and again until all of them are over."""
+"""Play one round: a sender with batches, and a runtime that is killed until all are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage on which dash really executes a text: a PATH of stubs that note their names and arguments, and wrappers."""
+"""Execute a text with dash, with stub programs in PATH that record their names and arguments."""
 
 from __future__ import annotations
 

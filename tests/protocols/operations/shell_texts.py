@@ -1,4 +1,4 @@
-"""Texts for a shell as a hypothesis strategy: all constructs of POSIX sh inside one another, and damaged ones."""
+"""Generate shell texts with hypothesis: nested constructs of POSIX sh, and damaged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent is told and what it says, without any agent: prompts, answers, decisions, and its output schema."""
+"""Test prompts, answers, decisions and the output schema of an agent, without an agent."""
 
 from __future__ import annotations
 

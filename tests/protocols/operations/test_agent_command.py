@@ -1,4 +1,4 @@
-"""`codex-adapter operations --agent` as a process: its exit statuses, its signals, and its command line."""
+"""Test `codex-adapter operations --agent` as a process: statuses, signals and command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent at work: turns, approvals, what goes wrong, and being asked to stop at any moment."""
+"""Test an agent at work: turns, approvals, failures, and stop requests at any time."""
 
 from __future__ import annotations
 

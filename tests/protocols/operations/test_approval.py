@@ -1,4 +1,4 @@
-"""Approval: what waits, who may decide on it and how, and what the log says of it."""
+"""Test approval: waiting operations, the right to decide, and the records in the log."""
 
 from __future__ import annotations
 

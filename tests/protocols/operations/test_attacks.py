@@ -1,4 +1,4 @@
-"""Agents, supervisors and operators that mean harm or have no luck: what they get is refused, bounded, and told of."""
+"""Test hostile agents, supervisors and operators: refusals, bounds and reports."""
 
 from __future__ import annotations
 

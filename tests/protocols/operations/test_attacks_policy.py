@@ -1,4 +1,4 @@
-"""Commands that do by a detour what a preset holds back: the detours that are seen, and those known not to be."""
+"""Test commands that bypass a preset: bypasses that are detected, and known ones that are not."""
 
 from __future__ import annotations
 

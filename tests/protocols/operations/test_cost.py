@@ -1,4 +1,4 @@
-"""What a large file needs of memory in the command, however it is written in JSON."""
+"""Test the memory that the command needs for a large file in any JSON spelling."""
 
 from __future__ import annotations
 

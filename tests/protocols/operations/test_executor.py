@@ -1,4 +1,4 @@
-"""Batches from message to answer: order, partial failure, what is denied, invalid, or fails with the machine."""
+"""Test batches from message to answer: order, partial failure, denied and invalid operations."""
 
 from __future__ import annotations
 

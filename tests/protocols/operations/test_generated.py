@@ -1,4 +1,4 @@
-"""Messages that are right, nearly right, or anything: each operation has its event, each answer keeps the schema."""
+"""Test generated messages: each operation has its event, and each answer matches the schema."""
 
 from __future__ import annotations
 

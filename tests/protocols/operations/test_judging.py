@@ -1,4 +1,4 @@
-"""What a policy says of operations, and in which words."""
+"""Test the verdicts of a policy on operations, and their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runtime of operations killed at random instants: see `kills.py`, of which this plays some rounds."""
+"""Play some rounds of `kills.py`: the runtime is killed at random instants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A runtime that dies at each of its transactions in turn, just before or just behind it, and one that goes on."""
+"""Test a runtime that dies before or after each transaction, and the runtime that resumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in pieces: cut anywhere it is the same text, nothing wrong gets through, a large file costs little memory."""
+"""Test text in pieces: any split yields the same text, errors are found, and memory is bounded."""
 
 from __future__ import annotations
 

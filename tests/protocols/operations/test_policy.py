@@ -1,4 +1,4 @@
-"""Policies are read whole or refused, and every rule of those that come with the package can fire."""
+"""Test that a policy is read completely or refused, and that every rule of the presets can apply."""
 
 from __future__ import annotations
 

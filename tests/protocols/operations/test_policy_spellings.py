@@ -1,4 +1,4 @@
-"""Spellings of what a preset holds back: by programs that run others, abbreviations, and shells other than dash."""
+"""Test other spellings of held-back commands: wrapper programs, abbreviations, other shells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schemas: the same verdict as the schema of the protocol, the same as the reader, and a subset for models."""
+"""Test the schemas against the schema of the protocol, the reader, and the limits of models."""
 
 from __future__ import annotations
 

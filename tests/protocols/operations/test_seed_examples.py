@@ -1,6 +1,6 @@
-"""The examples that the protocol is described by are read as what they are.
+"""Test that the examples of the protocol are parsed correctly.
 
-They stand in `seed_examples.json`; where one was no whole message there, `adapted` says what was done to it.
+They are in `seed_examples.json`. If an example was not a complete message, `adapted` describes the change to it.
 """
 
 from __future__ import annotations

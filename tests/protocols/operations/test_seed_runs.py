@@ -1,4 +1,4 @@
-"""The examples of whole turns that the protocol is described by are carried out, and answered as they say."""
+"""Test that the example turns of the protocol are executed and answered as documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found in the text of a command: all that a shell would execute, by its words after quote removal."""
+"""Test the commands that the parser finds in a shell text, after quote removal."""
 
 from __future__ import annotations
 

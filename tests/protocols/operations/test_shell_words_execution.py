@@ -1,4 +1,4 @@
-"""dash really executes generated texts, and whatever it ran and wrote had been found in the text before."""
+"""Test that the parser finds everything that dash runs and writes in generated texts."""
 
 from __future__ import annotations
 

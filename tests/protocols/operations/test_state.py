@@ -1,4 +1,4 @@
-"""The state: whose it is, and what a runtime makes of one that was left in the middle of something."""
+"""Test the state: its owner, and how a runtime resumes interrupted work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations out of JSON: every limit from both sides, and errors that name the member and its rule, never a value."""
+"""Test the limits of operations, and errors that name the member and its rule but no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages: what a line is, what a decision is, and what events look like on the way out."""
+"""Test the messages: lines, decisions, and the form of events in the output."""
 
 from __future__ import annotations
 

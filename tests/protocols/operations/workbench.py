@@ -1,4 +1,4 @@
-"""A runtime on a directory of its own, spoken to in its own language."""
+"""Provide a runtime with its own directory, and send messages to it."""
 
 from __future__ import annotations
 

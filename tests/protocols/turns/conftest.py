@@ -1,4 +1,4 @@
-"""Daemons of control planes for the tests."""
+"""Provide daemons of control planes for the tests."""
 
 from __future__ import annotations
 

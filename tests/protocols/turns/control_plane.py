@@ -1,4 +1,4 @@
-"""A control plane in another process: it has turns by `serve`, and checks that each conversation keeps the rules."""
+"""Run a control plane in another process with turns over `serve`, and check each conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An `aspHome` with a space in it, and a client with a scripted harness, for whoever asks for turns."""
+"""Provide an `aspHome` with a space, and a client with a scripted harness."""
 
 from __future__ import annotations
 

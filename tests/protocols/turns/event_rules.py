@@ -1,4 +1,4 @@
-"""A checker of what whoever is told of turns may rely on, written from the protocol's text alone."""
+"""Check the events of turns against the text of the protocol alone."""
 
 from __future__ import annotations
 

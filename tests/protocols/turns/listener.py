@@ -1,4 +1,4 @@
-"""Whoever is told of turns' events: keeps them, and checks as it listens that they are as the protocol says."""
+"""Receive and store the events of turns, and check that they follow the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A harness whose agent is a script: it is to the client what any harness is."""
+"""Provide a harness whose agent is a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agents of turns over `serve` do in these tests, and which MCP servers there are."""
+"""Define the agents and MCP servers of the tests of turns over `serve`."""
 
 from __future__ import annotations
 

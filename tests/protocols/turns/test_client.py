@@ -1,4 +1,4 @@
-"""Turns from their requests to their responses, with a scripted harness."""
+"""Test turns from request to response with a scripted harness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where conversations are kept: what is gone on with, and what is not left of turns that came to none."""
+"""Test the store of conversations: resumed ones, and no files of failed first turns."""
 
 from __future__ import annotations
 

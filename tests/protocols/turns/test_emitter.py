@@ -1,4 +1,4 @@
-"""Events of a turn on their way to whoever is told of them."""
+"""Test the delivery of a turn's events to its callbacks."""
 
 from __future__ import annotations
 

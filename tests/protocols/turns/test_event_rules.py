@@ -1,4 +1,4 @@
-"""The checker of events finds what breaks a rule: each of these is one change away from what is legal."""
+"""Test that the event checker detects each single change that breaks a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns over `serve`: their events and their answers."""
+"""Test turns over `serve`: their events and their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One turn of many over `serve` is cancelled: at any time, and with nothing left of it."""
+"""Test the cancel of one of many turns over `serve`, at any time and without leftovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`turns/describe` over `serve`, which asks MCP servers: those that answer, and those that do anything else."""
+"""Test `turns/describe` over `serve`, with MCP servers that answer and servers that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How turns over `serve` end with their daemon, or when their supervisor leaves."""
+"""Test how turns over `serve` end with their daemon, or when their supervisor leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the methods of turns refuse: params of another form, a turn too many, and what comes at the wrong time."""
+"""Test the refusals of the turn methods: wrong parameters, too many turns, wrong time."""
 
 from __future__ import annotations
 

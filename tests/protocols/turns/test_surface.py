@@ -1,4 +1,4 @@
-"""What is imported by whoever has turns is in one place, and loads what it needs alone."""
+"""Test that the public names of turns are in one module and load only what they need."""
 
 from __future__ import annotations
 

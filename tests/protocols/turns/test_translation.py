@@ -1,4 +1,4 @@
-"""What a run tells, as events of a turn."""
+"""Test the translation of a run's events into events of a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever orders turns has words of its own: none of them is known here."""
+"""Test that the code contains no vocabulary of the programs that order turns."""
 
 from __future__ import annotations
 

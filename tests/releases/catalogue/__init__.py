@@ -1,8 +1,8 @@
-"""Everything that the real Codex CLI can be driven through without an account, by name.
+"""Define the cases in which the real Codex CLI can run without an account, by name.
 
     case = CATALOGUE["shell_fail"]
 
-A case is plain data; `tests.releases.recorder` plays one against a CLI.
+A case is plain data. `tests.releases.recorder` plays one with a CLI.
 """
 
 from __future__ import annotations

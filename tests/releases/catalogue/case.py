@@ -1,4 +1,4 @@
-"""What a case of the catalogue is: a scenario, and all that the CLI must be given to be driven through it."""
+"""Define a case of the catalogue: a scenario and all inputs of the CLI."""
 
 from __future__ import annotations
 

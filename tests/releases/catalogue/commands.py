@@ -1,4 +1,4 @@
-"""Cases in which the model runs shell commands, in each sandbox and through each end."""
+"""Define cases in which the model runs shell commands, in each sandbox and with each end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases in which the model talks and thinks, and what it costs."""
+"""Define cases in which the model writes messages and reasoning, with their token usage."""
 
 from __future__ import annotations
 

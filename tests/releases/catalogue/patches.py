@@ -1,4 +1,4 @@
-"""Cases in which the model changes files, through the shell and through the tool of its own."""
+"""Define cases in which the model changes files, with the shell and with its patch tool."""
 
 from __future__ import annotations
 

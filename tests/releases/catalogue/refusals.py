@@ -1,4 +1,4 @@
-"""Cases in which the model server refuses a request, or nobody listens where it should be."""
+"""Define cases in which the model server refuses a request or does not exist."""
 
 from __future__ import annotations
 

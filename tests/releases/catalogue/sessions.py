@@ -1,4 +1,4 @@
-"""Cases of several runs: sessions that are resumed and forked, or are not there."""
+"""Define cases of several runs: sessions that are resumed, forked or missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases in which the CLI fails before its first line, or right after it: configuration, flags, prompts."""
+"""Define cases in which the CLI fails at its start: configuration, flags, prompts."""
 
 from __future__ import annotations
 

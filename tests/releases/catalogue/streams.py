@@ -1,4 +1,4 @@
-"""Cases in which the model's answer breaks off, or says itself that it failed."""
+"""Define cases in which the model's answer ends early or reports a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of the other tools: plans, MCP, web search, sub-agents."""
+"""Define cases of the other tools: plans, MCP, web search, sub-agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places for servers to work in, and proof that none leaves anything behind."""
+"""Provide directories for servers, and check that they leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An MCP server at a URL, in a thread, that follows what a test gives it."""
+"""Run a scripted MCP server at a URL, in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MCP servers as tests want them: programs that follow a script."""
+"""Write scripted MCP servers as programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several servers at once: none holds up another, and who did not answer is named."""
+"""Test several servers at once: none blocks another, and those without an answer are named."""
 
 from __future__ import annotations
 

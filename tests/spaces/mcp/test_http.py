@@ -1,4 +1,4 @@
-"""Servers at a URL: what they are asked and how, and that they can do no harm."""
+"""Test MCP servers at a URL: the requests, and protection against hostile answers."""
 
 from __future__ import annotations
 

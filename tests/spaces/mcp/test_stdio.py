@@ -1,4 +1,4 @@
-"""Servers that are programs and behave: their tools are learnt, and they end."""
+"""Test well-behaved MCP servers on stdio: their tools are listed, and they end."""
 
 from __future__ import annotations
 

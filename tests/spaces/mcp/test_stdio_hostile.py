@@ -1,4 +1,4 @@
-"""Servers that are programs and mean no good: bounded in all they say, and gone whatever they do."""
+"""Test hostile MCP servers on stdio: their output is bounded, and they end."""
 
 from __future__ import annotations
 

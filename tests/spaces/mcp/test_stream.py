@@ -1,4 +1,4 @@
-"""Whatever a server says comes to names or to an error of ours, however it is cut."""
+"""Test that any server output, split anywhere, yields tool names or a typed error."""
 
 from __future__ import annotations
 

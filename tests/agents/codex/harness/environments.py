@@ -1,4 +1,4 @@
-"""Environments for the tests of harnesses."""
+"""Build environments for the tests of harnesses."""
 
 from __future__ import annotations
 

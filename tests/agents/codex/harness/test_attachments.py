@@ -1,4 +1,4 @@
-"""Attachments: images by what is in them, other files by their names, and nothing that is no file."""
+"""Test attachments: images are recognized by content, other files by name, and special files are refused."""
 
 from __future__ import annotations
 

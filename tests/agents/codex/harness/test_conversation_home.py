@@ -1,4 +1,4 @@
-"""A conversation's own home: whatever lies in it, a turn finds what it was given and what the CLI keeps."""
+"""Test the home of a conversation: each turn finds its own files and the files that the CLI keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures in our own words: one sentence for each cause, a code where there is one."""
+"""Test the failure messages of turns: one sentence for each cause, with a code if one exists."""
 
 from __future__ import annotations
 

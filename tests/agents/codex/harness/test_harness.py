@@ -1,4 +1,4 @@
-"""What the CLI is started with for a turn, seen by a program in its place; and which models are told."""
+"""Test how the harness starts the CLI for a turn, and which models it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a turn's home: what they say, whatever an environment has in it."""
+"""Test the content of the files in a turn's home for various environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks as the CLI is given them, and the digests by which it trusts them."""
+"""Test the hooks that the CLI receives and the digests by which it trusts them."""
 
 from __future__ import annotations
 

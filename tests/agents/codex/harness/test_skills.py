@@ -1,4 +1,4 @@
-"""Skills as they are copied for the CLI."""
+"""Test the copies of skills that the CLI receives."""
 
 from __future__ import annotations
 

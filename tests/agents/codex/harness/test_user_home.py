@@ -1,4 +1,4 @@
-"""What a turn takes over from the home of whoever runs it."""
+"""Test which settings a turn takes from the user's own home of the CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever stands on a line: one typed outcome, and of a bad line nothing is told."""
+"""Test that any line yields one typed outcome, and that an error contains no data of a bad line."""
 
 from __future__ import annotations
 

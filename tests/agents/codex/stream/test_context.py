@@ -1,4 +1,4 @@
-"""The thread and the turn of a line, from the lines before it."""
+"""Test that a line gets its thread and turn from the lines before it."""
 
 from __future__ import annotations
 

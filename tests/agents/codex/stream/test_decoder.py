@@ -1,4 +1,4 @@
-"""Thread event -> event: each row of the table, and what holds for every line and every event."""
+"""Test the mapping from thread events to events: each row of the table, and rules for every event."""
 
 from __future__ import annotations
 

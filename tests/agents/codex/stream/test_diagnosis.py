@@ -1,4 +1,4 @@
-"""The hint of a failed run: what real releases said when they failed, what says nothing, and that no word comes out."""
+"""Test the hint of a failed run with the messages of real releases; the hint quotes no text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Older and wrapper shapes mean the same as today's."""
+"""Test that older formats and wrapper formats yield the same events as the current format."""
 
 from __future__ import annotations
 

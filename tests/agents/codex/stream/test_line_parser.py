@@ -1,4 +1,4 @@
-"""Every bad kind of line gives one redacted error, and tells nothing of the line."""
+"""Test that each kind of bad line yields one redacted error without data of the line."""
 
 from __future__ import annotations
 

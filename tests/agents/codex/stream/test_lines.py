@@ -1,4 +1,4 @@
-"""What the real CLI prints has a type, in every release that was recorded, and is decoded without a second look."""
+"""Test that every line of the recorded releases has a type and is decoded in one pass."""
 
 from __future__ import annotations
 

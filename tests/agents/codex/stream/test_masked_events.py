@@ -1,4 +1,4 @@
-"""No secret of the run is in anything that comes out, wherever in a line it stood and wherever a text is cut."""
+"""Test that no event contains a secret of the run, at any position and with any truncation."""
 
 from __future__ import annotations
 

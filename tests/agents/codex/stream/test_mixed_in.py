@@ -1,4 +1,4 @@
-"""What the CLI prints besides the run's own: sub-agents' turns and messages, and items again after a reconnect."""
+"""Test lines that do not belong to the run: turns of sub-agents, and repeated items after a reconnect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that look odd and yet have a meaning: repeated keys, unused fields, names of tomorrow."""
+"""Test unusual but valid lines: repeated keys, unused fields and unknown names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tool calls that the CLI leaves without a result: each that was shown is answered."""
+"""Test that every reported tool call gets a result, even if the CLI sends none."""
 
 from __future__ import annotations
 

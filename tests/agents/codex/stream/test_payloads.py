@@ -1,4 +1,4 @@
-"""What a tool was asked and what it answered: only on request, cut, and never at the price of the facet."""
+"""Test tool arguments and results in events: only on request, truncated, and never instead of the facet."""
 
 from __future__ import annotations
 

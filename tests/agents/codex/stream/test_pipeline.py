@@ -1,4 +1,4 @@
-"""Bytes -> events, all of it together: the recordings against their goldens, and any stream cut anywhere."""
+"""Test the pipeline from bytes to events: recordings against goldens, and streams that are split anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that the sandbox of the CLI did not start: what real releases print gives the hint, a quotation does not."""
+"""Test the hint for commands that the CLI's sandbox did not start; quoted output does not cause it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session's id: given once, on the first status event that can carry it."""
+"""Test that the session id appears once, in the first status event that can carry it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has shown so far, and what its completion makes of it."""
+"""Test the state of a run and the completion that results from it."""
 
 from __future__ import annotations
 

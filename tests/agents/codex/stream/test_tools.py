@@ -1,4 +1,4 @@
-"""The tools facet: what was called, how it stands by its own word, and how much it put out."""
+"""Test the tools facet: the name of the tool, its status, and the size of its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens of a run by itself, where the CLI counts those of its whole thread."""
+"""Test the token counts of a run where the CLI counts those of its whole thread."""
 
 from __future__ import annotations
 
