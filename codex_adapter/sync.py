@@ -27,8 +27,8 @@ __all__ = ["Run", "open_run", "run"]
 def run(request: RunRequest | str, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None) -> Completion:
     """Run the agent to its end and return the completion.
 
-    `request` is a `RunRequest`, or its prompt alone. Raise what `codex_adapter.collect` raises. KeyboardInterrupt ends
-    the run before it propagates (P7).
+    `request` is a `RunRequest`, or its prompt alone. Raise the errors of `codex_adapter.collect`. KeyboardInterrupt
+    ends the run before it propagates (P7).
     """
     with open_run(request, agent=agent, config=config) as under_way:
         return under_way.completion
@@ -38,14 +38,14 @@ def run(request: RunRequest | str, *, agent: str = DEFAULT_AGENT, config: RunCon
 def open_run(
     request: RunRequest | str, *, agent: str = DEFAULT_AGENT, config: RunConfig | None = None
 ) -> Iterator[Run]:
-    """Start a run of the agent and return it; iterate over the `Run` for its events.
+    """Start a run of the agent and yield it; iterate over the `Run` for its events.
 
-    Entering raises what entering `codex_adapter.open_run` raises, and RuntimeError in a thread that runs trio. Leaving
-    the block normally waits for the end of the run. Leaving it by an exception, KeyboardInterrupt included, ends the
-    run first; a second KeyboardInterrupt does not wait for the agent. No process of the run remains (P7).
+    Entering raises the errors of `codex_adapter.open_run`, and RuntimeError in a thread that runs trio. Leaving the
+    block normally waits for the end of the run. Leaving it by an exception, such as KeyboardInterrupt, ends the run
+    first. A second KeyboardInterrupt does not wait for the agent. No process of the run remains.
 
     A block that is never left, such as one in a generator that is kept, keeps the interpreter alive at its exit. In a
-    thread that runs asyncio, the first Ctrl-C belongs to asyncio.
+    thread that runs asyncio, the first Ctrl-C belongs to asyncio (P7).
     """
     if trio.lowlevel.in_trio_run():
         raise RuntimeError(
@@ -66,7 +66,7 @@ def open_run(
 
 
 class Run:
-    """One run under way: iterate over it for its events, then read its `completion`.
+    """One run in progress: iterate over it for its events, then read its `completion`.
 
     The events are for one consumer. Other threads may call `cancel` and `kill`.
     """
@@ -107,9 +107,9 @@ class Run:
 
     @property
     def completion(self) -> Completion:
-        """The completion, once the agent has exited; events that were not read until now are dropped.
+        """The completion, once the agent has exited. Events that were not read until now are dropped.
 
-        Raise `BackendError` where there is no completion: `RunCancelled`, `RunTimedOut` or another (F4).
+        Raise `BackendError` if there is no completion: `RunCancelled`, `RunTimedOut` or another (F4).
         """
         self._leave()
         self._ended.wait()
@@ -117,12 +117,12 @@ class Run:
 
     @property
     def session_id(self) -> str | None:
-        """The id by which the session can be resumed; None until the agent has reported it (M5)."""
+        """The id with which the session can be resumed; None until the agent has reported it (M5)."""
         return None if self._handle is None else self._handle.session_id
 
     @property
     def containment(self) -> str | None:
-        """The level at which the run's processes are held (N1)."""
+        """The level of containment of the run (N1)."""
         return None if self._handle is None else self._handle.containment
 
     def cancel(self) -> None:

@@ -13,7 +13,7 @@ _MESSAGE = "agent_message"
 
 @final
 class AssembledText:
-    """The text of one item as of the last event of it; it grows with the next one (P10)."""
+    """The text of one item, as of its last event. Later events extend it (P10)."""
 
     __slots__ = ("_pieces", "complete", "item_id", "item_type", "seq", "whole")
 

@@ -79,8 +79,8 @@ def left_cgroups() -> Iterator[Cgroup]:
 def remove_stranded_cgroups() -> None:
     """Remove the empty cgroups of adapters whose PID namespace has no process any more.
 
-    The order matters: the cgroups are listed before the processes. So an adapter that is missing in the second list has
-    exited and made no cgroup since (N5).
+    The order matters: the cgroups are listed before the processes. So the adapter of a listed cgroup is either in the
+    list of processes or has exited (N5).
     """
     found = [(directory, name, namespace_of_directory(name)) for directory, name in _below()]
     living = living_namespaces()

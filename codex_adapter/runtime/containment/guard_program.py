@@ -3,10 +3,14 @@
 The module uses only the standard library, and as little of it as possible, because every run waits for it. The adapter
 never imports it.
 
-CONTROL is a socket to the adapter. The adapter sends `S` with a byte, a signal for the agent. Any other message, such
-as `K`, ends the run. The end of the socket or an error also ends the run, because the adapter has exited then. The
-guard sends `N` with an errno if this level is not available, `E` with an errno if the agent cannot be executed, else
-`P` with the agent's process id. It sends `X` with the agent's wait status after its exit. Numbers have four bytes.
+CONTROL is a socket to the adapter. The adapter sends `S` with a byte, a signal for the agent. Any other message, like
+`K`, ends the run. The end of the socket or an error also ends the run, because the adapter has exited then. The guard
+sends these messages, with a number of four bytes:
+
+- `P` with the agent's process id, after its start
+- `N` with an errno, if this level is not available
+- `E` with an errno, if the agent cannot be executed
+- `X` with the agent's wait status, after its exit
 
 LEVEL `guard`: orphans of the run become children of this process, which kills its descendants. `pid_namespace`: this
 process is process 1 of a namespace, which contains all of the run and ends with it. `user_namespace`: the same for a
