@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 18977af8d945c381cdd069092f47eeeb4f658df4971b787d62980b16ca6611b7. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 b2344225775b6e5bb8f3936b315871b1f606b924e3506b4ac59eb13916626ebb. Do not edit.
 /** The run to cancel; with `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
@@ -20,15 +20,15 @@ export type CompletedRecord = {
     ok: boolean;
     advice?: string;
 };
-/** Stands in place of a facet over its bound. */
+/** A replacement for a facet over its limit. */
 export type Dropped = {
     dropped: DroppedReason;
 };
-/** Why a facet is not there. */
+/** The reason why a facet is missing. */
 export type DroppedReason = {
     reason: "oversize";
 };
-/** Why a run came to no completion: the error's name on the wire, its canonical message, for the kind `backend` the failure in one word, a known cause, and the next step. */
+/** The reason why a run failed without a completion. `kind` is the error's name on the wire and `message` its canonical message. `failure` is set for the kind `backend`. `hint` is a known cause, `advice` the next step. */
 export type ErrorBody = {
     kind: "invalid_request" | "unsupported_capability" | "unknown_backend" | "invalid_agent_kind" | "backend";
     message: string;
@@ -36,7 +36,7 @@ export type ErrorBody = {
     hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     advice?: string;
 };
-/** Where the CLI reported an error: a warning item, or an `error` line; neither is terminal. */
+/** The origin of an error that the CLI reported: a warning item or an `error` line. Neither is terminal. */
 export type ErrorSource = {
     schema: "codex_adapter.error.v1";
     source: "event" | "item";
@@ -66,12 +66,12 @@ export type EventsResult = {
     live: boolean;
     completion?: CompletedRecord | FailedRecord;
 };
-/** How the agent's process ended: an exit `code`, or the name of the `signal` that killed it. */
+/** The end of the agent's process: an exit `code`, or the name of the `signal` that killed it. */
 export type ExitStatus = {
     code: number | null;
     signal: string | null;
 };
-/** The last record of any other run. */
+/** The last record of a run without a completion. */
 export type FailedRecord = {
     type: "completion";
     seq: number;
@@ -79,7 +79,7 @@ export type FailedRecord = {
     ok: boolean;
     error: ErrorBody;
 };
-/** A cause that shows while the run goes on: a word of the list of hints, and what to do about it. */
+/** A cause that is found while the run continues: a hint word and its advice. */
 export type HintNotice = {
     schema: "codex_adapter.hint.v1";
     hint: string;
@@ -115,12 +115,12 @@ export type LiveRun = {
     waitsFor: "agent" | "credit" | "end" | "slot" | "start" | "supervisor";
     detached: boolean;
 };
-/** A masked text of at most 16 KiB; `truncated` when the original was longer. */
+/** A masked text of at most 16 KiB. `truncated` is True if the original was longer. */
 export type PayloadText = {
     text: string;
     truncated: boolean;
 };
-/** The agent's plan, whole, as of this event. */
+/** The agent's whole plan as of this event. */
 export type Plan = {
     schema: "codex_adapter.plan.v1";
     items: Array<PlanItem>;
@@ -176,11 +176,11 @@ export type ServerInfo = {
     name: string;
     version: string;
 };
-/** The id by which a later run can resume or fork this one's session. */
+/** The id with which a later run can resume or fork this session. */
 export type Session = {
     id: string;
 };
-/** Given once per run, on a status event. */
+/** The session's id, reported once per run on a status event. */
 export type SessionHandle = {
     schema: "agent_api.session.handle.v1";
     session: Session;
@@ -196,7 +196,7 @@ export type StartParams = {
     request: RunRequest;
     credit?: number | null;
 };
-/** What a text_output belongs to: the item, whether its text replaces or appends, and which piece it is. `phase` `delta` appends a fragment; every other phase is a snapshot of the whole text. A text over the bound is given in `parts` events, `part` counting from 1. */
+/** The place of a text_output: its item, the phase of the text, and the number of the piece. With the `phase` `delta` the text is appended; with any other phase it is a snapshot of the whole text. A text over the limit is split over `parts` events; `part` counts from 1. */
 export type TextPart = {
     schema: "codex_adapter.text.v1";
     item_id: string | null;
@@ -205,12 +205,12 @@ export type TextPart = {
     part: number;
     parts: number;
 };
-/** The integers that the CLI gave at a turn's end, by their own names. */
+/** The token counts of a turn's end, with the names that the CLI uses. */
 export type TokenUsage = {
     schema: "codex_adapter.usage.v1";
     usage: Record<string, number>;
 };
-/** One tool call as it stands; `kind` is one of `TOOL_KINDS`, `status` the item's own. */
+/** The current state of one tool call. `kind` is one of `TOOL_KINDS`, `status` the item's own. */
 export type Tool = {
     backend_item_id: string | null;
     thread_id: string | null;
@@ -223,21 +223,21 @@ export type Tool = {
     tool_name: string | null;
     tool_use_id: string | null;
 };
-/** Sizes of what a tool put out, in bytes of UTF-8. */
+/** Sizes of a tool's output, in bytes of UTF-8. */
 export type ToolBytes = {
     stdout: number;
     stderr: number;
     diff: number;
     result: number;
 };
-/** The facet of every tool_call and tool_result; `input` and `output` only with payloads asked for. */
+/** The facet of every tool_call and tool_result. `input` and `output` are optional payloads. */
 export type ToolCall = {
     schema: "agent_api.tools.structured.v1";
     tool: Tool;
     input?: ToolInput;
     output?: ToolOutput;
 };
-/** What a tool was asked, in the one field that fits its kind. */
+/** The input of a tool call, in the field that fits its kind. */
 export type ToolInput = {
     command?: PayloadText;
     changes?: PayloadText;
@@ -246,13 +246,13 @@ export type ToolInput = {
     arguments?: PayloadText;
     query?: PayloadText;
 };
-/** What a tool answered. */
+/** The output of a tool call. */
 export type ToolOutput = {
     aggregated_output?: PayloadText;
     result?: PayloadText;
     error?: PayloadText;
 };
-/** A well-formed line whose type nobody knows: the two names, cut and masked, and nothing else of it. */
+/** A well-formed line of an unknown type: only its two type names, masked and cut. */
 export type UnknownLine = {
     schema: "codex_adapter.unknown.v1";
     type: string | null;

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 18977af8d945c381cdd069092f47eeeb4f658df4971b787d62980b16ca6611b7. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 b2344225775b6e5bb8f3936b315871b1f606b924e3506b4ac59eb13916626ebb. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

@@ -161,7 +161,7 @@ def test_a_directory_without_a_manifest_is_no_space() -> None:
             HOOK + 'matcher = "x"',
             "hook 'h' has the key 'matcher', which only tool events have",
         ),
-        (HOOK + "async = true", "there is no key 'hook[0].async'; remove it"),
+        (HOOK + "async = true", "the key 'hook[0].async' is unknown; remove it"),
         (HOOK + HOOK.removeprefix("schema = 1\n"), "there are two hooks 'h'. Rename one."),
         ("hook = []", "the key 'schema' is missing"),
         (TOOL_HOOK + f"matcher = '({SECRET}'", "hook 'h': the key 'matcher' is not a regular expression"),
@@ -177,8 +177,8 @@ def test_what_is_wrong_with_hooks_is_named(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("servers", "says"),
     [
-        ({"A": {"command": "x"}}, "a key in 'mcpServers' is no name that can stand there"),
-        ({"a-b": {"command": "x"}}, "a key in 'mcpServers' is no name that can stand there"),
+        ({"A": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
+        ({"a-b": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
         ({"a": {}}, "server 'a' must have either the key 'command' or the key 'url'"),
         ({"a": {"command": "x", "url": "http://x"}}, "server 'a' has to have either the key"),
         ({"a": {"url": "http://x", "env": {"A": SECRET}}}, "server 'a' has the key 'url', with which no other key"),
