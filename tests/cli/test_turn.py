@@ -188,7 +188,7 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
                 ["--model", "no/such"],
                 1,
                 "model_not_supported",
-                "codex has no such model; this release of it lists none to choose from",
+                "codex does not have this model; this release of it lists none to choose from",
             ),
             (
                 ["--session", "0199a213-81c0-7800-8aa1-bbab2a035a54"],
