@@ -59,7 +59,7 @@ def test_a_story_is_told_with_its_times() -> None:
     thought, command, warning, change, answer = turn.entries
     assert isinstance(thought, Text)
     assert isinstance(answer, Text)
-    assert (thought.content.item_type, answer.said.item_type) == ("reasoning", "agent_message")
+    assert (thought.content.item_type, answer.content.item_type) == ("reasoning", "agent_message")
     assert answer.content.text == "The answer."
     assert isinstance(command, Call)
     assert command.outcome == "failed"
