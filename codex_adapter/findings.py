@@ -1,4 +1,4 @@
-"""Describe what `doctor` reports of an agent: its program, its login, its sandbox, and which promises hold (C4, C8)."""
+"""Define the report of `doctor` on an agent: program, login, sandbox, and which promises hold (C4, C8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["AgentReport", "BinaryReport", "Finding", "Verdict"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was examined, its state, and the next step where something is amiss."""
+    """The result of one check: its subject, its state, and the next step if there is a problem."""
 
     subject: str
     state: Literal["ok", "warning", "failed"]
@@ -19,9 +19,10 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class BinaryReport(msgspec.Struct, frozen=True):
-    """The program of an agent. Of a known release, `features` says what a run or a turn can ask of it (R1).
+    """The program of an agent.
 
-    `differences` has its quirks by name, each in a clause.
+    For a known release, `features` are the features that a run or a turn can use. `differences` has its quirks by
+    name, each as a clause. (R1)
     """
 
     path: str
@@ -34,10 +35,10 @@ class BinaryReport(msgspec.Struct, frozen=True):
 
 
 class AgentReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent reports of itself on this machine; no field holds a secret.
+    """The report of an agent on this machine. No field contains a secret.
 
-    `login` has a bool for each place of a login; `logged_in` is true where one was found, or none is needed. `sandbox`
-    says whether the agent's own sandbox works, None where that cannot be tried; `sandbox_findings` explain it.
+    `login` has a bool for each place of a login. `logged_in` is true if a login exists or none is needed. `sandbox` is
+    whether the agent's own sandbox works, None if it cannot be tried; `sandbox_findings` explain it.
     """
 
     findings: list[Finding]
@@ -49,9 +50,9 @@ class AgentReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="promise"):
-    """Whether a promise of a rule holds; `detail` says why it is broken or was not probed.
+    """Whether a promise of a rule holds; `detail` is why it is broken or was not probed.
 
-    Only a promise that the release is known not to keep is not probed.
+    A promise is not probed only if the release is known to break it.
     """
 
     probe: str

@@ -1,7 +1,7 @@
-"""Describe what a caller can choose for an agent: in a request, in a configuration, and on a command line (C6).
+"""Define the choices that an agent offers: in a request, in a configuration, and on a command line (C6).
 
-An agent lists its choices once, as a sequence of `Option`. The command line, its help, the words of its errors and the
-JSON Schema of requests are built from that list.
+An agent lists its choices once, as a sequence of `Option`. The command line, its help, its errors and the JSON Schema
+of requests are built from that list.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 __all__ = ["Group", "Option", "concatenate", "override"]
 
 Group: TypeAlias = Literal["run", "agent", "records"]
-"""Where the help lists an option: with the limits of a run, the choices of its agent, or its records.
+"""The group of an option in the help: the limits of a run, the choices of its agent, or its records.
 
-Every command that starts agents takes the options of `run`. Only `run` itself takes all.
+Every command that starts agents has the options of the group `run`. Only the command `run` has all groups.
 """
 
 
@@ -24,40 +24,40 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _replace(_requested: Any, chosen: Any) -> Any:
-    return chosen
+def _replace(_requested: Any, option: Any) -> Any:
+    return option
 
 
-def concatenate(requested: Any, chosen: Any) -> Any:
-    """Join two lists; a value of another shape is returned as it is, and refused later."""
+def concatenate(requested: Any, option: Any) -> Any:
+    """Join two lists. A value of another type is returned unchanged, and refused later."""
     if not isinstance(requested, list):
         return requested
-    return [*requested, *chosen] if isinstance(chosen, list) else chosen
+    return [*requested, *option] if isinstance(option, list) else option
 
 
-def override(requested: Any, chosen: Any) -> Any:
-    """Put the members of one object over those of another; a value of another shape is returned, and refused later."""
+def override(requested: Any, option: Any) -> Any:
+    """Merge two objects; `option` wins. A value of another type is returned unchanged, and refused later."""
     if not isinstance(requested, dict):
         return requested
-    if not isinstance(chosen, dict):
-        return chosen
-    return {name: value for name, value in requested.items() if name not in chosen} | chosen
+    if not isinstance(option, dict):
+        return option
+    return {name: value for name, value in requested.items() if name not in option} | option
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     """One choice that an agent offers.
 
-    `key` is its extension key in a request, and `schema` the JSON Schema of the value there. `field` is its field in
-    the agent's configuration, for programs that configure many runs at once. Either may be None.
+    `key` is its extension key in a request, and `schema` the JSON Schema of the value. `field` is its field in the
+    agent's configuration, for programs that configure many runs at once. Each can be None.
 
-    `names` are its names on a command line, the long one last; an option without a name can be set by its key alone.
-    `flag` is the value that the name sets by itself. Otherwise the name `takes` one word, one word each time (`words`),
-    or the name of a file with JSON. `convert` makes the value of a word, of all words as a list, or of the JSON; it
-    raises ValueError with the rest of a sentence that begins with the name. `merge(requested, chosen)` joins the value
-    of a request file and that of the option; by default the option replaces the other.
+    `names` are its names on a command line, the long name last. An option without a name can be set only by its key.
+    `flag` is the value of an option that takes no word. Otherwise the option `takes` one word, one word each time
+    (`words`), or the name of a JSON file. `convert` returns the value of a word, of all words as a list, or of the
+    JSON. It raises ValueError; the message is the rest of a sentence that begins with the name. `merge(requested,
+    option)` returns the value for a request file and an option that set the same; by default the option wins.
 
-    `place` says that the value is the agent's program, or the directory of its login and settings. `variable` is the
-    environment variable of the same meaning.
+    `place` is set if the value is the agent's program, or the directory of its login and settings. `variable` is the
+    environment variable with the same meaning.
     """
 
     key: str | None = None
@@ -76,22 +76,22 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The long name, as `--add-dir`; empty where the option has none."""
+        """The long name, such as `--add-dir`; empty for an option without a name."""
         return self.names[-1] if self.names else ""
 
     @property
     def attribute(self) -> str:
-        """The long name as Python spells it, as `add_dir`."""
+        """The long name as a Python identifier, such as `add_dir`."""
         return self.name.removeprefix("--").replace("-", "_")
 
     @property
     def adds(self) -> bool:
-        """Whether the option adds to what a request file has of the same."""
+        """Whether the option adds to the value of a request file."""
         return self.merge is not _replace
 
     @property
     def members(self) -> frozenset[str]:
-        """The names of the members of its value, which errors mention beside the key."""
+        """The names of the members of its value, which errors can contain."""
         return frozenset(_members(self.schema))
 
 

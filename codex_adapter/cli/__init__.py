@@ -1,6 +1,6 @@
-"""The command line: `codex-adapter COMMAND [OPTIONS]` (C1 to C5).
+"""Execute the command line `codex-adapter COMMAND [OPTIONS]` (C1 to C5).
 
-Help and version are answered here, without an event loop (V1).
+This module shows help and version itself, without an event loop (V1).
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from codex_adapter.cli.errors import (
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS: Final = {
-    "run": ("run.command", "one run of the agent"),
-    "replay": ("replay", "recorded output of the agent as runs"),
-    "view": ("view.command", "the records of a run, as text or as a page"),
-    "serve": ("serve.command", "many runs at once, for a supervisor: JSON-RPC on stdin and stdout"),
-    "operations": ("operations.command", "files and commands of an agent, in a workspace, by a policy"),
-    "mailbox": ("mailbox.command", "a task for a model that no network reaches, by files that you carry"),
-    "turn": ("turn.command", "one turn of a conversation, in an environment that spaces make up"),
-    "space": ("space", "whether a space is fine, and what is in it"),
-    "demo": ("demo", "a real run that needs neither account nor network"),
-    "login": ("login", "log in with the Codex CLI that runs use"),
-    "doctor": ("doctor.command", "what is installed, and whether it fits"),
-    "schema": ("schema.command", "the JSON Schema of every record and of the request"),
-    "help": ("", "this help, or with a command the command's"),
+    "run": ("run.command", "run an agent once"),
+    "replay": ("replay", "replay recorded output of an agent"),
+    "view": ("view.command", "show the records of past runs, as text or as a page"),
+    "serve": ("serve.command", "run many agents for a supervisor, by JSON-RPC on standard input and output"),
+    "operations": ("operations.command", "execute file operations and commands of an agent, under a policy"),
+    "mailbox": ("mailbox.command", "exchange files with a model that has no network connection"),
+    "turn": ("turn.command", "run one turn of a conversation, in an environment composed of spaces"),
+    "space": ("space", "check a space, or list its contents"),
+    "demo": ("demo", "run an agent without an account and without a network"),
+    "login": ("login", "log in with the agent CLI"),
+    "doctor": ("doctor.command", "check the installation and this machine"),
+    "schema": ("schema.command", "print the JSON Schema of records, requests and messages"),
+    "help": ("", "show this help, or the help of a command"),
 }
 """Each command with its module below this package and its line of help."""
 _HELP: Final = """\
 usage: codex-adapter COMMAND [OPTIONS] [ARGUMENTS]
 
-Runs the Codex CLI as a supervised child process and writes its events as JSON Lines.
+Run an agent CLI, such as the Codex CLI, as a supervised child process. Write its events as JSON Lines.
 
 commands:
 {}
 options:
-  -h, --help     show this help, or with a command the command's, and exit
+  -h, --help     show this help, or the help of a command, and exit
   -V, --version  show the version and exit
 
 examples:
@@ -67,16 +67,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HelpRequested as request:
         return _show(request.text)
     except UsageError as error:
-        report_error(f"{error}; see codex-adapter {_name(words)}--help")
+        text = str(error)
+        end = "" if text.endswith((".", "?")) else "."
+        report_error(f"{text}{end} See `codex-adapter {_name(words)}--help`.")
         return _USAGE_STATUS
-    except Exception as error:  # noqa: BLE001 - a traceback could show what a run said
+    except Exception as error:  # noqa: BLE001 - a traceback could show output of a run
         report_defect(error)
         return FAILURE_STATUS
 
 
 def _main(words: list[str], *, program: bool) -> int:
     if not words:
-        raise UsageError("a command is missing")
+        raise UsageError("The command is missing")
     if words[0] == "help" and words[1:]:
         words = [words[1], "--help"]
     if words[0] in ("-h", "--help", "help"):
@@ -87,9 +89,9 @@ def _main(words: list[str], *, program: bool) -> int:
         raise HelpRequested(f"codex-adapter {installed_version('codex-adapter')}\n")
     if words[0] not in COMMANDS:
         *names, last = COMMANDS
-        raise UsageError(f"the first argument must be a command: {', '.join(names)} or {last}")
+        raise UsageError(f"The first argument must be a command: {', '.join(names)} or {last}")
     if words[0] == "login":
-        from codex_adapter.cli.login import log_in  # noqa: PLC0415 - needed by nothing else
+        from codex_adapter.cli.login import log_in  # noqa: PLC0415 - no other command needs it
 
         log_in(words[1:])
     from codex_adapter.cli.commands import execute  # noqa: PLC0415 - loads an event loop
@@ -98,13 +100,13 @@ def _main(words: list[str], *, program: bool) -> int:
 
 
 def _name(words: list[str]) -> str:
-    return f"{words[0]} " if words and words[0] in COMMANDS else ""
+    return f"{words[0]} " if words and words[0] in COMMANDS and words[0] != "help" else ""
 
 
 def _fill_standard_descriptors() -> bool:
-    """Open `/dev/null` as each standard descriptor that is closed, where a file of ours would get its number (C7).
+    """Open `/dev/null` as each standard descriptor that is closed: another file could get its number (C7).
 
-    Report where that fails, and return False.
+    If that fails, report it and return False.
     """
     for fd in range(3):
         try:
@@ -114,8 +116,8 @@ def _fill_standard_descriptors() -> bool:
                 os.set_inheritable(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), True)
             except OSError as error:
                 report_error(
-                    f"/dev/null cannot be opened ({error.strerror}), and standard input, output or error is closed. "
-                    "Open it, or give access to /dev/null"
+                    "A standard stream (input, output or error) is closed, and /dev/null cannot be opened "
+                    f"({error.strerror}). Open the stream, or allow access to /dev/null."
                 )
                 return False
     return True

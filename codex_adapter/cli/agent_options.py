@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from codex_adapter import InvalidRequestError
 from codex_adapter.agent import Agent, Purpose
 from codex_adapter.agents import agent_of, kinds
-from codex_adapter.cli.arguments import Once, path, seconds
+from codex_adapter.cli.arguments import Once, alternatives, path, seconds
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.errors import DEFAULT_AGENT
@@ -36,13 +36,13 @@ __all__ = [
 ]
 
 FOR_COMMANDS: Final = frozenset({"containment", "containment_max"})
-"""The attributes of the options that also say how commands of `operations` and `mailbox` are contained (N3)."""
+"""The attributes of the options that also set the containment of commands of `operations` and `mailbox` (N3)."""
 
 
 def find_agents(words: Sequence[str], name: str = "--agent") -> list[Agent]:
-    """Return the agents that a command line names by an option, for the options that they add to it.
+    """Return the agents that a command line names by an option, or the default agent.
 
-    A kind that is not known is left for the parser to refuse; the default agent stands in where none is named.
+    Their options are added to the command line. The parser refuses an unknown kind later.
     """
     named: list[str] = []
     for number, word in enumerate(words):
@@ -56,40 +56,43 @@ def find_agents(words: Sequence[str], name: str = "--agent") -> list[Agent]:
 
 
 def the_agent(options: argparse.Namespace) -> Agent:
-    """Return the agent that parsed options name by `--agent`, else the default one."""
+    """Return the agent that parsed options name by `--agent`, or the default agent."""
     return agent_of(options.agent or DEFAULT_AGENT)
 
 
 def agent_kind(text: str) -> str:
-    """Return the kind of an agent that is installed, as a type for argparse."""
+    """Return the kind of an installed agent; a type for argparse."""
     if text not in kinds():
-        raise argparse.ArgumentTypeError(f"must be {' or '.join(kinds())}")
+        raise argparse.ArgumentTypeError(f"must be {alternatives(kinds())}")
     return text
 
 
 def add_agent_kind(parser: Any) -> None:
-    """Add `--agent` to a parser, or to a group of one."""
+    """Add `--agent` to a parser or to an argument group."""
     agent = f"the kind of agent (default: {DEFAULT_AGENT})"
     parser.add_argument("--agent", action=Once, type=agent_kind, metavar="KIND", help=agent)
 
 
 def add_backend_options(parser: Any, agents: Sequence[Agent]) -> None:
-    """Add the options that say how agents are run, of one run or of all runs of a daemon."""
+    """Add the options of a run, or of all runs of a daemon: time limits, environment, containment."""
     add = parser.add_argument
     add("--timeout", action=Once, type=seconds, metavar="SECONDS", help="end a run after this time (default: never)")
-    idle = "end it after this time without progress (default: 1800 where there is no --timeout; 0: never)"
+    idle = "end a run after this time without progress (default: 1800 without --timeout; 0: never)"
     add("--idle-timeout", action=Once, type=seconds, metavar="SECONDS", help=idle)
-    add("--tool-timeout", action=Once, type=seconds, metavar="SECONDS", help="end it when one tool call takes longer")
+    tool = "end a run when one tool call takes longer (default: never)"
+    add("--tool-timeout", action=Once, type=seconds, metavar="SECONDS", help=tool)
     add("--env", action="append", metavar="NAME[=VALUE]", help="set a variable for the agent, or copy it; repeatable")
-    add("--mask", action="append", metavar="NAME", help="a variable whose value never appears; repeatable")
+    add("--mask", action="append", metavar="NAME", help="mask the value of this variable in all output; repeatable")
     add_agent_options(parser, agents, "run")
     levels = ", ".join(LEVELS)
-    add("--containment", action=Once, metavar="LEVEL", help=f"be content with no weaker one: {levels} (default: any)")
-    add("--containment-max", action=Once, metavar="LEVEL", help="try no stronger one; guard: no user namespace")
+    weakest = f"the weakest level that is acceptable: {levels} (default: any)"
+    add("--containment", action=Once, metavar="LEVEL", help=weakest)
+    strongest = "the strongest level to try; guard avoids user namespaces"
+    add("--containment-max", action=Once, metavar="LEVEL", help=strongest)
 
 
 def add_agent_options(parser: Any, agents: Sequence[Agent], group: Group) -> None:
-    """Add the agents' own options of a group; one that several agents have is added once, as the first has it."""
+    """Add the agents' own options of a group. An option of several agents is added once, as the first defines it."""
     added: set[str] = set()
     for option in (option for agent in agents for option in agent.options if option.group == group):
         if not option.names or option.name in added:
@@ -103,7 +106,7 @@ def add_agent_options(parser: Any, agents: Sequence[Agent], group: Group) -> Non
 
 
 def add_program_options(parser: Any, agent: Agent, *, home: Literal["used", "created", "none"] = "used") -> None:
-    """Add the options that say which program and which home an agent has; a home to create must be written in full."""
+    """Add the options for the program and the home of an agent. A home to create must not begin with `~`."""
     for option in agent.options:
         if option.place == "program" or (option.place == "home" and home != "none"):
             kind = path if option.place == "home" and home == "created" else None
@@ -111,7 +114,7 @@ def add_program_options(parser: Any, agent: Agent, *, home: Literal["used", "cre
 
 
 def convert_words(option: Option, words: Any) -> Any:
-    """Return the value that an option's words make, or its flag. Raises `UsageError`, which repeats none of them."""
+    """Return the value of an option's words, or its flag. Raise `UsageError`, which never repeats a word."""
     try:
         return option.convert(words) if option.flag is None else option.flag
     except ValueError as error:
@@ -119,18 +122,18 @@ def convert_words(option: Option, words: Any) -> Any:
 
 
 def command_containment(options: argparse.Namespace, agent: Agent) -> Containment:
-    """Return what contains commands where the options of an agent choose the levels. Raises `UsageError` (N3)."""
+    """Return the containment of commands, at the levels that options select. Raise `UsageError` (N3)."""
     levels = {name: getattr(options, name) for name in FOR_COMMANDS}
     return Containment.of(_checked(agent.config_type(**levels), agent, "run"))
 
 
 def read_config(options: argparse.Namespace, agent: Agent, purpose: Purpose = "run", **fields: Any) -> RunConfig:
-    """Return the checked configuration that the options make for any number of runs (Q5, Q7).
+    """Return the checked configuration of the options, for any number of runs. Raise `UsageError` (Q5, Q7).
 
-    `fields` are other fields of it, or replace those of options. Raises `UsageError`.
+    `fields` are more fields of the configuration; they win over options.
     """
-    chosen = _limits(options) | dict(_fields(options, agent.options)) | fields
-    return _checked(agent.config_type(**chosen), agent, purpose)
+    values = _limits(options) | dict(_fields(options, agent.options)) | fields
+    return _checked(agent.config_type(**values), agent, purpose)
 
 
 def _checked(config: RunConfig, agent: Agent, purpose: Purpose) -> RunConfig:
@@ -142,12 +145,12 @@ def _checked(config: RunConfig, agent: Agent, purpose: Purpose) -> RunConfig:
 
 
 def program_config(options: argparse.Namespace, agent: Agent) -> RunConfig:
-    """Return a configuration of the agent's program and home alone, unchecked."""
+    """Return an unchecked configuration with only the agent's program and home."""
     return agent.config_type(**dict(_fields(options, [option for option in agent.options if option.place])))
 
 
 def run_config(options: argparse.Namespace, agent: Agent) -> RunConfig:
-    """Return the configuration of one run, unchecked, without what its request can have as well."""
+    """Return the unchecked configuration of one run, without the fields that its request has too."""
     own = [option for option in agent.options if option.key is None]
     return agent.config_type(**_limits(options), **dict(_fields(options, own)))
 
@@ -170,16 +173,16 @@ def _fields(options: argparse.Namespace, agent_options: Sequence[Option]) -> Ite
 
 
 def read_environment(entries: Sequence[str]) -> dict[str, str]:
-    """Return the variables of the `--env` options. Raises `UsageError`."""
+    """Return the variables of the `--env` options. Raise `UsageError`."""
     env: dict[str, str] = {}
     for number, entry in enumerate(entries, 1):
         name, equals, value = entry.partition("=")
         if name in env:
-            raise UsageError(f"--env: number {number} sets a variable again; give each variable once")
+            raise UsageError(f"--env: number {number} sets a variable again. Set each variable once")
         if not equals:
             copied = os.environ.get(name)
             if copied is None:
-                raise UsageError(f"--env: number {number} is not set here, so it cannot be copied; give NAME=VALUE")
+                raise UsageError(f"--env: number {number} is not set here and cannot be copied. Specify NAME=VALUE")
             value = copied
         env[name] = value
     return env

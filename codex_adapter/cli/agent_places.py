@@ -1,4 +1,4 @@
-"""Check where the agent and its login are, beside a workspace that commands can change (H14, H15)."""
+"""Check that the agent and its login are outside a workspace that commands can change (H14, H15)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["agent_homes", "agent_places", "require_outside"]
 
 
 def agent_places(options: argparse.Namespace, agent: Agent) -> tuple[AgentPlaces, ...]:
-    """Return the places of all agents, of this one with the program that options name (H13, H14, H15)."""
+    """Return the places of all agents, with the program that options name for this one (H13, H14, H15)."""
     return known_places(agent.kind, program_config(options, agent).binary)
 
 
 def agent_homes(options: argparse.Namespace, agent: Agent) -> list[str]:
-    """Return the directories in which options say that the login of the agent is (H14)."""
+    """Return the directories that options name for the login of the agent (H14)."""
     homes: list[str | None] = []
     for option in agent.options:
         if option.place == "home":
@@ -35,12 +35,15 @@ def agent_homes(options: argparse.Namespace, agent: Agent) -> list[str]:
 
 
 def require_outside(options: argparse.Namespace, agent: Agent, workspace: str) -> None:
-    """Raise `UsageError` where commands in the workspace could replace the agent, which runs outside (H15)."""
+    """Raise `UsageError` if commands in the workspace could replace the agent, which runs outside (H15)."""
     try:
         program = agent.find_program(program_config(options, agent), outside_environment(os.environ, workspace))
     except SpawnError:
-        # The run says so itself.
+        # The run reports it.
         return
     if is_replaceable(program, workspace):
         [name] = [option.name for option in agent.options if option.place == "program"]
-        raise UsageError(f"{name}: {agent.name} is in the workspace, where commands can replace it; name another one")
+        raise UsageError(
+            f"{name}: {agent.name} is in the workspace, where commands can replace it. "
+            "Use a program outside the workspace"
+        )

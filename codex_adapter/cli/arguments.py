@@ -1,4 +1,4 @@
-"""What every command's options are read with; no message of it repeats a word of the command line (E5)."""
+"""Parse the options of a command. No message repeats a value of the command line (E5)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ __all__ = [
     "Command",
     "Once",
     "Parser",
+    "alternatives",
     "form_of_a_run",
     "json_lines_or_pretty",
     "one_of",
@@ -25,61 +26,82 @@ __all__ = [
     "whole_number",
 ]
 
-# An option's name says nothing of its value; anything else that begins with a dash may be a value that went astray.
+# Only such a name is shown: any other word that begins with a dash can be a misplaced value.
 _OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
+_OPTION_NAME_IN_TEXT = re.compile(r"(?<!\S)--[a-z][a-z-]+")
 
 
 class Command(NamedTuple):
-    """A command: `parser(words)` makes the parser of its command line, `perform` returns the exit status."""
+    """A command: `parser(words)` returns the parser of its command line, `perform` returns the exit status."""
 
     parser: Callable[[Sequence[str]], Parser]
     perform: Callable[[argparse.Namespace, Output, StopSignals], Awaitable[int]]
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads the options of one command; `arguments` stand in its usage, `examples` at the end of its help."""
+    """The parser of one command; `arguments` are for its usage line, `examples` for the end of its help.
+
+    An example with an option that the command does not have is left out.
+    """
 
     def __init__(self, command: str, arguments: str, description: str, examples: str) -> None:
         super().__init__(
             prog=f"codex-adapter {command}",
             usage=f"%(prog)s {arguments}",
             description=description,
-            epilog=f"examples:\n{examples.rstrip()}",
             formatter_class=_HelpFormatter,
             add_help=False,
             allow_abbrev=False,
             exit_on_error=False,
         )
+        self._examples = examples.splitlines()
         self.add_argument("-h", "--help", action=_Help, help="show this help and exit")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The options in `words`. Raises `UsageError` (E5) and `HelpRequested`."""
+        """Return the options in `words`. Raise `UsageError` and `HelpRequested` (E5)."""
         try:
             options, rest = self.parse_known_args(list(words))
         except argparse.ArgumentError as error:
-            # the only one of argparse's own texts that quotes what was given
-            quotes = error.message.startswith("ignored explicit argument")
-            message = "takes no value" if quotes else error.message
-            raise UsageError(f"{error.argument_name}: {message}" if error.argument_name else message) from None
-        strangers = [word for word in rest if word != "--"]
-        if strangers:
-            raise UsageError(self._stranger(strangers[0]))
+            message = _of_argparse(error.message)
+            raise UsageError(f"{error.argument_name} {message}" if error.argument_name else message) from None
+        unknown = [word for word in rest if word != "--"]
+        if unknown:
+            raise UsageError(self._unknown(unknown[0]))
         return options
 
     @override
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+    def format_help(self) -> str:
+        examples = [line for line in self._examples if self._has_all_options(line)]
+        return "\n".join([super().format_help(), "examples:", *examples, ""])
 
-    def _stranger(self, word: str) -> str:
+    def _has_all_options(self, example: str) -> bool:
+        own, _, _ = example.partition(" -- ")
+        return all(option in self._option_string_actions for option in _OPTION_NAME_IN_TEXT.findall(own))
+
+    @override
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(_of_argparse(message))
+
+    def _unknown(self, word: str) -> str:
         if not word.startswith("-"):
-            return "there is an argument too many; quote what has spaces in it"
+            return "There are too many arguments. Quote an argument that contains spaces"
         name = word.partition("=")[0]
         if not _OPTION_NAME.fullmatch(name):
-            return "there is an unknown option; one that is meant as an argument goes after --"
+            return "An option is unknown. Put -- before an argument that begins with a dash"
         import difflib  # noqa: PLC0415 - for mistakes only
 
         near = difflib.get_close_matches(name, self._option_string_actions, n=1)
-        return f"unknown option {name}" + (f"; there is {near[0]}" if near else "")
+        return f"The option {name} is unknown." + (f" Did you mean {near[0]}?" if near else "")
+
+
+def _of_argparse(message: str) -> str:
+    """Return one of argparse's own messages in our words, without the value that one of them quotes."""
+    if message.startswith("ignored explicit argument"):
+        return "takes no value"
+    missing = message.removeprefix("the following arguments are required: ")
+    if missing != message:
+        return f"{missing.replace(', ', ' and ')} must be specified"
+    return "needs a value" if message == "expected one argument" else message
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -97,33 +119,36 @@ class _Help(argparse.Action):
 
 
 class Once(argparse.Action):
-    """An option with one value that may be given once."""
+    """An option with one value that a command line has at most once."""
 
     @override
     def __call__(
         self, parser: argparse.ArgumentParser, options: argparse.Namespace, value: Any, name: str | None = None
     ) -> None:
         if getattr(options, self.dest) is not None:
-            raise argparse.ArgumentError(self, "is given twice; give it once")
+            raise argparse.ArgumentError(self, "occurs twice. Specify it once")
         setattr(options, self.dest, value)
 
 
 def whole_number(text: str) -> int:
-    """A whole number, 1 or more."""
+    """Return a whole number, 1 or more; a type for argparse."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return int(text)
 
 
 def path(text: str) -> str:
-    """Return a path where something may be made, which would otherwise be in a directory called `~` (C22)."""
+    """Return a path at which a file or directory can be created; a type for argparse.
+
+    Refuse `~` at its start: a directory with that name would be created (C22).
+    """
     if text.startswith("~"):
-        raise argparse.ArgumentTypeError("begins with ~, which no shell has replaced; write it in full, or ./~")
+        raise argparse.ArgumentTypeError("begins with ~, which the shell did not expand. Use an absolute path, or ./~")
     return text
 
 
 def seconds(text: str) -> float:
-    """A number; whether it is a fit number of seconds is for the request's own checks to say."""
+    """Return a number; a type for argparse. The request's own checks refuse a negative or infinite one."""
     try:
         return float(text)
     except ValueError:
@@ -131,14 +156,20 @@ def seconds(text: str) -> float:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """One of a few words."""
+    """Return a type for argparse that accepts only these words."""
 
     def check(text: str) -> str:
         if text not in allowed:
-            raise argparse.ArgumentTypeError(f"must be {' or '.join(allowed)}")
+            raise argparse.ArgumentTypeError(f"must be {alternatives(allowed)}")
         return text
 
     return check
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Return words as a list in text, such as `jsonl, pretty or text`."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 json_lines_or_pretty = one_of("jsonl", "pretty")

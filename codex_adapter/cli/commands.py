@@ -1,6 +1,6 @@
-"""Load a command when it is asked for, and execute it: this module has the only `trio.run` (C1 to C5).
+"""Load one command and execute it (C1 to C5).
 
-`output.py` is the only writer of standard output.
+Only this module calls `trio.run`; only `output.py` writes to standard output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signal
 from codex_adapter.cli.logs import logging_to_stderr
 from codex_adapter.cli.output import Output, standard_output
 from codex_adapter.cli.process_settings import forbid_core_dumps, keep_one_heap
-from codex_adapter.cli.signals import StopSignals, held_back
+from codex_adapter.cli.signals import StopSignals, stop_signals_blocked
 from codex_adapter.errors import InvalidAgentKindError
 
 __all__ = ["execute"]
@@ -26,14 +26,14 @@ __all__ = ["execute"]
 def execute(module: str, words: Sequence[str], *, program: bool) -> int:
     """Execute the command of a module below `cli` with its words, and return the exit status (E1).
 
-    `program` says that the process is all ours. Raises `UsageError` and `HelpRequested`.
+    `program` is true if the whole process belongs to the command. Raise `UsageError` and `HelpRequested`.
     """
     if program:
         forbid_core_dumps()
         keep_one_heap()
     # Most runs need no web server and no colours.
     command: Command = import_module(f"codex_adapter.cli.{module}").COMMAND
-    with held_back(for_good=program) as wanted:
+    with stop_signals_blocked(to_the_end=program) as wanted:
         if program:
             watch_pending_signals(wanted)
         try:
@@ -44,7 +44,7 @@ def execute(module: str, words: Sequence[str], *, program: bool) -> int:
             stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _nothing)
             try:
                 status = trio.run(_perform, command, options, output, stop)
-            except InvalidAgentKindError as error:  # of an agent that another distribution brings, and that is broken
+            except InvalidAgentKindError as error:  # a broken agent of another distribution
                 raise UsageError(str(error)) from None
         if output.failure is not None:
             report_output_failure(output.failure)
@@ -53,7 +53,7 @@ def execute(module: str, words: Sequence[str], *, program: bool) -> int:
 
 
 def _nothing(_number: int) -> None:
-    """Leave the end of the process to the program that it belongs to."""
+    """Leave the end of the process to its program."""
 
 
 async def _perform(command: Command, options: argparse.Namespace, output: Output, stop: StopSignals) -> int:

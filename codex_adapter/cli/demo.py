@@ -1,4 +1,4 @@
-"""`codex-adapter demo`: a real run that needs neither account nor network (C3)."""
+"""Execute `codex-adapter demo`: a real run without an account and without a network (C3)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ from codex_adapter.events import ToolCall
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Runs the real Codex CLI through the adapter, offline: a scripted model on the loopback tells it to look around, to run
-commands, one of which fails, and to write a file, all in a temporary workspace with a CODEX_HOME of its own. Where no
-CLI is installed, a scripted agent takes its place. Exits with 0 when the file is there in the end.
+Run {} once, without an account and without a network. The agent executes commands and writes a file. One
+of the commands fails on purpose. Workspace and settings are in a temporary directory. If the agent CLI is not
+installed, a scripted agent can take its place.
+
+exit status: 0 if the agent wrote the file.
 """
 _EXAMPLES = """\
   codex-adapter demo
@@ -45,8 +47,8 @@ _EXAMPLES = """\
 """
 
 
-class _Witness(RunNarrator):
-    """Narrates a run, and remembers what the story at the end needs."""
+class _DemoNarrator(RunNarrator):
+    """A narrator that also collects the facts for the summary at the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,15 +68,16 @@ class _Witness(RunNarrator):
 
 
 def _parser(words: Sequence[str]) -> Parser:
-    parser = Parser("demo", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    agent = find_agents(words)[0]
+    parser = Parser("demo", "[OPTIONS]", _DESCRIPTION.format(agent.name), _EXAMPLES)
     add_agent_kind(parser)
-    add_program_options(parser, find_agents(words)[0], home="none")
-    parser.add_argument("--keep", action="store_true", help="keep the workspace, and say where it is")
+    add_program_options(parser, agent, home="none")
+    parser.add_argument("--keep", action="store_true", help="keep the workspace, and print its path")
     return parser
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    witness = _Witness()
+    narrator = _DemoNarrator()
     agent = the_agent(options)
     binary = program_config(options, agent).binary
     with _directory(keep=options.keep) as root, _staged(agent, root, binary) as demo:
@@ -84,12 +87,12 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         def opening() -> AbstractAsyncContextManager[RunHandle]:
             return open_run(demo.request, agent=agent.kind, config=demo.config)
 
-        view = live_view(witness, output)
+        view = live_view(narrator, output)
         status = await drive_run(opening, view, output, stop, form="pretty", names=OptionNames(agent.options))
         written = demo.file.read_text(encoding="utf-8") if demo.file.is_file() else None
     if status == 0 and written is None:
         status = 1
-    lines = [*_story(witness, demo.file.name, written), *([f"Kept: {root}"] if options.keep else [])]
+    lines = [*_summary(narrator, demo.file.name, written), *([f"Kept: {root}"] if options.keep else [])]
     await output.write("".join(f"{line}\n" for line in ["", *lines]).encode())
     return status
 
@@ -100,7 +103,7 @@ def _directory(*, keep: bool) -> Iterator[Path]:
         try:
             root = tempfile.mkdtemp(prefix="codex-adapter-demo-")
         except OSError:
-            raise UsageError("the temporary directory cannot be written to; name another one in TMPDIR") from None
+            raise UsageError("The temporary directory is not writable. Set TMPDIR to another directory") from None
         if not keep:
             leaving.callback(shutil.rmtree, root, ignore_errors=True)
         yield Path(root)
@@ -113,15 +116,19 @@ def _staged(agent: Agent, root: Path, binary: str | None) -> AbstractContextMana
         raise UsageError(str(error)) from None
 
 
-def _story(witness: _Witness, file: str, written: str | None) -> list[str]:
-    statuses = ", ".join(map(str, witness.statuses))
+def _summary(narrator: _DemoNarrator, file: str, written: str | None) -> list[str]:
+    statuses = ", ".join(map(str, narrator.statuses))
     lines = [
-        f"{witness.events_seen} events; the commands exited with {statuses}." if statuses else "No command was run.",
-        f"{file} holds: {printable(written).rstrip()}" if written is not None else f"{file} was not written.",
+        f"{narrator.events_seen} events. The commands exited with {statuses}."
+        if statuses
+        else "The agent ran no command.",
+        f"{file} contains: {printable(written).rstrip()}"
+        if written is not None
+        else f"The agent did not write {file}.",
     ]
-    if isinstance(witness.outcome, Completion):
-        session = printable(witness.outcome.session_id or "unknown")
-        lines.append(f"The agent ended with {witness.outcome.status}, session {session}.")
+    if isinstance(narrator.outcome, Completion):
+        session = printable(narrator.outcome.session_id or "unknown")
+        lines.append(f"The agent ended with {narrator.outcome.status}. Its session is {session}.")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Show one run, live or recorded, from its opening to its completion record and its exit status."""
+"""Show one run, live or recorded, from its start to its completion record and exit status."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["Opening", "drive_run", "exit_status", "explain"]
 
 _PATIENCE: Final = 4.0
-"""Seconds for the file of the answer: less than a signal waits for (E6)."""
+"""Seconds to write the file of the final text: less than the limit after a signal (E6)."""
 
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
-"""Gives a run in a block of its own, after all that must be read and checked for it."""
+"""Opens a run as a context manager, after it read and checked all input."""
 
 
 async def drive_run(
@@ -49,11 +49,11 @@ async def drive_run(
     last_message: str | None = None,
     names: OptionNames,
 ) -> int:
-    """Show one run from its opening to its completion, and return its exit status (W3, E1, E2, E4).
+    """Show one run from its start to its completion, and return its exit status (W3, E1, E2, E4).
 
-    A signal before the run is open leaves it unopened; it is a cancelled run all the same. With `quiet`, the reason of
-    a failure is not written to standard error. `form` is that of the view (C7), `last_message` a file for the final
-    text; `names` puts options into texts for a person. Raises `UsageError`.
+    If a signal arrives before the run is open, the run is cancelled without being opened. With `quiet`, the reason of
+    a failure is not written to standard error. `form` is the form of the view, `last_message` a file for the final
+    text. `names` replaces keys with options in texts for a person. Raise `UsageError`. (C7)
     """
     outcome: Completion | AdapterError = RunCancelled("cancelled")
     with stop.interrupting():
@@ -68,7 +68,7 @@ async def drive_run(
                 error.advice = names.for_fields(error.advice) if form == "jsonl" else names(error.advice)
         except UsageError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the completion record must still be written
+        except Exception as error:  # noqa: BLE001 - the completion record must be written after any error
             report_defect(error)
             outcome = BackendError("other")
     if stop.exit_status is not None:
@@ -87,12 +87,12 @@ async def drive_run(
 
 
 def _with_options(outcome: Completion | AdapterError, names: OptionNames) -> Completion | AdapterError:
-    """Return an outcome for a person, with options in the place of keys (E5)."""
+    """Return an outcome for a person, with options in place of keys (E5)."""
     return InvalidRequestError(names(str(outcome))) if isinstance(outcome, InvalidRequestError) else outcome
 
 
 class _Stoppable:
-    """What a signal ends: the run, and in a bounded time the wait for the reader of its records (E4)."""
+    """The work that a signal ends: the run, and after a time limit the wait for the reader of its records (E4)."""
 
     def __init__(self, output: Output, run: RunHandle | None = None) -> None:
         self._output = output
@@ -111,7 +111,7 @@ class _Stoppable:
 
 
 async def _forward(run: RunHandle, view: View[RunItem], output: Output) -> None:
-    """Show the events until they end or nobody is left to see them (D3)."""
+    """Show the events until they end or the reader leaves (D3)."""
     async for batch in run.events.batches(patience=view.refresh_seconds):
         shown = map(view.show, split_batch(batch)) if batch else [view.refresh()]
         for text in shown:
@@ -121,9 +121,9 @@ async def _forward(run: RunHandle, view: View[RunItem], output: Output) -> None:
 
 
 async def _write_answer(file: str, outcome: Completion | AdapterError, stop: StopSignals) -> bool:
-    """Write the final text to a file, which is empty where the run has none; report a failure and return False.
+    """Write the final text to a file, which is empty for a run without one. Report a failure and return False.
 
-    A file system that does not answer is given up after a while, and at once when a signal arrives.
+    Stop waiting for a file system that does not answer after a few seconds, or when a signal arrives.
     """
     from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415 - most runs need no file
 
@@ -139,11 +139,11 @@ async def _write_answer(file: str, outcome: Completion | AdapterError, stop: Sto
         except (OSError, ValueError) as error:
             reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
             report_error(
-                f"--last-message: the file cannot be written ({reason}). Name a file in a directory that exists"
+                f"--last-message: the file cannot be written ({reason}). Specify a file in an existing directory."
             )
         except BackendError:
             reason = os.strerror(errno.ETIMEDOUT)
-            how = "Name a file on another file system"
+            how = "Specify a file on another file system."
             report_error(f"--last-message: the file cannot be written ({reason}). {how}")
         else:
             return True
@@ -154,12 +154,12 @@ def _explain_missing_answer(outcome: Completion | AdapterError) -> None:
     if not isinstance(outcome, Completion):
         report_error(str(outcome))
     elif not outcome.ok:
-        turn = "no turn began" if outcome.turn is None else f"the turn is {outcome.turn.replace('_', ' ')}"
-        report_error(f"the run did not succeed: {turn}, the agent ended with {outcome.status}")
+        turn = "no turn began" if outcome.turn is None else f"its turn is {outcome.turn.replace('_', ' ')}"
+        report_error(f"The run failed: {turn}, and the agent ended with {outcome.status}.")
 
 
 def explain(outcome: Completion | AdapterError, names: OptionNames, *, with_hint: bool = False) -> bool:
-    """Write to standard error what a person can do about an outcome; return whether there is anything (E1, F9)."""
+    """Write the next step after an outcome to standard error, and return whether one exists (E1, F9)."""
     if not isinstance(outcome, Completion | BackendError):
         report_error(names(str(outcome)))
     elif outcome.advice is not None and (with_hint or outcome.hint is None):
@@ -170,7 +170,7 @@ def explain(outcome: Completion | AdapterError, names: OptionNames, *, with_hint
 
 
 def exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:
-    """The exit status of a run that came to this (E1)."""
+    """Return the exit status of a run with this outcome (E1)."""
     match outcome:
         case Completion(status=status):
             number = status.signal_number

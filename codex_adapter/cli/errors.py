@@ -1,6 +1,6 @@
-"""What a command says besides its records: why nothing was done, and what went wrong, with nothing of a run in it (X1).
+"""Write errors to standard error, with no content of a run (X1).
 
-Loaded by every command line, also by one that only asks for help: nothing here needs an event loop (V1).
+Every command line loads this module, also for help alone. Nothing here needs an event loop (V1).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ __all__ = [
 ]
 
 _PATIENCE: Final = 1.0
-"""Seconds that a line waits for the reader of standard error."""
+"""Seconds for which a line waits for the reader of standard error."""
 _PIECE: Final = 4096
-"""Bytes that a pipe which can be written to takes at once."""
+"""Bytes that a writable pipe accepts in one write."""
 _lost: Final[list[bool]] = []
-"""Not empty once a line could not be written."""
+"""Contains True after a line could not be written."""
 
 FAILURE_STATUS: Final = 125
-"""The exit status of a command that failed by what is not the agent's (E1)."""
+"""The exit status of a failure that is not the agent's (E1)."""
 
 
 class UsageError(Exception):
-    """The command line cannot be understood; the message names the option and what it takes, never a value (E5)."""
+    """An error of the command line. The message names the option and its valid values, never the value (E5)."""
 
 
 class HelpRequested(Exception):
-    """Nothing is to be done but to show a text."""
+    """A request to show a text and do nothing else."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -47,24 +47,24 @@ class HelpRequested(Exception):
 
 
 def report_error(text: str) -> None:
-    """Write one line to standard error, unless its reader takes nothing for a second (E4)."""
+    """Write one line to standard error. Give up if the reader reads nothing for a second (E4)."""
     write_error(f"codex-adapter: {text}\n".encode(errors="backslashreplace"), seconds=_PATIENCE)
 
 
 def write_error(line: bytes, *, seconds: float) -> bool:
-    """Write a line to standard error, waiting at most `seconds` for its reader, and return whether all was written.
+    """Write a line to standard error within `seconds`, and return whether all of it was written.
 
-    Once a line was not, the next ones wait no more.
+    After the first line that could not be written, later lines do not wait.
     """
-    import select  # noqa: PLC0415 - for what goes wrong only
+    import select  # noqa: PLC0415 - for errors only
     import time  # noqa: PLC0415 - as above
 
     fd, deadline = 2, time.monotonic() + (0.0 if _lost else seconds)
     with suppress(OSError):
-        # A terminal that is stopped has room for a part of a line: only a descriptor of our own may refuse the rest.
+        # A stopped terminal accepts a part of a line. Only a separate descriptor can refuse the rest without blocking.
         fd = os.open(os.ttyname(2), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        # Not by way of `sys.stderr`: what it cannot write it keeps, and turns the exit status of the process into 120.
+        # `sys.stderr` would keep what it cannot write, and change the exit status of the process to 120.
         poll = select.poll()
         poll.register(fd, select.POLLOUT)
         while line and poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
@@ -81,13 +81,13 @@ def write_error(line: bytes, *, seconds: float) -> bool:
 
 
 def explain_wait(text: str) -> None:
-    """Write a line on what standard input is to have, where it is a terminal and a person would wonder (C9, C11)."""
+    """Write a line that names the expected input, if standard input is a terminal (C9, C11)."""
     if os.isatty(0):
-        report_error(f"waiting for {text}. Ctrl-D ends the input")
+        report_error(f"Waiting for {text}. To end the input, press Ctrl-D.")
 
 
 def report_defect(error: BaseException) -> None:
-    """Say where a defect of ours is; its message may quote what it choked on, and stays unsaid (X1)."""
+    """Report the place of a defect. Its message is not shown, because it can quote content of a run (X1)."""
     from traceback import extract_tb  # noqa: PLC0415 - for defects only
 
     while isinstance(error, BaseExceptionGroup):
@@ -95,13 +95,14 @@ def report_defect(error: BaseException) -> None:
     if is_shortage(error):
         of_a_thread = isinstance(error, RuntimeError)
         reason = os.strerror(getattr(error, "errno", errno.EAGAIN if of_a_thread else errno.ENOMEM))
-        report_error(f"the system has too little left to go on ({reason}); raise its limits, or try again later")
+        report_error(f"The system is out of resources ({reason}). Raise its limits, or try again later.")
         return
     ours = [frame for frame in extract_tb(error.__traceback__) if "codex_adapter" in frame.filename]
     place = f" at {ours[-1].filename}:{ours[-1].lineno}" if ours else ""
-    report_error(f"internal error: {type(error).__name__}{place}; please report it")
+    report_error(f"Internal error: {type(error).__name__}{place}. Please report it.")
 
 
 def report_output_failure(number: int | None) -> None:
-    """Say that records were lost, and by which error of the system (E2)."""
-    report_error(f"standard output cannot be written ({os.strerror(number or 0)}); what was to be there is incomplete")
+    """Report that records were lost, with the error of the system (E2)."""
+    reason = os.strerror(number or 0)
+    report_error(f"Standard output cannot be written ({reason}). The output is incomplete.")

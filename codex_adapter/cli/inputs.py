@@ -1,4 +1,4 @@
-"""What a command reads besides its arguments: files, and standard input."""
+"""Read files and standard input for a command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
 
 MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
-"""More than this is no request: the newest CLI itself takes prompts of up to a million characters."""
+"""A longer input is refused. The newest CLI accepts prompts of up to a million characters."""
 
 _READ_SIZE: Final = 1024 * 1024
 _SILENCE_REPORTED_AFTER: Final = 2.0
@@ -31,17 +31,17 @@ _SILENCE_REFUSED_AFTER: Final = 60.0
 
 
 async def read_input(path: str) -> bytes:
-    """All of a file, or of standard input for `-`; a cancellation does not wait for what never comes.
+    """Read all of a file, or of standard input for `-`. A cancellation does not wait for a blocked read.
 
-    Raises OSError when it cannot be read, and `InvalidRequestError` when it is longer than `MAX_INPUT_BYTES`.
+    Raise OSError if it cannot be read, and `InvalidRequestError` if it is longer than `MAX_INPUT_BYTES`.
     """
     return await _in_a_thread(_read, path)
 
 
 async def append_piped_input(prompt: str) -> str:
-    """Return a prompt with what is piped or redirected to standard input, appended as the CLI itself does (C15).
+    """Return a prompt with piped or redirected standard input appended, as the Codex CLI does (C15).
 
-    Raises `UsageError` for an input that cannot be read, is not UTF-8, or stays silent and open.
+    Raise `UsageError` for an input that cannot be read, is not UTF-8, or stays open and silent.
     """
     mode = os.fstat(0).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -53,34 +53,35 @@ async def append_piped_input(prompt: str) -> str:
     except OSError as error:
         if is_shortage(error):
             raise
-        raise UsageError("standard input cannot be read. Redirect it from /dev/null, or pipe text to it") from None
+        raise UsageError("Standard input cannot be read. Redirect it from /dev/null, or pipe text to it") from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 at byte {error.start}. Pipe text to it") from None
+        raise UsageError(f"Standard input is not UTF-8 at byte {error.start}. Pipe UTF-8 text to it") from None
     if not context.strip():
         return prompt
     return f"{prompt}\n\n<stdin>\n{context}{'' if context.endswith(chr(10)) else chr(10)}</stdin>"
 
 
 async def _first_input() -> None:
-    """Wait until standard input has a byte or its end, and report a wait that a person would wonder about."""
+    """Wait until standard input has a byte or ends, and report a long wait."""
     with trio.move_on_after(_SILENCE_REPORTED_AFTER):
         await trio.lowlevel.wait_readable(0)
         return
-    report_error("waiting for standard input, which is an open pipe. Redirect it from /dev/null if nothing is to come")
+    report_error("Waiting for standard input, which is an open pipe. To pass no input, redirect it from /dev/null.")
     with trio.move_on_after(_SILENCE_REFUSED_AFTER - _SILENCE_REPORTED_AFTER):
         await trio.lowlevel.wait_readable(0)
         return
     raise UsageError(
-        f"standard input is a pipe that sent nothing for {_SILENCE_REFUSED_AFTER:g} s. "
+        f"Standard input is a pipe that sent nothing for {_SILENCE_REFUSED_AFTER:g} s. "
         "Close it, or redirect it from /dev/null"
     )
 
 
 @asynccontextmanager
 async def open_input(path: str) -> AsyncIterator[Callable[[], Awaitable[bytes]]]:
-    """A file, or standard input for `-`, of any length: gives what reads its next bytes, none at its end.
+    """Open a file, or standard input for `-`, of any length. Yield a function that reads the next bytes.
 
-    Opening and reading raise OSError; a cancellation does not wait for what never comes.
+    The function returns no bytes at the end. Opening and reading raise OSError. A cancellation does not wait for a
+    blocked read.
     """
     fd = 0 if path == "-" else await _in_a_thread(os.open, path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -98,7 +99,7 @@ async def _in_a_thread(call: Callable[[*_Ts], _T], *words: *_Ts) -> _T:
 
 
 def decode_json(data: bytes, what: str) -> Any:
-    """The JSON value in `data`. Raises `InvalidRequestError`, which says of `what` that it is none."""
+    """Return the JSON value in `data`. Raise `InvalidRequestError`, which names `what`."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -126,7 +127,7 @@ def _read_some(fd: int) -> bytes:
         try:
             return os.read(fd, _READ_SIZE)
         except BlockingIOError:
-            # somebody who shares standard input with us has made it non-blocking
+            # Another process that shares standard input made it non-blocking.
             poll = select.poll()
             poll.register(fd, select.POLLIN)
             poll.poll()

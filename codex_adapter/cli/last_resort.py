@@ -1,7 +1,7 @@
-"""End the process in spite of a file system that does not answer, once a signal has asked for it (E6).
+"""End the process after a signal, although a file system does not answer (E6).
 
-A thread that waits for such a file system takes no signal, and runs no Python. So another thread looks whether a signal
-stays pending, and after the first signal whether the event loop and its threads make any headway.
+A thread that waits for such a file system receives no signal and runs no Python code. So another thread checks whether
+a signal stays pending. After the first signal it also checks whether the event loop and its threads make progress.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _SIGSET_BYTES: Final = 128
 
 
 def watch_pending_signals(wanted: Sequence[signal.Signals]) -> None:
-    """Exit when one of these signals is not taken in time, from now to the end of the process (E6)."""
+    """Exit when one of these signals stays pending too long, until the end of the process (E6)."""
     mask = sum(1 << number - 1 for number in wanted).to_bytes(_SIGSET_BYTES, "little")
-    # Unlike `sigwait` it takes nothing: readable says that a signal was sent, and whoever is to handle it still can.
+    # Unlike `sigwait`, a signalfd that is only polled consumes no signal: its handler can still receive it.
     with suppress(AttributeError):
         fd = ctypes.CDLL(None).signalfd(-1, mask, _SFD_NONBLOCK_CLOEXEC)
         if fd >= 0:
@@ -39,7 +39,7 @@ def watch_pending_signals(wanted: Sequence[signal.Signals]) -> None:
 
 
 def end_when_held_up(number: int) -> None:
-    """Exit when the work in this event loop, which signal `number` has asked to end, is held up (E6)."""
+    """Exit when the work in this event loop is blocked after signal `number` asked it to end (E6)."""
     _start(_see_it_end, number, trio.lowlevel.current_trio_token())
 
 

@@ -1,4 +1,4 @@
-"""Find the levels of containment that this machine has (C4, N3)."""
+"""Find the containment levels that work on this machine (C4, N3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["FoundLevel", "find_levels"]
 
 
 class FoundLevel(NamedTuple):
-    """A level that this machine has, and whether it takes a user namespace to have it."""
+    """A level that works on this machine, and whether it needs a user namespace."""
 
     level: str
     in_user_namespace: bool
 
 
 async def find_levels(environ: Mapping[str, str]) -> list[FoundLevel]:
-    """Return the levels at which an agent can be held here, best first: each is tried with a small program (N1)."""
+    """Return the levels that can contain an agent here, best first. Try each with a small program (N1)."""
     levels: list[FoundLevel] = []
     for level in LEVELS:
         containment = Containment(allowed=(level,))

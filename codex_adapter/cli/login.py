@@ -1,4 +1,4 @@
-"""`codex-adapter login`: log in with the agent CLI that runs use, in place of this process (C16)."""
+"""Execute `codex-adapter login`: replace this process with the login of the agent CLI (C16)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from codex_adapter.cli.option_names import OptionNames
 __all__ = ["log_in"]
 
 _DESCRIPTION = """\
-Runs `login` of the Codex CLI that runs use, with its own questions and answers. Arguments for the CLI stand after --.
+Log in with {}, the same program that runs use. Put arguments for its login after --.
 """
 _EXAMPLES = """\
   codex-adapter login
@@ -26,7 +26,7 @@ _EXAMPLES = """\
 
 
 def log_in(words: Sequence[str]) -> NoReturn:
-    """Become `BINARY login ARGUMENTS`. Raises `UsageError` and `HelpRequested` (C16)."""
+    """Replace this process with `BINARY login ARGUMENTS`. Raise `UsageError` and `HelpRequested` (C16)."""
     [agent] = find_agents(words)[:1]
     options = _parser(agent).read(words)
     names = OptionNames(agent.options)
@@ -37,14 +37,14 @@ def log_in(words: Sequence[str]) -> NoReturn:
     except InvalidRequestError as error:
         raise UsageError(names.for_fields(str(error))) from None
     try:
-        os.execve(argv[0], argv, environ)  # noqa: S606 - its own words
+        os.execve(argv[0], argv, environ)  # noqa: S606 - the user's own arguments
     except (OSError, ValueError):
         raise UsageError(f"{agent.name} cannot be executed. Check it with `codex-adapter doctor`") from None
 
 
 def _parser(agent: Agent) -> Parser:
-    parser = Parser("login", "[OPTIONS] [-- ARGUMENTS]", _DESCRIPTION, _EXAMPLES)
+    parser = Parser("login", "[OPTIONS] [-- ARGUMENTS]", _DESCRIPTION.format(agent.name), _EXAMPLES)
     add_agent_kind(parser)
     add_program_options(parser, agent, home="created")
-    parser.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="arguments for its `login`")
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="arguments for the login of the agent CLI")
     return parser

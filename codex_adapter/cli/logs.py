@@ -1,4 +1,4 @@
-"""Write the log of the package to standard error, one line a message, without ever waiting for its reader (C20)."""
+"""Write the log of the package to standard error, one line for each message, without waiting for the reader (C20)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["add_log_option", "logging_to_stderr"]
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _DEFAULT: Final = "warning"
 _LONGEST: Final = 4000
-"""Bytes of a line: fewer than a pipe that can be written to takes at once."""
+"""Bytes of a line: fewer than a writable pipe accepts in one write."""
 
 
 def add_log_option(parser: Any) -> None:
-    """Add `--log-level` to a parser, or to a group of one."""
-    told = f"what is logged on standard error: {', '.join(_LEVELS)} (default: {_DEFAULT})"
-    parser.add_argument("--log-level", action=Once, type=one_of(*_LEVELS), metavar="LEVEL", help=told)
+    """Add `--log-level` to a parser or to an argument group."""
+    text = f"the lowest level to log on standard error: {', '.join(_LEVELS)} (default: {_DEFAULT})"
+    parser.add_argument("--log-level", action=Once, type=one_of(*_LEVELS), metavar="LEVEL", help=text)
 
 
 @contextmanager
 def logging_to_stderr(level: str | None) -> Iterator[None]:
-    """Log messages of this level and above, `warning` by default, for as long as the block lasts."""
+    """Log messages of this level and above, `warning` by default, inside the block."""
     logger, handler = logging.getLogger("codex_adapter"), _Handler()
     before = logger.level
     logger.setLevel((level or _DEFAULT).upper())
@@ -42,7 +42,7 @@ def logging_to_stderr(level: str | None) -> Iterator[None]:
 
 
 class _Handler(logging.Handler):
-    """Drops what standard error has no room for, and says how much that was."""
+    """A handler that drops lines when standard error is full, and counts them in the next line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class _Handler(logging.Handler):
     @override
     def emit(self, record: logging.LogRecord) -> None:
         time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-        # An error's text can quote what it choked on: only its type is logged (X3).
+        # The text of an error can quote its input. Only its type is logged (X3).
         cause = f" ({record.exc_info[0].__name__})" if record.exc_info and record.exc_info[0] else ""
         text = "".join(c if c.isprintable() else "?" for c in record.getMessage() + cause)
         missed = f" ({self._dropped} lines before it were dropped)" if self._dropped else ""
@@ -63,4 +63,4 @@ class _Handler(logging.Handler):
 
     @override
     def handleError(self, record: logging.LogRecord) -> None:
-        """Do nothing: a message that cannot be made must not end a run."""
+        """Do nothing: a message that cannot be formatted must not end a run."""

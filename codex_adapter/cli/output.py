@@ -1,4 +1,4 @@
-"""The one writer of standard output: whole lines, at the reader's pace, while there is a reader (W3, E2, E3)."""
+"""Write standard output: whole lines, at the speed of the reader, while a reader exists (W3, E2, E3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import trio
 
 __all__ = ["Output", "standard_output"]
 
-_READER_GONE: Final = frozenset({errno.EPIPE, errno.EBADF, errno.ECONNRESET})
+_READER_LEFT: Final = frozenset({errno.EPIPE, errno.EBADF, errno.ECONNRESET})
 _LAST_PATIENCE: Final = 1.0
 _LONGEST_WAIT: Final = 3.0
 
@@ -24,69 +24,69 @@ _LONGEST_WAIT: Final = 3.0
 class Output:
     """Standard output while a command runs.
 
-    Writing waits for the reader for as long as it takes, until `limit_waits` or `hurry` sets a limit. Once a write
-    has failed nothing is written any more: after a gap, the records would be no stream.
+    A write waits for the reader without a limit, until `limit_waits` or `hurry` sets one. After a failed write nothing
+    is written: with a gap, the records would not be a stream.
     """
 
     def __init__(self, fd: int, *, is_terminal: bool, step: int | None, is_file: bool) -> None:
         self._fd = fd
         self._step = step
         self._is_file = is_file
-        self._torn = 0  # bytes of a line that has not been written to its end
+        self._torn = 0  # bytes of a line that is not written to its end
         self._open = fd >= 0
         self._deadline = math.inf
         self._longest_wait = math.inf
         self._patience = trio.CancelScope()
         self.is_terminal = is_terminal
         self.failure: int | None = None
-        """The errno by which records were lost; None when all were written, or the reader has left (E2)."""
+        """The errno of the write that lost records; None if all were written, or the reader left (E2)."""
         self.gave_up = False
-        """Whether records were lost because the reader took nothing for too long (E4)."""
+        """Whether records were lost because the reader read nothing for too long (E4)."""
 
     @property
     def fd(self) -> int:
-        """The descriptor, for questions about the terminal."""
+        """The descriptor, to query the terminal."""
         return self._fd
 
     async def write(self, data: bytes) -> bool:
-        """Write whole lines; False when nobody will read any more (E2)."""
+        """Write whole lines. Return False if the reader left or a write failed (E2)."""
         written = 0
         try:
             while self._open and written < len(data):
                 written += await self._write_some(data, written)
         except OSError as error:
             self._open = False
-            if error.errno not in _READER_GONE and not (self.is_terminal and error.errno == errno.EIO):
+            if error.errno not in _READER_LEFT and not (self.is_terminal and error.errno == errno.EIO):
                 self.failure = error.errno
                 self._take_back()
         return self._open
 
     def write_now(self, data: bytes) -> int:
-        """Write what there is room for at once, and tell how many bytes that was; `write` the rest before all else."""
+        """Write as many bytes as fit without waiting, and return their number. The rest must be written next."""
         if self._step is not None or not self._open:
             return 0
         try:
             return self._written(data)
         except OSError:
-            return 0  # `write` finds out why
+            return 0  # `write` handles the error
 
     def limit_waits(self) -> None:
-        """Give the reader up, from now on, when it takes nothing for a few seconds (E4)."""
+        """Give up, from now on, on a reader that reads nothing for a few seconds (E4)."""
         self._longest_wait = _LONGEST_WAIT
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + _LONGEST_WAIT)
 
     def hurry(self) -> None:
-        """Wait for the reader no longer than a moment from now on."""
+        """Wait for the reader, from now on, for one second at most."""
         self._deadline = min(self._deadline, trio.current_time() + _LAST_PATIENCE)
         self._patience.deadline = self._deadline
 
     async def wait_reader_closed(self) -> None:
-        """Return when whoever reads has closed it; never where that shows only when something is written."""
+        """Return when the reader closes it. Never return for a file, which shows this only on a write."""
         if not self._open:
             return
         with select.epoll() as watched:
             try:
-                watched.register(self._fd, 0)  # for errors and hang-ups, of which it always tells
+                watched.register(self._fd, 0)  # errors and hang-ups are always reported
             except OSError:
                 await trio.sleep_forever()
             await trio.lowlevel.wait_readable(watched.fileno())
@@ -111,7 +111,7 @@ class Output:
 
     def _written(self, data: bytes | memoryview) -> int:
         size = os.write(self._fd, data)
-        whole = size == len(data)  # then it ends with a newline
+        whole = size == len(data)  # data ends with a newline
         self._torn = 0 if whole else self._torn_after(bytes(data[:size]))
         return size
 
@@ -120,7 +120,7 @@ class Output:
         return self._torn + len(part) if newline < 0 else len(part) - newline - 1
 
     def _take_back(self) -> None:
-        """Remove the piece of a line that a full disk has left at the end of a file (W3)."""
+        """Remove the part of a line that a full disk left at the end of a file (W3)."""
         if not self._is_file or not self._torn:
             return
         with suppress(OSError):
@@ -132,7 +132,7 @@ class Output:
 
 @contextmanager
 def standard_output() -> Iterator[Output]:
-    """Take over standard output: meanwhile, whatever else prints there prints to standard error (C7)."""
+    """Take over standard output. In this block, other prints to it go to standard error (C7)."""
     if sys.stdout is None:
         yield Output(-1, is_terminal=False, step=None, is_file=False)
         return
@@ -147,11 +147,11 @@ def standard_output() -> Iterator[Output]:
 
 
 def _open_again(fd: int, undo: ExitStack) -> Output:
-    """Standard output in a way that never blocks the event loop, and changes nothing for others who share it.
+    """Return standard output that never blocks the event loop, unchanged for other processes that share it.
 
-    O_NONBLOCK belongs to the open file description, which a terminal's shell or another child of the supervisor may
-    share. A pipe or a terminal can be opened anew through /proc, as a description of our own. What cannot is asked
-    whether it is writable and then given no more than what fits for certain. Files never make anybody wait for long.
+    O_NONBLOCK belongs to the open file description. A shell or another child of the supervisor can share it. A pipe or
+    a terminal can be opened again through /proc, with a description of its own. Otherwise, each write waits until the
+    descriptor is writable, and writes no more than always fits. Writes to files do not wait.
     """
     mode = os.fstat(fd).st_mode
     terminal = os.isatty(fd)

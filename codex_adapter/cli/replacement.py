@@ -1,4 +1,4 @@
-"""A file put in place whole: who looks sees the old one or the new one, never a part (C10)."""
+"""Replace a file atomically: a reader sees the old file or the new one, never a part (C10)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["is_replaceable", "replace_file"]
 
 
 def replace_file(path: str, content: bytes) -> Path:
-    """Write a file by way of a temporary one beside it, and give its real path. Raises OSError.
+    """Write a file through a temporary file beside it, and return its real path. Raise OSError.
 
-    A file that is there keeps its mode, and a link goes on pointing where it does; a new file is for its owner only.
-    What is no file, such as a pipe, is written to.
+    An existing file keeps its mode, and an existing link keeps its target. Only its owner can read a new file. A path
+    that is not a regular file, such as a pipe, is written to directly.
     """
     target = Path(path).resolve()
     mode = _mode(target)
     if mode is not None and not stat.S_ISREG(mode):
         target.write_bytes(content)
         return target
-    # Not synced: the end of a run is not to wait for a slow disk.
+    # Not synced: the end of a run must not wait for a slow disk.
     write_whole(target, content, mode=0o600 if mode is None else stat.S_IMODE(mode), sync=False)
     return target
 
 
 def is_replaceable(path: str) -> bool:
-    """Return whether a path names a regular file, a character device, or nothing in a directory that may be written."""
+    """Return whether a path is a regular file, a character device, or a new name in a writable directory."""
     try:
         mode = Path(path).stat().st_mode
     except FileNotFoundError:

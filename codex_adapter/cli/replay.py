@@ -1,4 +1,4 @@
-"""`codex-adapter replay`: recorded output of the agent as runs, one after the other (C2)."""
+"""Execute `codex-adapter replay`: show recorded output of an agent as runs, one after the other (C2)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from codex_adapter.cli.signals import StopSignals
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Recorded standard output of `codex exec --json`, shown as the live run was. Several files are several runs, each with
-its own completion; the exit status is the first of theirs that is not zero.
+Show recorded standard output of an agent, for example of `codex exec --json`, as a live run would show it. Each file is
+a run with its own completion.
+
+exit status: the first status of a run that is not zero, else 0.
 """
 _EXAMPLES = """\
   codex-adapter replay recorded.jsonl
@@ -35,18 +37,21 @@ _STDIN = 0
 def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("replay", "[OPTIONS] FILE...", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="a recording, - for standard input")
+    add("files", nargs="+", metavar="FILE", help="a recording; - for standard input")
     add_agent_kind(parser)
     add("--interval", action=Once, type=seconds, metavar="SECONDS", help="wait before each line (default: 0)")
-    add("--exit-status", action=Once, type=_return_code, metavar="N", help="how the agent ended: 0 to 255, or SIGTERM")
-    add("--tool-payloads", action=Once, type=one_of("metadata", "full"), metavar="WHICH", help="metadata, or full")
-    add("--format", action=Once, type=form_of_a_run, metavar="FORMAT", help="jsonl, pretty, or text: the answer alone")
-    add("--quiet", action="store_true", help="do not say on standard error why a run failed")
+    status = "how the agent ended: 0 to 255, or a signal such as SIGTERM (default: 0)"
+    add("--exit-status", action=Once, type=_return_code, metavar="N", help=status)
+    payloads = "metadata, or full with input and output of tools (default: full for pretty, else metadata)"
+    add("--tool-payloads", action=Once, type=one_of("metadata", "full"), metavar="WHICH", help=payloads)
+    form = "jsonl, pretty, or text for the final text alone (default: pretty on a terminal, else jsonl)"
+    add("--format", action=Once, type=form_of_a_run, metavar="FORMAT", help=form)
+    add("--quiet", action="store_true", help="do not report on standard error why a run failed")
     return parser
 
 
 def _return_code(text: str) -> int:
-    """As `subprocess` gives it: negative for a signal."""
+    """Return a return code as `subprocess` defines it: negative for a signal."""
     number = signal.Signals.__members__.get(text)
     if number is not None:
         return -number
@@ -57,7 +62,7 @@ def _return_code(text: str) -> int:
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     if options.files.count("-") > 1:
-        raise UsageError("standard input can be replayed only once")
+        raise UsageError("Standard input can be replayed only once. Specify - once")
     agent = the_agent(options)
     form = effective_form(options.format, output)
     full = (options.tool_payloads or ("full" if form == "pretty" else "metadata")) == "full"

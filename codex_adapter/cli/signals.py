@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP: the first asks the run to end, the next one makes it hurry (E4)."""
+"""Handle SIGINT, SIGTERM and SIGHUP: the first cancels the run, the second kills it (E4)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Final, Protocol
 
 import trio
 
-__all__ = ["StopSignals", "Stoppable", "held_back"]
+__all__ = ["StopSignals", "Stoppable", "stop_signals_blocked"]
 
 _STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def held_back(*, for_good: bool) -> Iterator[list[signal.Signals]]:
-    """Hold these signals back until somebody listens, so that none is lost while we start; gives those to listen for.
+def stop_signals_blocked(*, to_the_end: bool) -> Iterator[list[signal.Signals]]:
+    """Block the stop signals until `StopSignals` listens, so that none is lost at the start. Yield these signals.
 
-    A SIGHUP that is ignored stays so: that is what `nohup` is for. SIGCHLD must not be: no child could be waited for.
-    One that comes when the work is done has nothing to stop, and is dropped. With `for_good` it is so to the end of the
-    process, which must not die of a signal when it has said already how it ends.
+    An ignored SIGHUP stays ignored, as `nohup` needs it. SIGCHLD must not be ignored, because no child could be waited
+    for. A signal after the end of the block has nothing to stop, and is dropped. With `to_the_end`, signals are dropped
+    until the process ends: it must not die of a signal after it reported another end.
     """
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -33,36 +33,33 @@ def held_back(*, for_good: bool) -> Iterator[list[signal.Signals]]:
     try:
         yield wanted
     finally:
-        if for_good:
-            # Python would tell of a signal that it saw just before it was ignored.
-            sys.unraisablehook = _say_nothing
+        if to_the_end:
+            # Python would report a signal that it received just before it was ignored.
+            sys.unraisablehook = _ignore
         for number in wanted:
-            # This drops those that are held back as well.
+            # This drops pending signals, too.
             signal.signal(number, signal.SIG_IGN)
-            if not for_good:
+            if not to_the_end:
                 signal.signal(number, handlers[number] or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _say_nothing(_failure: object) -> None:
-    """As `sys.unraisablehook`."""
+def _ignore(_failure: object) -> None:
+    """Do nothing; a `sys.unraisablehook`."""
 
 
 class Stoppable(Protocol):
-    """Work that can be asked to end."""
+    """Work that can be cancelled and killed."""
 
     def cancel(self) -> None:
-        """End in order."""
+        """Ask the work to end in order."""
 
     def kill(self) -> None:
-        """End at once."""
+        """End the work at once."""
 
 
 class StopSignals:
-    """What received signals mean for the work under way.
-
-    `asked` is called with the first one, `hurry` for every other (E4).
-    """
+    """The stop signals of a command. `asked` is called with the first signal, `hurry` for each later one (E4)."""
 
     def __init__(
         self, wanted: list[signal.Signals], hurry: Callable[[], None], *, asked: Callable[[int], None]
@@ -77,22 +74,22 @@ class StopSignals:
 
     @property
     def exit_status(self) -> int | None:
-        """128 and the number of the first signal; None while there was none (E1)."""
+        """128 plus the number of the first signal; None before it (E1)."""
         return None if self._first is None else 128 + self._first
 
     async def listen(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Receive signals until cancelled, those that were held back first."""
+        """Receive signals until cancelled, pending signals first."""
         read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         async with trio.lowlevel.FdStream(read_end) as arriving, trio.lowlevel.FdStream(write_end):
             signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
             for number in self._wanted:
-                # Does nothing, and not in Python: handlers that interrupt one another without end would be our end.
+                # Do nothing, and not in Python code: handlers that interrupt each other endlessly would end us.
                 signal.signal(number, operator.is_)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self._wanted)
             task_status.started()
             try:
                 async for numbers in arriving:
-                    # Every signal that has a handler is told here. What comes after the second changes nothing.
+                    # The file descriptor receives every signal that has a handler. A third signal changes nothing.
                     for received in filter(self._wanted.__contains__, numbers):
                         self._receive(received)
                         if self._hurried:
@@ -103,7 +100,7 @@ class StopSignals:
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
-        """Work that a signal breaks off, unless it has come to a run that is `governed`."""
+        """Cancel the work in this block on a signal, unless a `governing` block is active."""
         with trio.CancelScope() as self._scope:
             if self._first is not None:
                 self._scope.cancel()
@@ -111,7 +108,7 @@ class StopSignals:
 
     @contextmanager
     def governing(self, run: Stoppable) -> Iterator[None]:
-        """A run that a signal cancels, and a second one kills."""
+        """Cancel a run on the first signal in this block, and kill it on the second."""
         self._run = run
         try:
             yield

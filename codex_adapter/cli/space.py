@@ -1,4 +1,4 @@
-"""`codex-adapter space`: whether a space is fine, and what is in it (C14)."""
+"""Execute `codex-adapter space`: check a space, or list its contents (C14)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,17 @@ if TYPE_CHECKING:
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Looks at a space, and writes nothing anywhere.
+Check a space, or list its contents. Nothing is written.
 
-  check DIR      whether it is fine, with all that it depends on
-  describe DIR   the names of its hooks, skills and tools, for which its MCP servers are started and asked
+  check DIR      Check whether the space and its dependencies are valid.
+  describe DIR   List the names of hooks, skills and tools. To list tools, the MCP servers of the space are started.
 
-exit status: 0 when the space is fine; 1 when it is not; 2 for a wrong command line; 125 for any other failure; 128+n
-when we were asked to stop by SIGINT, SIGTERM or SIGHUP.
+exit status:
+  0              The space is valid.
+  1              The space is not valid.
+  2              The command line is wrong.
+  125            Another failure.
+  128+n          Signal n (SIGINT, SIGTERM or SIGHUP) stopped the command.
 """
 _EXAMPLES = """\
   codex-adapter space check spaces/review
@@ -53,7 +57,7 @@ class _SpaceParser(Parser):
     def __init__(self, _words: Sequence[str]) -> None:
         super().__init__("space", "check|describe DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
         self.add_argument("action", type=one_of(_CHECK, _DESCRIBE), metavar="ACTION", help="check or describe")
-        self.add_argument("directory", metavar="DIR", help="the directory with its space.toml")
+        self.add_argument("directory", metavar="DIR", help="the directory of the space, with its space.toml")
         add_space_options(self)
 
     @override
@@ -87,7 +91,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 
 async def _described(client: AgentSpacesClient, request: DescribeRequest) -> ResolveResponse | DescribeResponse:
-    """What is in a space, or why it is not fine, as `resolve` says it."""
+    """Return the contents of a space, or why it is not valid, like `resolve`."""
     from codex_adapter.turn_errors import TurnError  # noqa: PLC0415 - the client has loaded it
 
     try:
@@ -99,15 +103,15 @@ async def _described(client: AgentSpacesClient, request: DescribeRequest) -> Res
 def _lines(answer: ResolveResponse | DescribeResponse) -> Iterator[Line]:
     match answer:
         case ResolveResponse(ok=True):
-            yield Line("ok", "the space is fine")
+            yield Line("ok", "the space is valid")
         case ResolveResponse(error=error):
-            yield Line("failed", error_text(error or AgentSpacesError(message="the space is not fine")))
+            yield Line("failed", error_text(error or AgentSpacesError(message="the space is not valid")))
         case DescribeResponse():
             for what in ("hooks", "skills", "tools"):
                 names = getattr(answer, what)
                 yield Line("notice", f"{what}: {', '.join(map(printable, names)) or 'none'}")
             for name in answer.unanswered:
-                yield Line("warning", f"MCP server {printable(name)} did not answer, so its tools are not known")
+                yield Line("warning", f"MCP server {printable(name)} did not answer. Its tools are unknown.")
 
 
 COMMAND = Command(_SpaceParser, _perform)

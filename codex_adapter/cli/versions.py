@@ -1,4 +1,4 @@
-"""Which version of a distribution is installed."""
+"""Find the installed version of a distribution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["installed_version"]
 
 
 def installed_version(distribution: str) -> str:
-    """Its version; `unknown` for a source tree that was put on the path without being installed."""
+    """Return the version, or `unknown` for a source tree that is on the path but not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:

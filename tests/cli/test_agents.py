@@ -61,14 +61,14 @@ def test_a_daemon_takes_the_options_of_all_its_agents_each_once(capfd: pytest.Ca
 def test_a_kind_that_is_not_installed_is_refused(capfd: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--agent", "hunter2"]) == 2
     stderr = capfd.readouterr().err
-    assert "--agent: must be codex or toy; see codex-adapter" in stderr
+    assert "--agent must be codex or toy. See `codex-adapter" in stderr
     assert "hunter2" not in stderr
 
 
 @pytest.mark.rule("E5")
 def test_an_option_of_another_agent_is_unknown(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--agent", "toy", "--sandbox", "read-only", "Hi."]) == 2
-    assert "unknown option --sandbox" in capfd.readouterr().err
+    assert "The option --sandbox is unknown" in capfd.readouterr().err
 
 
 @pytest.mark.rule("C5")
@@ -118,7 +118,7 @@ def test_doctor_reports_on_an_agent_that_reports_nothing_of_itself(cli: Cli) -> 
 def test_an_agent_without_a_login_or_a_demo_says_so(cli: Cli, command: str, what: str) -> None:
     done = cli.run(command, "--agent", "toy")
     assert done.status == 2
-    assert done.complaint == f"the toy has no {what}; see codex-adapter {command} --help"
+    assert done.complaint == f"the toy has no {what}. See `codex-adapter {command} --help`."
 
 
 @pytest.mark.rule("C4")

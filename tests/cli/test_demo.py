@@ -56,7 +56,7 @@ def test_without_a_cli_it_says_so_and_uses_the_scripted_agent(cli: Cli, empty: P
 def test_it_fails_when_the_file_was_not_written(cli: Cli, empty: Path) -> None:
     done = cli.run("demo", "--codex", cli.agent(ReadPrompt()))
     assert done.status == 1
-    assert b"\nhello.txt was not written.\n" in done.stdout
+    assert b"\nThe agent did not write hello.txt.\n" in done.stdout
     assert list(empty.iterdir()) == []
 
 

@@ -69,7 +69,7 @@ def test_no_directory_is_made_by_the_name_of_a_tilde(cli: Cli, words: tuple[str,
         [
             (("run", "--working-dir", "gone", "Hi."), "--working-dir must be an existing directory"),
             (("run", "--codex-home", "gone", "Hi."), "CODEX_HOME is not a directory"),
-            (("operations", "--workspace", "gone"), "--workspace: there is no such directory"),
+            (("operations", "--workspace", "gone"), "--workspace: the directory does not exist. Create it first"),
             (("operations", "--audit", "--state", "gone/state.db"), "--state: "),
             (("mailbox", "resume", "--mailbox", "gone"), "there is no mailbox"),
             (("mailbox", "status", "--mailbox", "gone"), "there is no mailbox"),

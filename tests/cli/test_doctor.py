@@ -219,14 +219,14 @@ def test_the_text_says_the_same(cli: Cli) -> None:
     cli.env["TMPDIR"] = f"{cli.directory}/tmp"
     done = cli.run("doctor", "--codex", sandboxed(cli, works=True))
     assert done.status == 0
-    assert done.stdout.endswith(b"\nA run could be started.\n")
+    assert done.stdout.endswith(b"\nA run can start.\n")
     assert b"takes: " not in done.stdout
     done = cli.run("doctor", "--verbose", "--codex", cli.agent())
     assert b"takes: additional directories, images" in done.stdout
     assert b"\nok   containment: " in done.stdout
     done = cli.run("doctor", "--codex", "/nowhere")
     assert done.status == 1
-    assert done.stdout.endswith(b"\nA run could not be started.\n")
+    assert done.stdout.endswith(b"\nA run cannot start.\n")
 
 
 def test_without_any_cli_it_says_how_to_get_one(cli: Cli) -> None:

@@ -319,7 +319,9 @@ def test_commands_without_a_sandbox_are_said_to_be(desk: Desk) -> None:
 def test_where_no_sandbox_works_it_is_said(desk: Desk) -> None:
     desk.cli.env |= {"PATH": desk.program("bwrap", "exit 1").removesuffix("/bwrap"), "CODEX_BINARY": "/no/such/codex"}
     done = desk.run("start", "--no-wait", "Hi.")
-    assert done.records[0]["text"].startswith("no sandbox works here (see codex-adapter doctor): commands run without")
+    assert done.records[0]["text"].startswith(
+        "No sandbox works here (see `codex-adapter doctor`). Commands run without"
+    )
 
 
 def test_nothing_but_the_mailbox_is_written(desk: Desk, tmp_path: Path) -> None:

@@ -185,12 +185,12 @@ def test_lines_that_are_no_messages_are_answered_and_lose_no_others(cli: Cli, ro
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--workspace", ""), "--workspace is missing; give the directory to work in"),
+        (("--workspace", ""), "--workspace is missing. Specify the directory to work in"),
         (
             ("--workspace", ".", "--policy", ""),
             "--policy: the policy is neither one of restrictive, standard, permissive",
         ),
-        (("--audit",), "--state is missing; give the file whose log is to be shown"),
+        (("--audit",), "--state is missing. Specify the file that has the log"),
     ],
 )
 def test_an_empty_word_is_not_the_present_directory_or_the_default(cli: Cli, words: tuple[str, ...], told: str) -> None:

@@ -36,7 +36,7 @@ def test_an_orphan_is_listed_and_ended_and_its_arguments_are_not_shown(cli: Cli,
         assert process.wait(5) == -9
         assert SECRET.encode() not in listed.stdout + ended.stdout
     again = cli.run("doctor", "--orphans")
-    assert (again.status, again.stdout) == (0, b"No process is left of a run whose adapter is gone.\n")
+    assert (again.status, again.stdout) == (0, b"No killed adapter left a process.\n")
 
 
 def test_the_report_is_json_on_demand(cli: Cli, orphan_mark: str) -> None:

@@ -148,7 +148,7 @@ def test_without_times_the_order_is_drawn_and_said() -> None:
         (0, "Completed", None),
         (3, "Exited with status 3", None),
         (-9, "Killed by SIGKILL", None),
-        (None, "No completion", "The run still goes on, or whoever wrote its records was killed."),
+        (None, "No completion", "The run is still active, or its writer was killed."),
         (Completion(ExitStatus(code=0), turn="failed"), "The turn failed", None),
         (Completion(ExitStatus(code=0), turn="cut_off"), "Cut off in mid-turn", None),
         (Completion(ExitStatus(code=1), hint="rate_limited"), "Exited with status 1", ADVICE["rate_limited"][1:]),

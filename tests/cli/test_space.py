@@ -39,7 +39,7 @@ def space(cli: Cli) -> Path:
 def test_a_space_that_is_fine(cli: Cli, space: Path) -> None:
     done = cli.run("space", "check", "house")
     assert (done.status, done.stderr, done.records) == (0, "", [{"ok": True}])
-    assert cli.run("space", "check", "--format", "pretty", str(space)).stdout == b"+ the space is fine\n"
+    assert cli.run("space", "check", "--format", "pretty", str(space)).stdout == b"+ the space is valid\n"
     assert sorted(path.name for path in cli.directory.iterdir()) == ["base", "house"]
 
 

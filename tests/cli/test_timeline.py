@@ -59,13 +59,13 @@ def test_a_story_is_told_with_its_times() -> None:
     thought, command, warning, change, answer = turn.entries
     assert isinstance(thought, Text)
     assert isinstance(answer, Text)
-    assert (thought.said.item_type, answer.said.item_type) == ("reasoning", "agent_message")
-    assert answer.said.text == "The answer."
+    assert (thought.content.item_type, answer.content.item_type) == ("reasoning", "agent_message")
+    assert answer.content.text == "The answer."
     assert isinstance(command, Call)
     assert command.outcome == "failed"
     assert command.seconds == pytest.approx(2.5)
     assert command.facet.tool.exit_code == 2
-    assert command.telling.input is not None
+    assert command.described.input is not None
     assert isinstance(change, Call)
     assert (change.outcome, change.seconds) == ("completed", None)
     assert isinstance(warning, Note)
@@ -90,7 +90,7 @@ def test_snapshots_replace_fragments_are_added_and_parts_are_joined() -> None:
     lines: list[Line] = [(0, turn_started()), (1, item("started", "a", "one")), (1, item("updated", "a", "one two"))]
     lines += [(1, item("delta", "b", "left ")), (1, item("delta", "b", "open")), (1, agent_message("a", long))]
     texts = [entry for entry in one(lines).entries if isinstance(entry, Text)]
-    assert [text.said.text for text in texts] == [long, "left open"]
+    assert [text.content.text for text in texts] == [long, "left open"]
 
 
 def test_turns_end_as_they_were_said_to() -> None:
@@ -212,7 +212,7 @@ def test_it_does_not_matter_how_the_bytes_come(cut: int) -> None:
     reader = RecordReader()
     read = [moment for start in range(0, len(data), cut) for moment in reader.receive_data(data[start : start + cut])]
     assert [*read, *reader.receive_eof()] == moments(data)
-    assert (reader.records, reader.strange, reader.torn) == (2 * len(records(STORY)) - 1, 1, True)
+    assert (reader.records, reader.invalid, reader.torn) == (2 * len(records(STORY)) - 1, 1, True)
 
 
 def test_lines_that_are_no_records_are_counted_and_the_last_one_may_lack_its_newline() -> None:
@@ -220,5 +220,5 @@ def test_lines_that_are_no_records_are_counted_and_the_last_one_may_lack_its_new
     line = records(STORY)[0][1].removesuffix(b"\n")
     assert len(list(reader.receive_data(b"x\n{}\n\r\n \n\xff\n" + line))) == 0
     assert len(list(reader.receive_eof())) == 1
-    assert (reader.records, reader.strange, reader.torn) == (1, 3, False)
+    assert (reader.records, reader.invalid, reader.torn) == (1, 3, False)
     assert json.loads(line)["seq"] == 0

@@ -152,11 +152,11 @@ def test_a_person_is_told_of_it_in_safe_text_and_how_to_go_on(place: Place) -> N
     assert told[3].startswith("x $ test -e ")
     assert told[-2:] == [f"I wrote {place.cli.directory}/hello.txt.", "+ the turn is complete"]
     assert way.startswith(
-        f"# go on with: codex-adapter turn --session {THREAD_ID} --space space:path:{place.space} --asp-home"
+        f"# to continue: codex-adapter turn --session {THREAD_ID} --space space:path:{place.space} --asp-home"
     )
     place.agent(*BEGIN, PrintJson(agent_message("item_0", "One.\x1b[2J\nTwo.")), PrintJson(turn_completed()))
     done = place.run("--format", "pretty", "Do it.")
-    assert done.stdout.decode().startswith("One.␛[2J\nTwo.\n+ the turn is complete\n# go on with: ")
+    assert done.stdout.decode().startswith("One.␛[2J\nTwo.\n+ the turn is complete\n# to continue: ")
 
 
 @pytest.mark.rule("U6")
@@ -234,7 +234,7 @@ def test_without_a_prompt_on_a_terminal_it_is_said_how_to_give_one(place: Place)
     with os.fdopen(ours, "rb"), os.fdopen(theirs, "rb") as stdin:
         done = place.cli.finish(place.cli.start(*place.words(), stdin=stdin))
     assert (done.status, done.stdout) == (2, b"")
-    assert "give it as an argument, or pipe it" in done.complaint
+    assert "Specify it as an argument, or pipe it" in done.complaint
 
 
 @pytest.mark.parametrize(

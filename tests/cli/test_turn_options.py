@@ -57,16 +57,16 @@ def attempt(cli: Cli, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         (("--tool-timeout", "nan"), "--tool-timeout must be a finite number of seconds"),
         (("--containment", SECRET), "--containment must be one of cgroup"),
         (("--timeout", "1", "--timeout", "2"), "--timeout: is given twice"),
-        (("--codex-home", SECRET), "--codex-home, or CODEX_HOME without it, is no directory"),
-        (("--codex-home", "house/space.toml"), "--codex-home, or CODEX_HOME without it, is no directory"),
-        (("--env", f"CODEX_HOME={SECRET}"), "--env: CODEX_HOME is the conversation's own; --codex-home says"),
+        (("--codex-home", SECRET), "--codex-home is not a directory"),
+        (("--codex-home", "house/space.toml"), "--codex-home is not a directory"),
+        (("--env", f"CODEX_HOME={SECRET}"), "--env: CODEX_HOME is reserved for the conversation; --codex-home says"),
         (("--env", f"CODEX_SQLITE_HOME={SECRET}"), "--env: CODEX_SQLITE_HOME is the conversation's own"),
         (("--env", f"={SECRET}"), "--env must be NAME=VALUE or NAME"),
         (("--asp-home", f"~/{SECRET}"), "--asp-home, or ASP_HOME, begins with ~, which no shell has replaced"),
         (("--cwd", SECRET), "--cwd: there is no such directory"),
-        (("--target", "review"), "give either --space, once or more, or --target"),
+        (("--target", "review"), "Specify either --space, once or more, or --target"),
         (("--target-dir", "."), "--target-dir is for --target"),
-        (("--harness", SECRET), "--harness: must be codex"),
+        (("--harness", SECRET), "--harness must be codex"),
     ],
 )
 def test_what_would_be_silently_something_else_is_refused(attempt: Try, words: tuple[str, ...], told: str) -> None:
@@ -114,7 +114,7 @@ def test_a_home_of_codex_in_the_environment_has_to_be_there(attempt: Try, monkey
     monkeypatch.setenv("CODEX_HOME", SECRET)
     done = attempt(*TURN, "Hi.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--codex-home, or CODEX_HOME without it, is no directory; make it")
+    assert done.complaint.startswith("CODEX_HOME is not a directory. Create it")
 
 
 @pytest.mark.parametrize("empty", ["ASP_HOME", "CODEX_HOME"])
@@ -142,7 +142,7 @@ def test_the_way_on_has_all_that_holds_for_more_than_one_turn(cli: Cli) -> None:
     assert (done.status, done.stderr) == (0, "")
     told = done.stdout.decode().splitlines()[-1]
     assert SECRET not in told
-    way = shlex.split(told.removeprefix("# go on with: codex-adapter "))
+    way = shlex.split(told.removeprefix("# to continue: codex-adapter "))
     assert way == [
         *("turn", "--session", THREAD_ID, "--space", f"space:path:{cli.directory}/house"),
         *("--asp-home", f"{cli.directory}/asp", "--cwd", f"{cli.directory}/work"),

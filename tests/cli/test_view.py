@@ -112,7 +112,7 @@ def test_a_run_without_a_completion_is_told_as_far_as_it_went(cli: Cli, file: Pa
     told = cli.run("view", file.name).stdout.decode().splitlines()
     assert told[-2:] == [
         "> not ended: $ sleep 9 (0 s)",
-        "! no completion: the run still goes on, or who wrote this was killed (2.0 s)",
+        "! no completion: the run is still active, or its writer was killed (2.0 s)",
     ]
 
 
@@ -125,12 +125,12 @@ def test_what_is_no_record_is_counted_and_never_echoed(cli: Cli, file: Path, htm
     done = cli.run("view", *(["--html", "-"] if html else []), file.name)
     assert done.status == 0
     assert done.stderr.splitlines() == [
-        "codex-adapter: 2 lines are no records and were left out",
-        "codex-adapter: the last line is torn: whoever wrote it was stopped",
+        "codex-adapter: 2 lines that are not records were skipped.",
+        "codex-adapter: The last line is incomplete: its writer was stopped.",
     ]
     assert SECRET.encode() not in done.stdout
     if html:
-        assert "the last line is torn" in read_page(done.stdout).text
+        assert "The last line is incomplete" in read_page(done.stdout).text
     else:
         assert done.stdout.decode() == TOLD
 
@@ -146,12 +146,12 @@ def test_records_that_are_missing_are_said(cli: Cli, file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        (f"{SECRET}.jsonl", None, "FILE: cannot be read"),
-        (".", None, "DIR: there is no journal in it"),
-        ("empty.jsonl", b"", "FILE: there is no record in it"),
-        ("blank.jsonl", b"\n \n", "FILE: there is no record in it"),
-        ("text.txt", SECRET.encode(), "FILE: there is no record in it"),
-        ("codex.jsonl", b'{"type":"thread.started","thread_id":"SECRET"}\n', "is for `replay`"),
+        (f"{SECRET}.jsonl", None, "FILE cannot be read"),
+        (".", None, "DIR contains no journal"),
+        ("empty.jsonl", b"", "FILE contains no record"),
+        ("blank.jsonl", b"\n \n", "FILE contains no record"),
+        ("text.txt", SECRET.encode(), "FILE contains no record"),
+        ("codex.jsonl", b'{"type":"thread.started","thread_id":"SECRET"}\n', "use `replay`"),
     ],
 )
 def test_a_file_without_records_is_refused(
@@ -162,7 +162,7 @@ def test_a_file_without_records_is_refused(
     done = cli.run("view", *words, name)
     assert (done.status, done.stdout) == (2, b"")
     assert told in done.complaint
-    assert "see codex-adapter view --help" in done.complaint
+    assert "See `codex-adapter view --help`." in done.complaint
     assert SECRET not in done.complaint
     assert not (cli.directory / "out.html").exists()
 
@@ -229,7 +229,7 @@ def test_the_file_is_never_replaced_by_its_page(cli: Cli, file: Path, link: obje
         link(file, out)
     done = cli.run("view", "--html", out.name, file.name)
     assert (done.status, done.stdout) == (2, b"")
-    assert "--html: OUT must be another file than FILE" in done.complaint
+    assert "--html: OUT must not be the same file as FILE" in done.complaint
     with file.open("rb") as stdin:
         done = cli.finish(cli.start("view", "--html", out.name, "-", stdin=stdin))
     assert done.status == 2

@@ -212,10 +212,10 @@ def test_the_page_leaves_out_columns_that_are_empty(cli: Cli, runs: Path) -> Non
     ("words", "said"),
     thinned(
         [
-            (["--html", "runs/first.jsonl", "runs"], "OUT must not be named as a journal"),
+            (["--html", "runs/first.jsonl", "runs"], "OUT must not have the name of a journal"),
             (["--html", "a.html", "--format", "jsonl", "runs"], "exclude each other"),
-            (["--format", "jsonl", "runs/first.jsonl"], "--format jsonl is for a directory"),
-            (["empty"], "DIR: there is no journal in it"),
+            (["--format", "jsonl", "runs/first.jsonl"], "--format jsonl needs a directory"),
+            (["empty"], "DIR contains no journal"),
         ],
         2,
     ),

@@ -1,1 +1,1 @@
-"""The command `doctor`."""
+"""Execute the command `doctor`."""

@@ -1,4 +1,4 @@
-"""`codex-adapter doctor`: what is installed, and whether a run could be started (C4, N3, H13)."""
+"""Execute `codex-adapter doctor`: check the installation, and whether a run can start (C4, N3, H13)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from codex_adapter.cli.agent_options import (
 )
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
 from codex_adapter.cli.doctor.findings import finding_lines, printable_findings, release_lines
-from codex_adapter.cli.doctor.orphans import look_after_orphans, orphans_text
+from codex_adapter.cli.doctor.orphans import orphans_text, report_orphans
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.levels import FoundLevel, find_levels
 from codex_adapter.cli.output import Output
@@ -37,15 +37,19 @@ __all__ = ["COMMAND"]
 
 
 _DESCRIPTION = """\
-Looks at what a run needs: the Codex CLI and its release, a login, this machine. Exits with 0 when a run could be
-started, else with 1; with --require-login, with 3 when nothing but a login is missing. Shows no secret, and no value of
-an environment variable but the path of the CLI.
+Check what a run needs: {}, its release, its login, and this machine. No secret is shown, and no value of an
+environment variable except the path of the program.
 
-With --orphans it looks for processes of runs whose adapter was killed, and exits with 0 when none is left, else with 1.
+--orphans lists processes of runs whose adapter was killed.
 
-With --probe it runs the CLI a few dozen times against a scripted model on the loopback, in temporary directories, and
-tells which promises of the adapter hold with this binary: in less than 30 seconds, without a login and without a
-network. It exits with 0 when none is broken, else with 1.
+--probe runs the agent CLI with a scripted model server on the loopback interface, in temporary directories. It reports
+which promises of the adapter hold with this program. It needs less than 30 seconds, no login and no network.
+
+exit status:
+  0              A run can start. With --orphans: no process is left. With --probe: no promise is broken.
+  1              The opposite.
+  2              The command line is wrong.
+  3              Only the login is missing (with --require-login).
 """
 _EXAMPLES = """\
   codex-adapter doctor
@@ -56,13 +60,14 @@ _EXAMPLES = """\
 """
 _NO_LOGIN = 3
 _USER_NAMESPACE = (
-    "In it, files of root belong to nobody and set-uid programs gain nothing. An agent's ssh may refuse the system's "
-    "configuration; sudo and rootless podman fail. If your agents need them, give --containment-max guard."
+    "In this namespace, files of root belong to the user `nobody`, and set-uid programs get no rights. An agent's ssh "
+    "can refuse the system's configuration; sudo and rootless podman fail. If your agents need them, use "
+    "--containment-max guard."
 )
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """What `--json` prints; no field holds a secret."""
+    """The output of `--json`. No field contains a secret."""
 
     ok: bool
     adapter: str
@@ -81,37 +86,38 @@ class _Report(msgspec.Struct, frozen=True):
 
 
 def _parser(words: Sequence[str]) -> Parser:
-    parser = Parser("doctor", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
+    agent = find_agents(words)[0]
+    parser = Parser("doctor", "[OPTIONS]", _DESCRIPTION.format(agent.name), _EXAMPLES)
     add = parser.add_argument
     add_agent_kind(parser)
-    add_program_options(parser, find_agents(words)[0])
-    add("--verbose", action="store_true", help="show what differs between releases, too")
-    add("--require-login", action="store_true", help="exit with 3 when no login is found")
-    add("--json", action="store_true", help="one JSON object instead of text")
-    add("--orphans", action="store_true", help="list what adapters that were killed have left running")
-    add("--kill", action="store_true", help="end what --orphans lists, and remove what it left on disk")
-    add("--probe", action="store_true", help="try out whether the adapter's promises hold with this CLI")
+    add_program_options(parser, agent)
+    add("--verbose", action="store_true", help="also show the features and quirks of the release")
+    add("--require-login", action="store_true", help="exit with 3 if no login is found")
+    add("--json", action="store_true", help="print one JSON object instead of text")
+    add("--orphans", action="store_true", help="list processes that killed adapters left running")
+    add("--kill", action="store_true", help="with --orphans: end these processes, and remove their files")
+    add("--probe", action="store_true", help="test whether the adapter's promises hold with this agent CLI")
     add(
         "--format",
         action=Once,
         type=json_lines_or_pretty,
-        metavar="F",
-        help="of --probe: jsonl or pretty (default: pretty on a terminal)",
+        metavar="FORMAT",
+        help="with --probe: jsonl or pretty (default: pretty on a terminal, else jsonl)",
     )
     return parser
 
 
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     if options.kill and not options.orphans:
-        raise UsageError("--kill: goes with --orphans only")
+        raise UsageError("--kill needs --orphans")
     if options.format is not None and not options.probe:
-        raise UsageError("--format: goes with --probe only")
+        raise UsageError("--format needs --probe")
     if options.probe:
-        from codex_adapter.cli.doctor.probe import probe  # noqa: PLC0415 - brings a web server along
+        from codex_adapter.cli.doctor.probe import probe  # noqa: PLC0415 - loads a web server
 
         return await probe(options, output, stop)
     if options.orphans:
-        found = await look_after_orphans(kill=options.kill)
+        found = await report_orphans(kill=options.kill)
         text = orphans_text(found, kill=options.kill)
         await output.write(msgspec.json.encode(found) + b"\n" if options.json else text)
         return 0 if found.ok else 1
@@ -132,7 +138,7 @@ async def _examine(options: argparse.Namespace, agent: Agent) -> _Report:
     report = await agent.examine(config)
     levels = await find_levels(os.environ)
     sandbox = None
-    # Where too little is left to try one out, or the file system hangs, none would contain a command now.
+    # If resources are short or the file system does not answer, no sandbox works now.
     with suppress(WorkspaceError), trio.move_on_after(PATIENCE):
         found = partial(find_sandbox, dict(os.environ), agents=(agent.places(config.binary),))
         sandbox = await trio.to_thread.run_sync(found, abandon_on_cancel=True)
@@ -163,7 +169,10 @@ def _containment_finding(levels: list[FoundLevel]) -> Finding:
         return Finding("containment", "failed", "no agent can be started", "Check that /bin/sh can be executed.")
     found = names[0] + (f" (also {', '.join(names[1:])})" if names[1:] else "")
     if names[0] == "process_group":
-        advice = "What outlives a killed adapter is not ended here. A Linux with a readable /proc has a stronger level."
+        advice = (
+            "If the adapter is killed, processes of its runs can survive. A Linux with a readable /proc has a stronger "
+            "level."
+        )
         return Finding("containment", "warning", found, advice)
     if levels[0].in_user_namespace:
         return Finding("containment", "warning", f"{found}, in a user namespace", _USER_NAMESPACE)
@@ -175,8 +184,8 @@ def _pidfd_findings() -> list[Finding]:
     if why is None:
         return []
     advice = (
-        "Runs are held as well without them. The exit of an agent is noticed some milliseconds later, and `doctor "
-        "--orphans --kill` cannot rule out that a process id changes hands between its last look and the signal."
+        "Runs are contained equally well. The adapter detects the exit of an agent some milliseconds later. `doctor "
+        "--orphans --kill` cannot exclude that a process id is reused between its last check and the signal."
     )
     return [Finding("pidfd", "warning", f"not available, {why}", advice)]
 
@@ -184,8 +193,11 @@ def _pidfd_findings() -> list[Finding]:
 def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
     if sandbox is not None:
         return Finding("sandbox", "ok", sandbox.level)
-    advice = "Install bubblewrap, or let it make namespaces: without it, commands of `operations` can do what you can."
-    return Finding("sandbox", "warning", "none that works", advice)
+    advice = (
+        "Install bubblewrap, or allow it to create namespaces. Without it, commands of `operations` have all your "
+        "rights."
+    )
+    return Finding("sandbox", "warning", "none works", advice)
 
 
 def _text(report: _Report, agent: Agent, verbose: bool) -> bytes:
@@ -195,9 +207,9 @@ def _text(report: _Report, agent: Agent, verbose: bool) -> bytes:
         if verbose and finding.subject == "release" and report.binary is not None:
             lines += [f"     {line}" for line in release_lines(report.binary.features, report.binary.differences)]
     if report.agent_sandbox is False and report.ok:
-        lines.append(f"A run could be started. Its commands would fail in the sandbox of {agent.name}.")
+        lines.append(f"A run can start, but its commands fail in the sandbox of {agent.name}.")
     else:
-        lines.append("A run could be started." if report.ok else "A run could not be started.")
+        lines.append("A run can start." if report.ok else "A run cannot start.")
     return "".join(f"{line}\n" for line in lines).encode()
 
 

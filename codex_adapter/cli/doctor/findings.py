@@ -17,7 +17,7 @@ _SIGNS = {"ok": "ok  ", "warning": "note", "failed": "FAIL"}
 
 
 def printable_findings(findings: Sequence[Finding], agent: Agent) -> list[Finding]:
-    """Return findings that are safe to show, with options in the place of configuration fields."""
+    """Return findings that are safe to show, with options in place of configuration fields."""
     names = OptionNames(agent.options)
     return [
         replace(
@@ -36,7 +36,7 @@ def finding_lines(finding: Finding) -> list[str]:
 
 
 def release_lines(features: Mapping[str, bool], differences: Mapping[str, str]) -> list[str]:
-    """Return the lines of what a run can ask of a release, and of its other properties (R1)."""
+    """Return lines with the features of a release and its other properties (R1)."""
     takes, lacks = (", ".join(name for name, has in features.items() if has is yes) for yes in (True, False))
-    lines = [f"{verb}: {names}" for verb, names in (("takes", takes), ("does not take", lacks)) if names]
-    return [*lines, *(f"known of it: {about}" for about in differences.values())]
+    lines = [f"{verb}: {names}" for verb, names in (("supports", takes), ("does not support", lacks)) if names]
+    return [*lines, *(f"quirk: {about}" for about in differences.values())]

@@ -1,4 +1,4 @@
-"""`codex-adapter doctor --probe`: report which promises of the adapter hold with the installed program (C8)."""
+"""Execute `codex-adapter doctor --probe`: report which promises hold with the installed program (C8)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _FindingRecord(Finding, frozen=True, tag_field="type", tag="finding"):
 
 
 class Summary(msgspec.Struct, frozen=True, tag_field="type", tag="summary"):
-    """The last record: `ok` when no promise is broken; counts of promises by their state."""
+    """The last record: `ok` if no promise is broken, and the number of promises in each state."""
 
     ok: bool
     release: str | None
@@ -47,15 +47,15 @@ _Record: TypeAlias = _FindingRecord | Verdict | Summary
 
 
 async def probe(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
-    """Put the program that a run would execute through all probes; return 0 when no promise is broken, else 1 (C8).
+    """Run all probes with the program that a run would execute. Return 0 if no promise is broken, else 1 (C8).
 
-    Raises `UsageError`.
+    Raise `UsageError`.
     """
     agent = the_agent(options)
     homes = [option.attribute for option in agent.options if option.place == "home"]
     for name in ("json", "orphans", *homes):
         if getattr(options, name):
-            raise UsageError(f"--{name.replace('_', '-')}: does not go with --probe")
+            raise UsageError(f"--{name.replace('_', '-')} and --probe exclude each other. Use one of them")
     encode = _lines if is_for_a_program(options.format, output) else _text
     states: Counter[str] = Counter()
     summary = None
@@ -85,7 +85,7 @@ def _directory() -> Iterator[Path]:
     try:
         root = tempfile.mkdtemp(prefix="codex-adapter-probe-")
     except OSError:
-        raise UsageError("the temporary directory cannot be written to; name another one in TMPDIR") from None
+        raise UsageError("The temporary directory is not writable. Set TMPDIR to another directory") from None
     try:
         yield Path(root)
     finally:
@@ -109,5 +109,5 @@ def _record_lines(record: _Record) -> list[str]:
             if not holds + broken + not_probed:
                 return ["Nothing was probed."]
             counts = f"{holds} hold, {broken} broken, {not_probed} not probed ({seconds:.1f} s)."
-            return [counts, "The promises hold with this CLI." if ok else "This CLI breaks promises of the adapter."]
+            return [counts, "The promises hold with this agent CLI." if ok else "This agent CLI breaks promises."]
     return finding_lines(record)

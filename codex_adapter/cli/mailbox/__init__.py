@@ -1,1 +1,1 @@
-"""The command `mailbox`."""
+"""Execute the command `mailbox`."""

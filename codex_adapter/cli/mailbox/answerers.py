@@ -1,4 +1,4 @@
-"""Who is to answer in place of a person, and how a failure of theirs ends the command (C12, I17)."""
+"""Select the agent or command that answers instead of a person, and report its failures (C12, I17)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from codex_adapter.cli.signals import StopSignals
 from codex_adapter.protocols.mailbox.answerers import AgentAnswerer, Answerer, AnswerFailed, CommandAnswerer
 from codex_adapter.runtime.backend import AgentBackend
 
-__all__ = ["FAILED", "answering", "status_of_failure"]
+__all__ = ["FAILED", "report_failure", "select_answerer"]
 
 FAILED: Final = 1
 _ANY_PROMPT: Final = "."
 
 
-async def answering(options: argparse.Namespace) -> Answerer | None:
-    """Who answers; None where that is nobody of ours. Raises `UsageError`, and `AnswerFailed` where it cannot be."""
+async def select_answerer(options: argparse.Namespace) -> Answerer | None:
+    """Return the answerer, None if a person answers. Raise `UsageError`, and `AnswerFailed` if it cannot start."""
     if options.answer is None:
         return None
     agent = answering_agent(options)
@@ -42,8 +42,8 @@ async def answering(options: argparse.Namespace) -> Answerer | None:
     return AgentAnswerer(agent, backend.open_run, request)
 
 
-def status_of_failure(failure: AnswerFailed, options: argparse.Namespace, stop: StopSignals) -> int:
-    """Say why there was no answer, and what to do, and give the exit status: as of `run` for the agent (E1)."""
+def report_failure(failure: AnswerFailed, options: argparse.Namespace, stop: StopSignals) -> int:
+    """Report why no answer exists and the next step, and return the exit status: as for `run` for an agent (E1)."""
     outcome, agent = failure.outcome, answering_agent(options)
     names = OptionNames(() if agent is None else agent.options, options)
     report_error(names(" ".join(printable(str(failure)).split())))

@@ -1,4 +1,4 @@
-"""Outboxes on the clipboard: beside the work, which neither waits for it nor fails with it (C12)."""
+"""Copy outboxes to the clipboard. The work does not wait for a copy, and does not fail with it (C12)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["Clipboard"]
 _LIBRARY: Final = "pyperclip"
 _PATIENCE: Final = 5.0
 _PROGRAM: Final = f"import sys, {_LIBRARY}; {_LIBRARY}.copy(sys.stdin.buffer.read().decode())"
-_NOT_INSTALLED: Final = "outboxes are not copied to the clipboard: packages are missing. {}"
-_FAILED: Final = "the outbox is not on the clipboard: install wl-clipboard, xclip or xsel, or copy the file"
+_NOT_INSTALLED: Final = "Outboxes are not copied to the clipboard: packages are missing. {}"
+_FAILED: Final = "The outbox is not on the clipboard. Install wl-clipboard, xclip or xsel, or copy the file."
 
 
 class Clipboard:
-    """Copies files in tasks of `nursery`, a later one in place of an earlier one; `remark` receives what fails.
+    """The clipboard. Files are copied in tasks of `nursery`; a later file replaces an earlier one.
 
-    Nothing in `workspace` is run for it.
+    `remark` receives failures. No program in `workspace` is executed for it.
     """
 
     def __init__(self, nursery: trio.Nursery, remark: Callable[[str], Awaitable[object]], *, workspace: str) -> None:
@@ -39,7 +39,7 @@ class Clipboard:
         self._copying = trio.CancelScope()
 
     def copy(self, file: Path) -> None:
-        """Begin to copy a file's text."""
+        """Start to copy the text of a file."""
         self._copying.cancel()
         self._copying = trio.CancelScope()
         self._nursery.start_soon(self._copy, file, self._copying)
@@ -53,8 +53,8 @@ class Clipboard:
 
 
 async def _copied(file: Path, env: Mapping[str, str]) -> bool:
-    # In a process of its own: what it starts stays behind to give the clipboard away, and would do so with our standard
-    # error in its hand, and for our terminal's signals to end.
+    # In a separate process: a clipboard program stays alive to serve the clipboard. It must not keep our standard error
+    # open, and signals of our terminal must not end it.
     with trio.move_on_after(_PATIENCE), suppress(OSError):
         done = await trio.run_process(
             [sys.executable, "-P", "-c", _PROGRAM],
@@ -70,6 +70,6 @@ async def _copied(file: Path, env: Mapping[str, str]) -> bool:
     return False
 
 
-async def _kill_all(process: trio.Process) -> None:  # noqa: ASYNC124 - what trio calls when cancelled
+async def _kill_all(process: trio.Process) -> None:  # noqa: ASYNC124 - trio calls it on a cancellation
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

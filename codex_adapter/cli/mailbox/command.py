@@ -1,4 +1,4 @@
-"""`codex-adapter mailbox`: a model that no network reaches works on a task by files (C12)."""
+"""Execute `codex-adapter mailbox`: a model without a network connection works on a task through files (C12)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from codex_adapter.cli.agent_options import command_containment
 from codex_adapter.cli.agent_places import agent_homes, agent_places, require_outside
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import UsageError, report_error
-from codex_adapter.cli.mailbox.answerers import FAILED, answering, status_of_failure
+from codex_adapter.cli.mailbox.answerers import FAILED, report_failure, select_answerer
 from codex_adapter.cli.mailbox.options import MailboxParser, answering_agent, options_agent
-from codex_adapter.cli.mailbox.output import Showing
+from codex_adapter.cli.mailbox.output import SessionOutput
 from codex_adapter.cli.mailbox.status import show_sessions
 from codex_adapter.cli.mailbox.work import SessionWork
 from codex_adapter.cli.output import Output
@@ -48,7 +48,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         report_error(f"--mailbox: {error}")
         return FAILED
     except AnswerFailed as error:
-        return status_of_failure(error, options, stop)
+        return report_failure(error, options, stop)
 
 
 async def _work(options: argparse.Namespace, places: MailboxLayout, output: Output, stop: StopSignals) -> int:
@@ -57,7 +57,7 @@ async def _work(options: argparse.Namespace, places: MailboxLayout, output: Outp
     with stop.interrupting():
         if options.action == "start":
             task = (await require_prompt(options.subject, "task", context=False)).strip()
-        answerer = await answering(options)
+        answerer = await select_answerer(options)
     if stop.exit_status is not None:
         return stop.exit_status
     starting = options.action == "start"
@@ -66,8 +66,8 @@ async def _work(options: argparse.Namespace, places: MailboxLayout, output: Outp
     if agent is not None:
         require_outside(options, agent, workspace)
     sandbox = None if options.no_sandbox else _sandbox(options, workspace)
-    showing = Showing(output, _view(options, output))
-    work = SessionWork(options, places, showing, stop, sandbox=sandbox, answerer=answerer)
+    session_output = SessionOutput(output, _view(options, output))
+    work = SessionWork(options, places, session_output, stop, sandbox=sandbox, answerer=answerer)
     with _opened(options, places, task, work, sandbox) as session:
         seal_imports(workspace)
         return await work.run(session)
@@ -82,7 +82,7 @@ def _view(options: argparse.Namespace, output: Output) -> View[MailboxEvent]:
 
 
 def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
-    """One that works, in which the agent's login is hidden wherever it is (H14). Raises `MailboxError`."""
+    """Return a sandbox that works, with the agent's login hidden; None without one. Raise `MailboxError` (H14)."""
     agent = options_agent(options)
     try:
         sandbox = find_sandbox(agents=agent_places(options, agent), workspace=workspace)
@@ -111,8 +111,8 @@ def _opened(
             session = opened.enter_context(opening)
         except WorkspaceError as error:
             what = "--workspace" if options.action == "start" else "--mailbox: the workspace of its session"
-            missing = "move it back" if what.startswith("--mailbox") else "make it first"
-            problem = f"there is no such directory; {missing}" if error.code == "not_found" else error.text
+            missing = "Move it back" if what.startswith("--mailbox") else "Create it first"
+            problem = f"the directory does not exist. {missing}" if error.code == "not_found" else error.text
             raise UsageError(f"{what}: {problem}") from None
         yield session
 

@@ -1,4 +1,4 @@
-"""How the sessions of a mailbox stand: `mailbox status` and `mailbox end` (C12)."""
+"""Show the state of the sessions of a mailbox, for `mailbox status` and `mailbox end` (C12)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Status(SessionState, frozen=True, kw_only=True, rename="camel"):
 async def show_sessions(
     places: MailboxLayout, states: Sequence[SessionState], form: str | None, output: Output
 ) -> None:
-    """Show them. Raises `MailboxError`."""
+    """Show sessions, each with the files that wait for it. Raise `MailboxError`."""
     names = () if all(state.is_complete for state in states) else waiting_names(places.inbox)
     waiting = tuple(os.fsencode(name).decode(errors="replace") for name in names)
     found = [(state, () if state.is_complete else waiting) for state in states]
@@ -37,4 +37,4 @@ async def show_sessions(
         await output.write(encode_lines(lines))
         return
     shown = [line for state, files in found for line in state_lines(places, state, files)]
-    await output.write(line_printer(output)(shown or [Line("notice", "no session yet")]))
+    await output.write(line_printer(output)(shown or [Line("notice", "no session exists")]))

@@ -1,1 +1,1 @@
-"""The command `operations`."""
+"""Execute the command `operations`."""

@@ -1,4 +1,4 @@
-"""`codex-adapter operations --agent`: an agent works on a task by operations (C11)."""
+"""Execute `codex-adapter operations --agent`: an agent works on a task through operations (C11)."""
 
 from __future__ import annotations
 
@@ -42,34 +42,37 @@ _STDIN: Final = 0
 _READ_SIZE: Final = 65_536
 _LIMIT_PASSED: Final = 124
 _UNDECIDED: Final = 75
-"""EX_TEMPFAIL of sysexits.h: whoever decides later can have it go on."""
-_NOBODY_READS: Final = 128 + signal.SIGPIPE
+"""EX_TEMPFAIL of sysexits.h: the work continues after a later decision."""
+_READER_LEFT: Final = 128 + signal.SIGPIPE
 
 
 def add_work_options(parser: Parser, words: Sequence[str]) -> None:
-    """Add the options of an agent's work."""
-    title = "an agent, in place of messages on standard input (--containment for commands, too)"
+    """Add the options for an agent that works on a task."""
+    title = "an agent that works on a task (--containment also applies to commands without an agent)"
     _add_options(parser.add_argument_group(title), find_agents(words))
 
 
 def check_work_options(options: argparse.Namespace) -> None:
-    """Raises `UsageError` where options say how an agent is to work, and there is none, or no task (E5)."""
+    """Raise `UsageError` for options of an agent without an agent, or without a task (E5)."""
     if options.agent is None:
         for name in _names(the_agent(options)):
             if name not in FOR_COMMANDS and getattr(options, name) is not None:
-                raise UsageError(f"--{name.replace('_', '-')} is for an agent; give --agent {DEFAULT_AGENT} with it")
+                raise UsageError(f"--{name.replace('_', '-')} needs an agent. Specify --agent {DEFAULT_AGENT}, too")
     elif options.audit:
-        raise UsageError("--agent and --audit are two things; leave out one of them")
+        raise UsageError("--agent and --audit exclude each other. Use one of them")
     elif not (options.task or "").strip():
-        raise UsageError("--task is missing; say what the agent is to do")
+        raise UsageError("--task is missing. Describe the task of the agent")
     elif options.task == "-" and options.approve is None:
-        raise UsageError("--task - is standard input, which has decisions; give the task as a text, or --approve ask")
+        raise UsageError(
+            "--task - cannot read standard input, which has the decisions. Specify the task as a text, or use "
+            "--approve ask"
+        )
 
 
 async def read_task(options: argparse.Namespace, stop: StopSignals) -> str | None:
-    """Return the task, None when asked to stop; where a person is asked, what is piped is a part of it (C15).
+    """Return the task, or None after a stop signal. With `--approve ask`, piped input is added to the task (C15).
 
-    Raises `UsageError`.
+    Raise `UsageError`.
     """
     if options.agent is None or options.approve is None:
         return options.task or ""
@@ -87,9 +90,9 @@ async def work_with_agent(
     *,
     decide: Decide | None = None,
 ) -> int:
-    """Have the agent work on a task, and give the exit status (O17).
+    """Let the agent work on a task, and return the exit status (O17).
 
-    `decide` asks the person at the terminal; without it decisions are read from standard input. Raises `UsageError` and
+    `decide` asks the person at the terminal. Without it, decisions are read from standard input. Raise `UsageError` and
     `StateError`.
     """
     agent = the_agent(options)
@@ -103,7 +106,7 @@ async def work_with_agent(
     try:
         agent.with_schema(agent.restricted(request), {})
     except UnsupportedCapabilityError as error:
-        raise UsageError(f"--agent: {error}; name another one") from None
+        raise UsageError(f"--agent: {error}. Use another agent") from None
     work = AgentWork(
         runtime,
         agent,
@@ -121,7 +124,7 @@ async def work_with_agent(
 
 
 def _received() -> bytes | None:
-    """What has come to standard input; None when nothing has, and it is not at its end."""
+    """Return the bytes that arrived on standard input, empty at its end; None if none arrived yet."""
     try:
         return os.read(_STDIN, _READ_SIZE) if select.select([_STDIN], [], [], 0)[0] else None
     except (OSError, ValueError):
@@ -130,14 +133,15 @@ def _received() -> bytes | None:
 
 def _add_options(parser: Any, agents: Sequence[Agent]) -> None:
     add = parser.add_argument
-    add("--agent", action=Once, type=agent_kind, metavar="KIND", help=f"have an agent work on a task: {DEFAULT_AGENT}")
-    add("--task", action=Once, metavar="TEXT", help="what it is to do; - with --approve ask: standard input")
-    add("--turns", action=Once, type=whole_number, metavar="N", help=f"end after so many (default: {MOST_TURNS})")
+    add("--agent", action=Once, type=agent_kind, metavar="KIND", help=f"the kind of agent, such as {DEFAULT_AGENT}")
+    add("--task", action=Once, metavar="TEXT", help="the task of the agent; with --approve ask: - for standard input")
+    turns = f"the limit of turns (default: {MOST_TURNS})"
+    add("--turns", action=Once, type=whole_number, metavar="N", help=turns)
     add_backend_options(parser, agents)
 
 
 def _names(agent: Agent) -> list[str]:
-    """The attributes of our options."""
+    """Return the attributes of the options for an agent."""
     parser = argparse.ArgumentParser(add_help=False)
     _add_options(parser, [agent])
     return list(vars(parser.parse_args([])))
@@ -152,12 +156,12 @@ def _exit_status(ended: WorkEnd, stop: StopSignals, names: OptionNames) -> int:
         case "awaiting_approval":
             return _UNDECIDED
         case "stopped":
-            return stop.exit_status or _NOBODY_READS
+            return stop.exit_status or _READER_LEFT
     return _status_of_failure(ended, stop, names)
 
 
 def _status_of_failure(ended: WorkEnd, stop: StopSignals, names: OptionNames) -> int:
-    """That of the agent's run where it failed, as `run` has it (E1)."""
+    """Return the exit status of the agent's failed run, as for `run` (E1)."""
     if ended.outcome is None:
         return FAILURE_STATUS
     explain(ended.outcome, names, with_hint=True)

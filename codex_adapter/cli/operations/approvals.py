@@ -1,6 +1,6 @@
-"""Asks the person at the terminal whether an operation may be carried out (O14).
+"""Ask the person at the terminal whether to execute an operation (O14).
 
-What is shown comes from an agent that may want to be misunderstood: nothing of it reaches the terminal but as text.
+The agent may try to mislead that person: the terminal receives its content only as safe text.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = ["NoTerminal", "Person", "at_the_terminal"]
 
 _MOST_LINES: Final = 200
 _LONGEST_LINE: Final = 500
-_QUESTION: Final = b"Carry it out? y for yes, n for no, or no and a reason: "
+_QUESTION: Final = b"Execute it? Type y for yes, n for no, or n and a reason: "
 
 
 class NoTerminal(Exception):
-    """There is no terminal at which somebody could be asked."""
+    """The process has no terminal at which it can ask a person."""
 
 
 @contextmanager
 def at_the_terminal(runtime: OperationExecutor) -> Iterator[Person]:
-    """The person at the terminal of this process, whatever standard input and output are. Raises `NoTerminal`."""
+    """Open the terminal of this process, even if standard input and output are not terminals. Raise `NoTerminal`."""
     try:
         fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -44,18 +44,18 @@ def at_the_terminal(runtime: OperationExecutor) -> Iterator[Person]:
 
 
 class Person:
-    """Whoever sits at the terminal `fd`."""
+    """The person at the terminal `fd`."""
 
     def __init__(self, fd: int, runtime: OperationExecutor) -> None:
         self._fd = fd
         self._runtime = runtime
 
     async def decide(self, waiting: PendingApproval) -> Approval | None:
-        """What they say of an operation; None when they are gone. As `Decide`."""
+        """Return the decision on an operation, None if the terminal closed; a `Decide` function."""
         preview = await self._runtime.preview(waiting)
         try:
-            await self._write("".join(f"{_harmless(line)}\n" for line in _shown(waiting, preview)).encode())
-            # What was typed before the question was seen is no answer to it.
+            await self._write("".join(f"{_safe(line)}\n" for line in _shown(waiting, preview)).encode())
+            # Drop what was typed before the question appeared.
             with suppress(termios.error):
                 termios.tcflush(self._fd, termios.TCIFLUSH)
             while True:
@@ -95,10 +95,10 @@ class Person:
 
 
 def _shown(waiting: PendingApproval, preview: Preview | None) -> Iterator[str]:
-    """What a person must know of an operation to decide on it; of a command every character."""
+    """Yield the lines that a person needs to decide on an operation. Of a command, show every character."""
     operation = waiting.operation
     yield ""
-    yield f"An agent asks: {operation.type}, {waiting.reason} ({waiting.policy})"
+    yield f"An agent requests {operation.type}: {waiting.reason} ({waiting.policy})"
     if isinstance(operation, ShellOperation):
         yield from (f"  $ {line}" for line in operation.command.split("\n"))
         if operation.cwd:
@@ -119,7 +119,7 @@ def _size(content: bytes | None) -> str:
 def _difference(preview: Preview) -> Iterable[str]:
     path, before, after, _ = preview
     if (before is not None and b"\0" in before) or (after is not None and b"\0" in after):
-        return ["no text"]
+        return ["not text"]
     old, new = ((text or b"").decode(errors="replace").splitlines() for text in (before, after))
     names = [path if text is not None else "no file" for text in (before, after)]
     return difference(old, new, *names)
@@ -129,12 +129,12 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
     rest = iter(lines)
     for line in islice(rest, _MOST_LINES):
         left = len(line) - _LONGEST_LINE
-        yield line if left <= 0 else f"{line[:_LONGEST_LINE]} ... {left} characters more"
+        yield line if left <= 0 else f"{line[:_LONGEST_LINE]} ... {left} more characters"
     left = sum(1 for _ in rest)
     if left:
-        yield f"  ... {left} lines more"
+        yield f"  ... {left} more lines"
 
 
-def _harmless(line: str) -> str:
-    """A line that only shows: what would move the cursor, turn the text round or hide in it is spelt out."""
+def _safe(line: str) -> str:
+    """Return a line with an escape for each character that would move the cursor, reverse text or be invisible."""
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in line)

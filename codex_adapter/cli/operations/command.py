@@ -1,4 +1,4 @@
-"""`codex-adapter operations`: operations of an agent, carried out in a workspace (C11)."""
+"""Execute `codex-adapter operations`: the operations of an agent in a workspace (C11)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,20 @@ from codex_adapter.workspace import WorkspaceError, seal_imports
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Carries out operations of an agent in a workspace: files and commands, each answered by an event. One message or one
-decision a line on standard input, one events message a line on standard output, until standard input ends. With
---agent an agent CLI works on --task, and whatever it changes or runs is an operation: standard input has decisions,
-or with --approve ask more about the task, and standard output a record a line of all that happens.
+Execute operations of an agent in a workspace: file operations and commands, under a policy. Each line of standard input
+is a message with operations, or a decision. Each line of standard output is a message with events: the results.
 
-exit status: 0 at the end of standard input, or when the agent is done; 2 for a wrong command line; 75 when nobody
-decided on what waits; 124 after the last of --turns; 125 when the state could not be kept or standard output not be
-written; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP; as for run when the agent's run failed.
+With --agent, an agent CLI works on --task. All its changes and commands are operations. Standard input has decisions;
+with --approve ask, it is added to the task. Each line of standard output is a record.
+
+exit status:
+  0              Standard input ended, or the agent completed the task.
+  2              The command line is wrong.
+  75             An operation still waits for a decision.
+  124            The agent reached the limit of --turns.
+  125            The state or standard output could not be written.
+  128+n          Signal n (SIGINT, SIGTERM or SIGHUP) stopped the command.
+  as for `run`   The agent's run failed.
 """
 _EXAMPLES = """\
   codex-adapter operations --workspace ~/src/project < messages.jsonl
@@ -54,19 +60,14 @@ _FORMAT: Final = "jsonl or pretty (default: pretty on a terminal, else jsonl)"
 def _parser(words: Sequence[str]) -> Parser:
     parser = Parser("operations", "--workspace DIR [OPTIONS]", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("--workspace", action=Once, metavar="DIR", help="the directory to work in; no file operation leaves it")
-    presets = ", ".join(PRESETS)
-    add("--policy", action=Once, metavar="FILE|PRESET", help=f"what may be done: {presets} (default: {_STANDARD})")
-    add(
-        "--state",
-        action=Once,
-        type=path,
-        metavar="FILE",
-        help="keep what waits, and the log; go on with it after a restart",
-    )
-    add("--approve", action=Once, type=one_of("ask"), metavar="ask", help="ask the person at the terminal")
-    add("--format", action=Once, type=json_lines_or_pretty, metavar="F", help=_FORMAT)
-    add("--audit", action="store_true", help="show the log of --state, and carry out nothing")
+    add("--workspace", action=Once, metavar="DIR", help="the directory to work in; file operations stay inside it")
+    policy = f"the policy: {', '.join(PRESETS)}, or a file (default: {_STANDARD})"
+    add("--policy", action=Once, metavar="FILE|PRESET", help=policy)
+    state = "store pending operations and the log in FILE, to continue after a restart"
+    add("--state", action=Once, type=path, metavar="FILE", help=state)
+    add("--approve", action=Once, type=one_of("ask"), metavar="ask", help="ask for decisions at the terminal")
+    add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=_FORMAT)
+    add("--audit", action="store_true", help="show the log of --state, and execute nothing")
     add_work_options(parser, words)
     return parser
 
@@ -83,7 +84,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
                 if task is None:
                     return stop.exit_status or FAILURE_STATUS
                 return await work_with_agent(options, task, runtime, wires, stop, decide=decide)
-            explain_wait("the operations messages of an agent, or decisions, on standard input, one a line")
+            explain_wait("messages with operations, or decisions, on standard input, one for each line")
             server = Server(runtime, wires, decide)
             with stop.governing(server):
                 await server.serve()
@@ -102,7 +103,7 @@ def _wires(options: argparse.Namespace, output: Output) -> StandardTransport:
 
 
 class _PrettyWires(StandardTransport):
-    """Standard input as it is, and on standard output text in the place of records."""
+    """Standard input unchanged, and text instead of records on standard output."""
 
     def __init__(self, output: Output, view: View[bytes]) -> None:
         super().__init__(output)
@@ -111,13 +112,13 @@ class _PrettyWires(StandardTransport):
             return await output.write(view.show(data.splitlines()))
 
         self.write = write
-        self.write_now = lambda data: 0  # `write` does all of it
+        self.write_now = lambda data: 0  # `write` writes all of it
 
 
 @contextmanager
 def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
     if not options.workspace:
-        raise UsageError("--workspace is missing; give the directory to work in")
+        raise UsageError("--workspace is missing. Specify the directory to work in")
     agent = the_agent(options)
     with ExitStack() as opened:
         try:
@@ -138,7 +139,7 @@ def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
             raise UsageError(f"--policy: {error}") from None
         except WorkspaceError as error:
             missing = error.code == "not_found"
-            problem = "there is no such directory; make it first" if missing else error.text
+            problem = "the directory does not exist. Create it first" if missing else error.text
             raise UsageError(f"--workspace: {problem}") from None
         seal_imports(options.workspace)
         yield runtime
@@ -153,13 +154,13 @@ def _person(options: argparse.Namespace, runtime: OperationExecutor) -> Iterator
         try:
             person = opened.enter_context(at_the_terminal(runtime))
         except NoTerminal:
-            raise UsageError("--approve: there is no terminal to ask at; send decisions instead") from None
+            raise UsageError("--approve: no terminal is available. Send decisions on standard input") from None
         yield person.decide
 
 
 async def _show_log(options: argparse.Namespace, output: Output) -> int:
     if options.state is None:
-        raise UsageError("--state is missing; give the file whose log is to be shown")
+        raise UsageError("--state is missing. Specify the file that has the log")
     for record in read_audit(Path(options.state)):
         if not await output.write(encode_lines((record,))):
             break

@@ -1,6 +1,6 @@
-"""What a change makes of a text, as a unified diff, in a time that grows with its lines alone (O14).
+"""Compare two texts as a unified diff, in time proportional to their lines (O14).
 
-Whoever sends the text may want the comparing never to end, and `difflib` takes the square of the lines and more.
+The text may come from an attacker, and `difflib` needs quadratic time or more.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Final
 __all__ = ["difference"]
 
 _MOST_PAIRS: Final = 4_000_000
-"""Pairs of lines, up to which all changes are told apart; where there are more, all of them are one."""
+"""The limit of pairs of lines to compare. Above it, everything between the first and last change is one change."""
 _AROUND: Final = 3
 
 
 def difference(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
-    """The lines of the diff; none where all lines are the same."""
+    """Yield the lines of the diff; none if all lines are equal."""
     if len(old) * len(new) <= _MOST_PAIRS:
         yield from difflib.unified_diff(old, new, old_name, new_name, n=_AROUND, lineterm="")
         return
-    first = _alike(old, new)
-    last = _alike(old[first:][::-1], new[first:][::-1])
+    first = _count_equal(old, new)
+    last = _count_equal(old[first:][::-1], new[first:][::-1])
     if first + last == len(old) == len(new):
         return
     begin, old_end, new_end = max(first - _AROUND, 0), len(old) - last, len(new) - last
@@ -37,6 +37,6 @@ def difference(old: Sequence[str], new: Sequence[str], old_name: str, new_name: 
     yield from (f" {line}" for line in old[old_end : old_end + around])
 
 
-def _alike(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many lines are the same from the beginning on."""
+def _count_equal(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many lines are equal from the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))

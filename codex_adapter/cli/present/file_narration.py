@@ -1,4 +1,4 @@
-"""Narrate the runs of one file: turn its records into lines of safe text (C10)."""
+"""Narrate the runs of one file: convert its records to lines of safe text (C10)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FileNarrator"]
 
 
 class FileNarrator:
-    """Narrates the runs of one file; the clock shows the last time that was read."""
+    """A narrator of the runs of one file. Its clock is the time of the last record that it read."""
 
     def __init__(self) -> None:
         self._time: float | None = None
@@ -22,7 +22,7 @@ class FileNarrator:
     def narrate(self, item: PlacedRecord | RunRecord | None) -> list[Line]:
         """Return the lines of a record, or of the end of the file.
 
-        At the end, the item is the request of a run that has no record of its stream yet, or None.
+        At the end, the item is the request of a run that has no record yet, or None.
         """
         if not isinstance(item, PlacedRecord):
             return [*self._cut_off(), *_request(item), *(RunNarrator(lambda: None).narrate(None) if item else [])]
@@ -43,7 +43,7 @@ class FileNarrator:
         return lines
 
     def _cut_off(self) -> list[Line]:
-        """Return the last lines of a run without its completion."""
+        """Return the last lines of a run without a completion."""
         return [] if self._run is None else self._run.narrate(None)
 
 
@@ -55,7 +55,7 @@ def _request(asked: RunRecord | None) -> list[Line]:
     labels = " ".join(f"{name}={value}" for name, value in sorted(asked.labels.items()))
     facts = (asked.run_id, asked.working_dir, asked.model, release, asked.containment, labels)
     lines = [Line("notice", ", ".join(printable(fact) for fact in facts if fact))]
-    return [*lines, *([Line("notice", f"asked: {printable(asked.prompt)}")] if asked.prompt else [])]
+    return [*lines, *([Line("notice", f"prompt: {printable(asked.prompt)}")] if asked.prompt else [])]
 
 
 def _outcome(record: CompletedRecord | FailedRecord) -> Completion | AdapterError:

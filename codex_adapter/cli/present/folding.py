@@ -1,4 +1,4 @@
-"""Recognize warnings and notices that repeat earlier ones, and fold them into counts, line by line (C19)."""
+"""Recognize warnings and notices that repeat earlier ones, and replace them with counts, line by line (C19)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MOVING: Final = re.compile(
     r"|\b[0-9a-f]{16,}(?:-[A-Z]{3})?\b"
     r"|\b(?:req|resp)_[0-9A-Za-z]+\b"
 )
-"""What differs between two reports of one trouble: the number of the attempt, a delay, the id of a request."""
+"""Parts that differ between two reports of one problem: the number of the attempt, a delay, the id of a request."""
 _MOST_KNOWN: Final = 256
-"""Texts that are remembered; those after them are shown each time."""
+"""The limit of texts to remember. Later texts are shown each time."""
 
 
 class Repeats(Generic[T]):
-    """Remembers texts, each with a value.
+    """A memory of texts, each with a value.
 
-    A text with a moving part, as `Reconnecting... 2/5`, repeats one that differs in nothing else, until anything else
-    happens: what is tried again after some work is news. Any other text repeats an equal one of the whole run.
+    A text with a variable part, such as `Reconnecting... 2/5`, repeats a text that differs only in that part, until
+    something else happens: the same problem after more work is new. Any other text repeats an equal text of the run.
     """
 
     def __init__(self) -> None:
@@ -44,19 +44,19 @@ class Repeats(Generic[T]):
         return (self._of_run if key == text else self._of_stretch).get(key)
 
     def add(self, text: str, value: T) -> None:
-        """Remember a text that repeats none."""
+        """Remember a text that does not repeat another."""
         if len(self._of_run) + len(self._of_stretch) < _MOST_KNOWN:
             key = _MOVING.sub("#", text)
             (self._of_run if key == text else self._of_stretch)[key] = value
 
     def interrupt(self) -> None:
-        """Note that something else has happened."""
+        """Note that something else happened."""
         self._of_stretch.clear()
 
 
 @dataclass(slots=True)
 class _Shown:
-    """A line that was shown, in which stretch, the last text that repeated it, and how often it was repeated since."""
+    """A line that was shown: its stretch, the last text that repeated it, and the number of repetitions since then."""
 
     line: Line
     stretch: int
@@ -65,15 +65,14 @@ class _Shown:
 
 
 class Folding:
-    """Passes each line on once.
+    """A filter that returns each line once.
 
-    How often a line was repeated is a line of its own, where something else happens; for what is repeated only later,
-    at the end.
+    The count of its repetitions is a separate line: when something else happens, or at the end for later repetitions.
     """
 
     def __init__(self) -> None:
         self._repeats: Repeats[_Shown] = Repeats()
-        self._stretch = 0  # ends where something else happens
+        self._stretch = 0  # ends when something else happens
         self._repeated: list[_Shown] = []
         self._last = ""
 
@@ -118,6 +117,6 @@ class Folding:
 
 
 def _count(shown: _Shown, after: str | None = None) -> str:
-    """Return how often a line was repeated, without its text where that stands right above."""
+    """Return how often a line was repeated, without its text if the text is directly above."""
     times = amount(shown.more, "more time")
     return times if shown.last == after else f"{times}: {shown.last.partition(chr(10))[0]}"

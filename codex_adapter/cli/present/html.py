@@ -1,4 +1,4 @@
-"""HTML that cannot be broken out of: text becomes markup here alone, and is escaped on its way (C10)."""
+"""Build HTML that cannot be injected: only this module converts text to markup, and it escapes all text (C10)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Markup(str):
 
 
 Content: TypeAlias = str | Markup
-"""What can stand in an element: markup as it is, any other text escaped."""
+"""The content of an element: markup is used unchanged, any other text is escaped."""
 
 
 def text(content: Content) -> Markup:
-    """The text as markup; what a browser or a terminal would obey stands in it as a visible sign."""
+    """Return text as markup, with a visible sign for each control character."""
     return content if isinstance(content, Markup) else Markup(escape(printable(content), quote=True))
 
 
 def joined(parts: Iterable[Content]) -> Markup:
-    """The parts one after the other."""
+    """Return the parts as one markup text."""
     return Markup("".join(map(text, parts)))
 
 
 def element(name: str, /, *content: Content, **attributes: str | float | None) -> Markup:
-    """An element; an attribute's name may end in `_` and has `_` for `-`, one that is None is left out."""
+    """Return an element. In names of attributes, `_` stands for `-` and is removed at the end; None is left out."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(str(value))}"'
         for key, value in attributes.items()

@@ -1,4 +1,4 @@
-"""Make lines of safe text, each with its tone, and print them without any escape code (C7)."""
+"""Build lines of safe text, each with its tone, and print them without escape codes (C7)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PREFIXES: Final[dict[Tone, str]] = {
     "error": "! ",
     "waiting": "# ",
 }
-# What moves the cursor, changes the terminal's state, or the order in which text is read; a tab and a line feed stay.
+# Characters that move the cursor, or change the state of the terminal or the reading order. Tab and line feed stay.
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 def printable(text: str) -> str:
-    """Return a text with a visible sign in the place of every character that a terminal would obey."""
+    """Return a text with a visible sign in place of every character that controls a terminal."""
 
     def sign(match: re.Match[str]) -> str:
         code = ord(match[0])
@@ -49,30 +49,30 @@ def printable(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a text, safe and not long, with a sign that there is more."""
+    """Return the first line of a text as safe text of limited length, with a sign if it was cut."""
     line, _, more = printable(text).strip().partition("\n")
     return line[:_OUTPUT_WIDTH] + ("…" if more or len(line) > _OUTPUT_WIDTH else "")
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line of safe text."""
+    """Return a text as one line of safe text."""
     return " ".join(printable(text).split("\n"))
 
 
 def last_lines(output: str, most: int = _OUTPUT_LINES) -> list[Line]:
-    """Return the end of an output as a few lines of safe text that are not long."""
+    """Return the end of an output as a few lines of safe text of limited length."""
     lines = printable(output).strip("\n").split("\n") if output.strip() else []
     return [Line("output", line[:_OUTPUT_WIDTH]) for line in lines[-most:]]
 
 
 def with_facts(label: str, facts: Iterable[str]) -> str:
-    """Return a label with facts in parentheses, where there are any."""
+    """Return a label with its facts in parentheses, if any."""
     joined = ", ".join(facts)
     return f"{label} ({joined})" if joined else label
 
 
 def plain_text(lines: Iterable[Line]) -> bytes:
-    """Return the bytes of lines, each with the sign of its tone before it."""
+    """Return the bytes of lines, each after the sign of its tone."""
     return "".join(
         f"{_PREFIXES[line.tone]}{text}".rstrip() + "\n" for line in lines for text in line.text.split("\n")
     ).encode()

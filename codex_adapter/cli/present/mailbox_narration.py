@@ -1,4 +1,4 @@
-"""Narrate the events of a mailbox: turn them into lines of safe text (C12)."""
+"""Narrate the events of a mailbox: convert them to lines of safe text (C12)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN_ANYWAY: Final = (ShowMessage.name, Done.name)
 
 
 class MailboxNarrator:
-    """Narrates a session; with `clipboard` each outbox is copied to it."""
+    """A narrator of a session. With `clipboard`, each outbox is also on the clipboard."""
 
     live_tones: frozenset[Tone] = frozenset()
 
@@ -42,13 +42,13 @@ class MailboxNarrator:
 
     @property
     def live(self) -> list[Line]:
-        """What the session waits for, and for how long."""
+        """The line that shows what the session waits for, and since when."""
         seconds = time.monotonic() - self._since
         waiting = f"waiting for {self._waiting_for} ({seconds:.0f} s)"
         return [] if self._waiting_for is None else [Line("waiting", waiting)]
 
     def narrate(self, event: MailboxEvent) -> list[Line]:
-        """Return the lines of an event; none where a person sees it anyway."""
+        """Return the lines of an event; none if another line shows it."""
         before = self._waiting_for
         if not isinstance(event, Notice):
             self._waiting_for = None
@@ -64,16 +64,16 @@ class MailboxNarrator:
                 yield Line("notice", f"session {session}, outbox {sequence}: {self._outbox}")
             case Waiting(inbox=inbox, answering=None):
                 self._waiting_for = "an answer in the inbox"
-                what = "Paste the clipboard or" if self._clipboard else "Copy"
-                text = f"{what} the whole text of {self._outbox} to the model,"
-                yield Line("plan", f"{text} and save its answer as a .txt file in {one_line(inbox)}")
+                what = "Paste the clipboard, or copy" if self._clipboard else "Copy"
+                text = f"{what} the whole text of {self._outbox}, to the model."
+                yield Line("plan", f"{text} Save its answer as a .txt file in {one_line(inbox)}")
             case Waiting(answering=who):
                 self._waiting_for = "the answer"
-                yield Line("notice", f"{_answerer(str(who))} is asked for the answer")
+                yield Line("notice", f"waiting for the answer of {_answerer(str(who))}")
             case AnswerAccepted(name=name):
                 yield Line("notice", f"answer {one_line(name)}")
             case CommandFinished(result=result, before=before):
-                if _says_more(result):
+                if _adds_information(result):
                     text = f"{result.command}: {result.summary}" + (" (earlier)" if before else "")
                     yield Line("ok" if result.success else "failed", one_line(text))
                     yield from last_lines(result.output, _OUTPUT_LINES)
@@ -87,24 +87,24 @@ class MailboxNarrator:
 
 
 def state_lines(places: MailboxLayout, state: SessionState, waiting: Sequence[str]) -> list[Line]:
-    """Return how far a session is, and what to do next."""
+    """Return the state of a session and the next step."""
     how = "complete" if state.is_complete else "not complete"
     text = f"session {state.session_id}: {how}, outbox {state.sequence_number}, last changed {state.updated_at}"
     lines = [Line("ok" if state.is_complete else "started", one_line(text)), Line("plan", one_line(state.task))]
     if state.is_complete:
         summaries = [result.output for result in state.last_results if result.success and result.command == Done.name]
         return lines + [Line("answer", printable(text)) for text in summaries if text.strip()]
-    for result in filter(_says_more, state.last_results):
+    for result in filter(_adds_information, state.last_results):
         lines.append(Line("ok" if result.success else "failed", one_line(f"{result.command}: {result.summary}")))
     for name in waiting:
         lines.append(Line("notice", f"waits in the inbox: {one_line(name)}"))
     root = printable(shlex.quote(os.fsencode(places.root).decode(errors="replace")))
-    lines.append(Line("plan", f"go on with: codex-adapter mailbox resume --mailbox {root}"))
+    lines.append(Line("plan", f"to continue: codex-adapter mailbox resume --mailbox {root}"))
     return lines
 
 
-def _says_more(result: CommandResult) -> bool:
-    """Return whether a result says more than its text, which is shown anyway."""
+def _adds_information(result: CommandResult) -> bool:
+    """Return whether a result has more information than its text, which another line shows."""
     return not result.success or result.command not in _SHOWN_ANYWAY
 
 

@@ -29,9 +29,9 @@ _WEB: Final = re.compile("https?://", re.IGNORECASE)
 def parse_markdown(text: str) -> list[Token] | None:
     """Return the tokens of a text, or None for a text that must be shown as it is.
 
-    No token is raw HTML or an image, and none contains a character that a terminal or a browser obeys. A line break
-    stays a line break. The target of a link follows the link as text, so that no link leads where it does not say. None
-    is returned for a text that is too long or nested too deeply, or of which nothing would be visible.
+    No token is raw HTML or an image, and none contains a control character. A line break stays a line break. The target
+    of a link follows the link as text, so that a reader sees where it leads. Return None for a text that is too long,
+    nested too deeply, or invisible.
     """
     if len(text) > LONGEST:
         return None
@@ -52,21 +52,21 @@ def web_address(token: Token) -> str | None:
 
 @cache
 def _parser() -> MarkdownIt:
-    # References are off: a definition disappears from the text, and one that is used often multiplies it.
+    # References are off: a definition disappears from the text, and each use of it repeats its target.
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
-    parser.normalizeLink = _target  # type: ignore[method-assign,assignment] # as its documentation says
+    parser.normalizeLink = _target  # type: ignore[method-assign,assignment] # documented
     return parser
 
 
 def _target(address: str) -> str:
-    """Escape an address of the web, and leave a path readable."""
+    """Escape a web address, and leave a path readable."""
     return normalizeLink(address) if _WEB.match(address) else address
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table that loses no cell, unless the text has too many: its tables are then text from there on."""
+    """Parse a table, unless it would lose a cell or the text has too many cells. Then it stays text."""
     if state.env["cells"] > _MOST_CELLS or not table(state, start, end, True):
         return False
     if silent:
@@ -77,7 +77,7 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
     columns = _columns(state, start + 1)
     state.env["cells"] += columns * (last - start)
     if state.env["cells"] > _MOST_CELLS or any(_columns(state, line) > columns for line in range(start + 2, last)):
-        return False  # what a row has more than the head would not be shown
+        return False  # cells beyond the columns of the head would not be shown
     return table(state, start, end, False)
 
 
@@ -87,7 +87,7 @@ def _columns(state: StateBlock, line: int) -> int:
 
 
 def _is_shallow(tokens: list[Token]) -> bool:
-    """Whether nothing was nested so deeply that the parser, or a reader, would lose it."""
+    """Return whether nothing is nested so deeply that the parser would drop it."""
     depth = 0
     for token in _all(tokens):
         depth += token.nesting
@@ -103,7 +103,7 @@ def _all(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _clean(token: Token) -> None:
-    """Replace what a terminal obeys: an entity may have brought it in."""
+    """Replace control characters, which an entity can contain."""
     token.content, token.info = printable(token.content), printable(token.info)
     token.attrs = {name: _clean_value(value) for name, value in token.attrs.items()}
 
@@ -113,7 +113,7 @@ def _clean_value(value: Any) -> Any:
 
 
 def _inline(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the tokens of a line, with the target after each link that does not show it."""
+    """Yield the tokens of a line, with the target after each link whose text is not the target."""
     target, shown = "", ""
     for token in tokens:
         _clean(token)

@@ -1,4 +1,4 @@
-"""Narrate operations: turn the records of `operations` into lines of safe text (C17)."""
+"""Narrate operations: convert the records of `operations` to lines of safe text (C17)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE_WORDS: Final = {"createFile": "write", "readFile": "read", "editFile": "ed
 
 
 class OperationsNarrator:
-    """Narrates events messages, and the records of an agent's work (O4, O16)."""
+    """A narrator of messages with events, and of the records of an agent's work (O4, O16)."""
 
     def __init__(self) -> None:
         self._run = RunNarrator()

@@ -21,7 +21,7 @@ from codex_adapter.cli.present.markdown import parse_markdown
 __all__ = ["message"]
 
 _NARROWEST: Final = 40
-"""Columns of the narrowest terminal on which there is room for lists and tables."""
+"""Columns of the narrowest terminal that has room for lists and tables."""
 _NARROWEST_COLUMN: Final = 6
 _THEME: Final = Theme(
     {
@@ -40,13 +40,13 @@ _THEME: Final = Theme(
 
 
 def message(text: str, style: str) -> RenderableType:
-    """Return what draws a message that is printable text already."""
+    """Return a renderable for a message, which must be safe text."""
     tokens = parse_markdown(text)
     return Text(text, style=style) if tokens is None else _Message(text, tokens, style)
 
 
 class _Message:
-    """A message as Markdown, or as it is where there is no room."""
+    """A message as Markdown, or as plain text on a narrow terminal."""
 
     def __init__(self, text: str, tokens: list[Token], style: str) -> None:
         self._text = Text(text, style=style)
@@ -84,7 +84,7 @@ def _without_end(line: Iterable[Segment]) -> Iterator[Segment]:
 
 
 class _Heading(Heading):
-    """On the left, as all other text."""
+    """A heading, aligned left like all other text."""
 
     @override
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -92,7 +92,7 @@ class _Heading(Heading):
 
 
 class _Code(CodeBlock):
-    """Without the colours of a language: the patterns that find them can take any time."""
+    """A block of code without syntax colours: the patterns that find them can take unlimited time."""
 
     @override
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -101,7 +101,7 @@ class _Code(CodeBlock):
 
 
 class _Table(TableElement):
-    """Breaks long words and cuts nothing; a table that has no room is its cells, one row a line."""
+    """A table that breaks long words and cuts nothing. If it does not fit, each row is a line of cells."""
 
     @override
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

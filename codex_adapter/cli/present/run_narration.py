@@ -1,4 +1,4 @@
-"""Narrate one run: turn its events and its outcome into lines of safe text (C7)."""
+"""Narrate one run: convert its events and its outcome to lines of safe text (C7)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from codex_adapter.text import TextAssembler
 __all__ = ["RunItem", "RunNarrator", "bare_command", "call_label"]
 
 RunItem: TypeAlias = Event | Completion | AdapterError
-"""What a run consists of: its events, and in the end one outcome."""
+"""An item of a run: an event, or the one outcome at the end."""
 
 _UNFINISHED: Final[Mapping[str | None, str]] = {
     "failed": ", but the turn failed",
@@ -35,14 +35,14 @@ class _Open(NamedTuple):
 
 
 class RunNarrator:
-    """Narrates one run. `clock` returns seconds; the time of a tool call is measured between its events.
+    """A narrator of one run. `clock` returns seconds, to measure the time between the events of a tool call.
 
-    A clock that returns None does not know, and then no time is shown. With `offsets`, each tool call is shown with the
-    time since the beginning of the run.
+    If the clock returns None, no time is shown. With `offsets`, each tool call is shown with the time since the start
+    of the run.
     """
 
     live_tones: frozenset[Tone] = frozenset({"started", "plan"})
-    """On a terminal these lines are shown as long as they are true, and do not scroll by."""
+    """The tones of lines that a terminal shows only while they are current."""
 
     def __init__(self, clock: Callable[[], float | None] = time.monotonic, *, offsets: bool = False) -> None:
         self._clock = clock
@@ -63,9 +63,9 @@ class RunNarrator:
         return [*self._plan, *self._running()[-_MOST_LIVE:], *repeated]
 
     def narrate(self, item: RunItem | None) -> list[Line]:
-        """Return the lines of an event or of the outcome; none for an event without interest or a repeated warning.
+        """Return the lines of an event or of the outcome; none for a repeated warning or an event without content.
 
-        The outcome None says that the run has no completion, or none yet.
+        The outcome None means that the run has no completion, or not yet.
         """
         if isinstance(item, Event):
             return self._folding.fold(self._event(item))
@@ -101,7 +101,7 @@ class RunNarrator:
         took = self._since(self._began)
         if outcome is None:
             lines += [Line("started", f"not ended: {tool.text}") for tool in self._running()]
-            unknown = "no completion: the run still goes on, or who wrote this was killed"
+            unknown = "no completion: the run is still active, or its writer was killed"
             return [*lines, Line("warning", with_facts(unknown, took))]
         known = outcome.advice if isinstance(outcome, Completion | BackendError) and outcome.hint is not None else None
         advice = [] if known is None else [Line("warning", printable(known))]
@@ -147,7 +147,7 @@ class RunNarrator:
 
 
 def call_label(call: ToolCall) -> str:
-    """Return a tool call in one line of safe text: the command, the files, or the name of what was called."""
+    """Return a tool call as one line of safe text: the command, the files, the query or the name of the tool."""
     tool_input, kind = call.input, call.tool.kind
     if tool_input is not None and tool_input.command is not None:
         return f"$ {first_line(bare_command(tool_input.command.text))}"
@@ -160,7 +160,7 @@ def call_label(call: ToolCall) -> str:
 
 
 def bare_command(command: str) -> str:
-    """Return what a shell gets, without the shell that an agent puts around every command."""
+    """Return a command without the shell call that an agent puts around it."""
     try:
         words = shlex.split(command)
     except ValueError:

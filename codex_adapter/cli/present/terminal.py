@@ -1,4 +1,4 @@
-"""Draw lines on a terminal: what has happened scrolls by, what is happening is below it (C7, C12)."""
+"""Draw lines on a terminal: past lines scroll up, current lines stay below them (C7, C12)."""
 
 from __future__ import annotations
 
@@ -36,16 +36,15 @@ _STYLES: Final[dict[Tone, tuple[str, str]]] = {
 }
 """The sign before each line and its style."""
 _MARKDOWN: Final[frozenset[Tone]] = frozenset({"answer", "thought"})
-"""What the agent writes as Markdown."""
+"""The tones of texts that the agent writes as Markdown."""
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TURNS_PER_SECOND: Final = 12.5
 
 
 class StyledLines:
-    """Prints lines in colours; `fd` is the terminal, which is asked only for its size.
+    """A printer of lines in colours. `fd` is the terminal; only its size is read.
 
-    With `unbroken` the terminal itself breaks a line that is too long: a path that is copied from it stays in one
-    piece.
+    With `unbroken`, the terminal itself wraps a long line, so that a copied path stays in one piece.
     """
 
     def __init__(self, fd: int, *, unbroken: bool = False) -> None:
@@ -63,7 +62,7 @@ class StyledLines:
 
 
 class LiveView(View[T_contra]):
-    """Prints the lines of a narrator above its live lines; `fd` is the terminal, which is asked only for its size."""
+    """A view that prints the lines of a narrator above its live lines. `fd` is the terminal; only its size is read."""
 
     refresh_seconds = 0.25
 
@@ -85,7 +84,7 @@ class LiveView(View[T_contra]):
             lines = [line for line in self._narrator.narrate(item) if line.tone not in self._narrator.live_tones]
             _fit(self._console, self._fd)
             if not self._narrator.live:
-                # The last state of the plan stays.
+                # Keep the last state of the plan on the screen.
                 self._stop()
                 lines = [*plan, *lines]
             for line in lines:
@@ -146,14 +145,14 @@ def _print(console: Console, line: Line, *, unbroken: bool) -> None:
     if line.tone not in _MARKDOWN:
         console.print(Text(sign + line.text, style=style), soft_wrap=unbroken)
         return
-    from codex_adapter.cli.present.pretty_markdown import message  # noqa: PLC0415 - slow to load, and some runs have no message
+    from codex_adapter.cli.present.pretty_markdown import message  # noqa: PLC0415 - slow to load, and not always needed
 
     shown = message(line.text, style)
     console.print(shown, soft_wrap=unbroken and isinstance(shown, Text))
 
 
 def _fit(console: Console, fd: int) -> None:
-    """Give the console the terminal's size, where it has one: some report a width of zero."""
+    """Set the console's size to the terminal's size, if it is known: some terminals report a width of zero."""
     with suppress(OSError):
         size = os.get_terminal_size(fd)
         if size.columns > 0 and size.lines > 0:

@@ -1,4 +1,4 @@
-"""Narrate one turn: turn its events into lines of safe text (C13)."""
+"""Narrate one turn: convert its events to lines of safe text (C13)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["TurnNarrator"]
 
 
 class TurnNarrator:
-    """Narrates one turn."""
+    """A narrator of one turn."""
 
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}
@@ -30,7 +30,7 @@ class TurnNarrator:
         self._folding = Folding()
 
     def narrate(self, event: AgentEvent) -> list[Line]:
-        """Return the lines of an event; none where a person knows it, or has no use for it."""
+        """Return the lines of an event; none for an event that a person does not need."""
         lines = list(self._lines(event))
         if not isinstance(event, CompleteEvent):
             return self._folding.fold(lines)
@@ -55,7 +55,7 @@ class TurnNarrator:
             case LogEvent(level="info", message=message):
                 yield Line("notice", first_line(message))
             case CompleteEvent(result=result):
-                # A message that was cut off never came whole.
+                # No event has the whole text of a message that was cut off.
                 yield from [Line("answer", printable(self._growing))] if self._growing else []
                 yield Line("ok", "the turn is complete") if result.success else Line("failed", "the turn failed")
 
@@ -71,7 +71,7 @@ class TurnNarrator:
 
 
 def _label(name: str, arguments: Any) -> str:
-    """A call in one line: the command, the files, or the name of what was called."""
+    """Return a tool call as one line: the command, the files, the query or the name of the tool."""
     match arguments:
         case {"command": str(command)}:
             return f"$ {first_line(bare_command(command))}"

@@ -1,4 +1,4 @@
-"""Show items of one kind: to a program as records, to a person as lines (C7)."""
+"""Show items of one kind, as records for a program or as lines for a person (C7)."""
 
 from __future__ import annotations
 
@@ -30,44 +30,44 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class View(Generic[T_contra]):
-    """Turns items into bytes, whole lines at a time, by a function; it does no I/O."""
+    """A conversion of items to bytes, whole lines at a time. It does no I/O."""
 
     refresh_seconds: float | None = None
-    """How long after the last bytes `refresh` is to be called; None for never."""
+    """Seconds after the last bytes until `refresh` must be called; None for never."""
 
     def __init__(self, show: Callable[[Sequence[T_contra]], bytes]) -> None:
         self._show = show
 
     def show(self, items: Sequence[T_contra]) -> bytes:
-        """Return what to write for these items."""
+        """Return the bytes to write for these items."""
         return self._show(items)
 
     def refresh(self) -> bytes:
-        """Return what to write when nothing has happened for a while."""
+        """Return the bytes to write after a while without items."""
         return b""
 
     def end(self) -> bytes:
-        """Return what removes the live part for good."""
+        """Return the bytes that remove the live lines, at the end."""
         return b""
 
 
 class Narrator(Protocol[T_contra]):
-    """Turns items into lines, and knows what is happening now."""
+    """A conversion of items to lines, with the lines of current activity."""
 
     @property
     def live_tones(self) -> frozenset[Tone]:
-        """The tones of the lines that a terminal shows only while they are among the live ones."""
+        """The tones of lines that a terminal shows only while they are live."""
 
     @property
     def live(self) -> Sequence[Line]:
-        """What is happening now."""
+        """The lines of current activity."""
 
     def narrate(self, item: T_contra) -> Iterable[Line]:
         """Return the lines of an item."""
 
 
 class _RunRecords:
-    """Encodes the records of a run, one a line: several events, or one outcome (W1, W2)."""
+    """An encoder of the records of a run, one for each line: several events, or one outcome (W1, W2)."""
 
     def __init__(self) -> None:
         self._next_seq = 0
@@ -87,12 +87,12 @@ def _final_text(items: Sequence[RunItem]) -> bytes:
 
 
 def is_for_a_program(form: str | None, output: Output) -> bool:
-    """Return whether to write records: by `form`, else elsewhere than on a terminal (C7)."""
+    """Return whether to write records: if `form` is `jsonl`, or by default outside a terminal (C7)."""
     return effective_form(form, output) == "jsonl"
 
 
 def effective_form(form: str | None, output: Output) -> str:
-    """Return the form itself, else `pretty` on a terminal and `jsonl` elsewhere (C7)."""
+    """Return the form if set, else `pretty` on a terminal and `jsonl` elsewhere (C7)."""
     return form or ("pretty" if output.is_terminal else "jsonl")
 
 
@@ -102,13 +102,13 @@ def run_view(form: str, output: Output) -> View[RunItem]:
         return View(_final_text)
     if form == "jsonl":
         return View(_RunRecords())
-    from codex_adapter.cli.present.run_narration import RunNarrator  # noqa: PLC0415 - most runs are shown to a program
+    from codex_adapter.cli.present.run_narration import RunNarrator  # noqa: PLC0415 - most runs are for a program
 
     return live_view(RunNarrator(), output)
 
 
 def live_view(narrator: Narrator[T], output: Output, *, unbroken: bool = False) -> View[T]:
-    """Return a view with live lines where the terminal can show them and rich is installed, else without (C7)."""
+    """Return a view with live lines if the terminal supports them and rich is installed, else without (C7)."""
     if _shows_colours(output):
         try:
             from codex_adapter.cli.present.terminal import LiveView  # noqa: PLC0415 - rich is optional, and slow to load
@@ -120,15 +120,15 @@ def live_view(narrator: Narrator[T], output: Output, *, unbroken: bool = False) 
 
 
 def lines_view(narrate: Callable[[T], Iterable[Line]], output: Output, *, unbroken: bool = False) -> View[T]:
-    """Return a view of all lines, of which none is live."""
+    """Return a view that prints all lines, without live lines."""
     print_lines = line_printer(output, unbroken=unbroken)
     return View(lambda items: print_lines(line for item in items for line in narrate(item)))
 
 
 def line_printer(output: Output, *, unbroken: bool = False) -> Callable[[Iterable[Line]], bytes]:
-    """Return what prints lines: in colours under the same conditions as `live_view` (C7).
+    """Return a printer of lines, in colours under the same conditions as `live_view` (C7).
 
-    With `unbroken` no line is broken but by the terminal itself: a command that is copied from it stays in one piece.
+    With `unbroken`, only the terminal itself wraps lines, so that a copied command stays in one piece.
     """
     if _shows_colours(output):
         try:
@@ -143,5 +143,5 @@ def line_printer(output: Output, *, unbroken: bool = False) -> Callable[[Iterabl
 
 
 def _shows_colours(output: Output) -> bool:
-    """Return whether standard output is a terminal that takes colours and movements (C7)."""
+    """Return whether standard output is a terminal with colours and cursor movements (C7)."""
     return output.is_terminal and os.environ.get("TERM", "dumb") != "dumb"

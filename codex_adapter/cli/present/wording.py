@@ -1,4 +1,4 @@
-"""How times, numbers and outcomes are put for a person who looks back at a run (C10)."""
+"""Format times, numbers and outcomes of past runs for a person (C10)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTCOMES: Final[Mapping[Outcome, str]] = {
 
 
 class Verdict(NamedTuple):
-    """How a run ended: as an outcome, in words, and in sentences that say more."""
+    """The end of a run: its outcome, a headline, and sentences with details."""
 
     outcome: Outcome
     headline: str
@@ -32,9 +32,9 @@ class Verdict(NamedTuple):
 
 
 def verdict(ending: CompletedRecord | FailedRecord | None) -> Verdict:
-    """What the completion record says, or that there is none (W2, F9)."""
+    """Return the verdict of a completion record; None means that it is missing (W2, F9)."""
     if ending is None:
-        return Verdict("open", "No completion", ["The run still goes on, or whoever wrote its records was killed."])
+        return Verdict("open", "No completion", ["The run is still active, or its writer was killed."])
     if isinstance(ending, FailedRecord):
         error = ending.error
         advice_text = error.advice or (None if error.hint is None else ADVICE[error.hint])
@@ -65,7 +65,7 @@ def _sentence(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As `0.4 s`, `12.3 s`, `3 min 04 s`, `2 h 05 min`."""
+    """Format a duration, such as `0.4 s`, `12.3 s`, `3 min 04 s`, `2 h 05 min`."""
     if seconds < 59.95:
         return f"{seconds:.1f} s" if seconds >= 0.05 else "< 0.1 s"
     whole = round(seconds)
@@ -75,7 +75,7 @@ def duration(seconds: float) -> str:
 
 
 def offset(seconds: float, total: float) -> str:
-    """A place in a run of `total` seconds, as `4.2 s`, `3:04` or `1:03:04`."""
+    """Format a time since the start of a run of `total` seconds, such as `4.2 s`, `3:04` or `1:03:04`."""
     if total < 60:
         return f"{seconds:.1f} s"
     whole = int(seconds)
@@ -84,22 +84,22 @@ def offset(seconds: float, total: float) -> str:
 
 
 def date_of(time: float) -> str:
-    """As `2026-11-22 07:07:02 UTC`."""
+    """Format a time, such as `2026-11-22 07:07:02 UTC`."""
     return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def amount(number: int, one: str, many: str | None = None) -> str:
-    """As `1 turn`, `12,000 turns`."""
+    """Format a number with its noun, such as `1 turn`, `12,000 turns`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def size(count: int) -> str:
-    """A number of bytes, as `812 bytes`, `4.2 kB`, `1.3 MB`."""
+    """Format a number of bytes, such as `812 bytes`, `4.2 kB`, `1.3 MB`."""
     if count < 1000:
         return amount(count, "byte")
     return f"{count / 1000:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
 
 
 def tokens(usage: Mapping[str, int]) -> str:
-    """The tokens that matter, as `12,300 in, 450 out`."""
+    """Format the most important counts of tokens, such as `12,300 in, 450 out`."""
     return f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"

@@ -1,1 +1,1 @@
-"""The command `run`."""
+"""Execute the command `run`."""

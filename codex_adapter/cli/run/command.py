@@ -1,4 +1,4 @@
-"""`codex-adapter run`: one run of the agent (C1)."""
+"""Execute `codex-adapter run`: one run of an agent (C1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from codex_adapter import RunHandle, RunRequest, open_run
 from codex_adapter.agent import Agent
-from codex_adapter.cli.agent_options import the_agent
+from codex_adapter.cli.agent_options import find_agents, the_agent
 from codex_adapter.cli.arguments import Command, Parser
 from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError, report_error
@@ -28,15 +28,22 @@ __all__ = ["COMMAND"]
 _PATIENCE: Final = 1.0
 
 _DESCRIPTION = """\
-One run of the Codex CLI. Its events come as JSON Lines, the last line is its completion.
+Run {} once. Events are written as JSON Lines. The last line is the completion.
 
-exit status: the agent's own; 128+n when it died of signal n; 2 for a wrong command line or a refused request;
-124 after a time limit; 126 and 127 when the CLI cannot be executed or found; 125 for any other failure; 128+n when
-we were asked to stop by SIGINT, SIGTERM or SIGHUP. A second signal kills.
-
-In most containers the sandbox of the CLI cannot start: its commands fail, and the run ends with status 0 but is not
-`ok`. `codex-adapter doctor` tries it. Allow user namespaces, or, where the container is the sandbox, use
---sandbox danger-full-access.
+exit status:
+  that of the agent, and:
+  2              The command line is wrong, or the request was refused.
+  124            A time limit passed.
+  125            Another failure of the adapter.
+  126, 127       The agent CLI cannot be executed, or was not found.
+  128+n          Signal n killed the agent, or stopped this command (SIGINT, SIGTERM or SIGHUP). A second signal kills
+                 the agent.
+"""
+_SANDBOX_OPTION = "--sandbox"
+_IN_A_CONTAINER = """
+In most containers, the sandbox of the agent cannot start. Then its commands fail, and the run ends with status 0 but
+is not `ok`. `codex-adapter doctor` tries the sandbox. Allow user namespaces. If the container itself is the sandbox,
+use --sandbox danger-full-access.
 """
 _EXAMPLES = """\
   codex-adapter run 'Fix the failing test'
@@ -49,7 +56,10 @@ _EXAMPLES = """\
 
 
 def _parser(words: Sequence[str]) -> Parser:
-    parser = Parser("run", "[OPTIONS] [PROMPT]", _DESCRIPTION, _EXAMPLES)
+    agent = find_agents(words)[0]
+    has_sandbox = any(_SANDBOX_OPTION in option.names for option in agent.options)
+    description = _DESCRIPTION.format(agent.name) + (_IN_A_CONTAINER if has_sandbox else "")
+    parser = Parser("run", "[OPTIONS] [PROMPT]", description, _EXAMPLES)
     add_options(parser, words)
     return parser
 
@@ -61,9 +71,9 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     @asynccontextmanager
     async def opening() -> AsyncIterator[RunHandle]:
         if options.last_message is not None:
-            await _refuse_what_cannot_hold(options.last_message)
+            await _require_replaceable(options.last_message)
         request, config = await read_request(options, agent)
-        # A person who reads along wants to see the commands; a program that wants them asks for them.
+        # A person needs the commands to follow the run. A program can request them.
         if form == "pretty":
             config = replace(config, tool_payloads="full")
         async with open_run(request, agent=agent.kind, config=config) as run:
@@ -83,23 +93,21 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     )
 
 
-async def _refuse_what_cannot_hold(last_message: str) -> None:
-    """Raise `UsageError` for a file that the answer cannot be written to: to open a pipe could take for ever (C6)."""
+async def _require_replaceable(last_message: str) -> None:
+    """Raise `UsageError` if the final text cannot be written to a file. Opening a pipe could block forever (C6)."""
     from codex_adapter.cli.replacement import is_replaceable  # noqa: PLC0415 - most runs need no file
 
     def look(inquiry: Inquiry) -> bool:
-        with suppress(OSError):  # there is no current directory
+        with suppress(OSError):  # the current directory does not exist
             inquiry.at("file of --last-message", last_message)
         return is_replaceable(last_message)
 
     if not await inquire(look):
-        raise UsageError(
-            "--last-message must be a file, not a pipe, in a directory that exists; give the path of a file"
-        )
+        raise UsageError("--last-message must be a regular file in an existing directory. Specify the path of a file")
 
 
 async def _report_notice(agent: Agent, request: RunRequest) -> None:
-    """Write what a person should know before the run to standard error (S11)."""
+    """Write the agent's notice for a person to standard error before the run (S11)."""
     with trio.move_on_after(_PATIENCE):
         notice = await trio.to_thread.run_sync(agent.notice, request, abandon_on_cancel=True)
         if notice is not None:

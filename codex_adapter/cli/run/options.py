@@ -32,10 +32,10 @@ _FIELDS: Final = frozenset(RunRequest.__struct_fields__)
 
 
 def add_options(parser: Parser, words: Sequence[str]) -> None:
-    """Add the prompt and the options of `run`, with those of the agent that the command line chooses."""
+    """Add the prompt and the options of `run`, with the options of the agent that the command line names."""
     agents = find_agents(words)
     add = parser.add_argument
-    add("prompt", nargs="?", metavar="PROMPT", help="what to do; standard input when it is - or left out")
+    add("prompt", nargs="?", metavar="PROMPT", help="the task of the agent; standard input if it is - or missing")
     run = parser.add_argument_group("the run")
     run.add_argument("--working-dir", action=Once, metavar="DIR", help="where the agent works (default: here)")
     add_backend_options(run, agents)
@@ -44,32 +44,33 @@ def add_options(parser: Parser, words: Sequence[str]) -> None:
     add_agent_options(agent, agents, "agent")
     records = parser.add_argument_group("the request and the records")
     add = records.add_argument
-    add("--request", action=Once, metavar="FILE", help="a whole request as JSON, - for standard input; options win")
-    add("--extension", action="append", metavar="KEY=JSON", help="one extension key of the request; repeatable")
+    whole = "a request as JSON; - for standard input; options override its fields"
+    add("--request", action=Once, metavar="FILE", help=whole)
+    add("--extension", action="append", metavar="KEY=JSON", help="an extension key of the request; repeatable")
     add_agent_options(records, agents, "records")
     add(
         "--format",
         action=Once,
         type=form_of_a_run,
         metavar="FORMAT",
-        help="jsonl, pretty, or text: the answer alone (default: pretty on a terminal, else jsonl)",
+        help="jsonl, pretty, or text for the final text alone (default: pretty on a terminal, else jsonl)",
     )
-    add("--last-message", action=Once, metavar="FILE", help="write the answer to this file, too")
+    add("--last-message", action=Once, metavar="FILE", help="also write the final text to this file")
     add_log_option(parser)
-    add("--quiet", action="store_true", help="do not say on standard error why a run failed")
+    add("--quiet", action="store_true", help="do not report on standard error why a run failed")
 
 
 async def read_request(options: argparse.Namespace, agent: Agent) -> tuple[RunRequest, RunConfig]:
-    """Return the request that the options, the request file and standard input make together (C1, C6).
+    """Return the request of the options, the request file and standard input (C1, C6).
 
-    Options win over the same fields of the request file, or add to them. Whether the request makes sense is for the
-    run's own checks. Raises `UsageError` and `InvalidRequestError`.
+    Options override the same fields of the request file, or add to them. The run checks the request itself. Raise
+    `UsageError` and `InvalidRequestError`.
     """
     env, entries = read_environment(options.env or ()), _extension_entries(options.extension or ())
     named = _named(options, agent.options, entries)
     extensions = entries | {str(option.key): _value(option, options) for option in named if option.takes != "json_file"}
     if options.request is not None and options.request == options.prompt == "-":
-        raise UsageError("--request and the prompt cannot both come from standard input")
+        raise UsageError("--request and the prompt cannot both read standard input. Use a file for one of them")
     fields = {} if options.request is None else await _request_file(options.request)
     for option in named:
         if option.takes == "json_file":
@@ -89,7 +90,7 @@ async def _prompt(options: argparse.Namespace, fields: Mapping[str, Any]) -> Any
         if options.prompt is None:
             return fields.get("prompt", "")
         if "prompt" in fields:
-            raise UsageError("the prompt is in the --request already; leave out one of the two")
+            raise UsageError("The file of --request has a prompt, too. Remove one of the two prompts")
     return await read_prompt(options.prompt, context=options.request != "-")
 
 
@@ -97,7 +98,7 @@ async def _request_file(path: str) -> dict[str, Any]:
     fields = decode_json(await _file("--request", path), "the request")
     if not isinstance(fields, dict) or not fields.keys() <= _FIELDS:
         raise InvalidRequestError(
-            f"the request must be an object with none but the fields {', '.join(sorted(_FIELDS))}"
+            f"the request must be a JSON object. Its only fields are {', '.join(sorted(_FIELDS))}"
         )
     return fields
 
@@ -106,7 +107,7 @@ async def _file(option: str, path: str) -> bytes:
     try:
         return await read_input(path)
     except (OSError, ValueError):
-        raise UsageError(f"{option}: the file cannot be read; give the path of a readable file") from None
+        raise UsageError(f"{option}: the file cannot be read. Specify a readable file") from None
 
 
 def _extension_entries(texts: Sequence[str]) -> dict[str, Any]:
@@ -116,16 +117,19 @@ def _extension_entries(texts: Sequence[str]) -> dict[str, Any]:
         if not equals or not key:
             raise UsageError(f"--extension: number {number} must be KEY=JSON")
         if key in entries:
-            raise UsageError(f"--extension: number {number} sets a key again; give each key once")
+            raise UsageError(f"--extension: number {number} sets a key again. Set each key once")
         try:
             entries[key] = decode_json(os.fsencode(text), key)
         except InvalidRequestError:
-            raise UsageError(f"--extension: the value of number {number} is not JSON; quote a text twice") from None
+            raise UsageError(
+                f"--extension: the value of number {number} is not JSON. Put a text into double quotes inside single "
+                "quotes"
+            ) from None
     return entries
 
 
 def _named(options: argparse.Namespace, agent_options: Sequence[Option], entries: Mapping[str, Any]) -> list[Option]:
-    """Return the agent's options that the command line sets by name, of those that have a key."""
+    """Return the agent's options with a key that the command line sets by name."""
     named = [
         option
         for option in agent_options
@@ -133,7 +137,7 @@ def _named(options: argparse.Namespace, agent_options: Sequence[Option], entries
     ]
     for option in named:
         if option.key in entries:
-            raise UsageError(f"{option.name} and --extension {option.key} set the same thing; leave out one of the two")
+            raise UsageError(f"{option.name} and --extension {option.key} set the same value. Remove one of them")
     return named
 
 
@@ -141,11 +145,11 @@ def _value(option: Option, options: argparse.Namespace) -> Any:
     return convert_words(option, getattr(options, option.attribute))
 
 
-def _merge(requested: Any, chosen: dict[str, Any], agent_options: Sequence[Option]) -> Any:
-    """Merge extensions with those of a request, each as its option says."""
-    merged = override(requested, chosen)
+def _merge(requested: Any, extensions: dict[str, Any], agent_options: Sequence[Option]) -> Any:
+    """Merge extensions with those of a request, each with the `merge` of its option."""
+    merged = override(requested, extensions)
     if isinstance(requested, dict):
         for option in agent_options:
-            if option.key in requested and option.key in chosen:
-                merged[option.key] = option.merge(requested[option.key], chosen[option.key])
+            if option.key in requested and option.key in extensions:
+                merged[option.key] = option.merge(requested[option.key], extensions[option.key])
     return merged

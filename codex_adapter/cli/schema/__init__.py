@@ -1,1 +1,1 @@
-"""The command `schema`."""
+"""Execute the command `schema`."""

@@ -1,4 +1,4 @@
-"""`codex-adapter schema`: the JSON Schema of records, requests and messages, derived from their types (C5)."""
+"""Execute `codex-adapter schema`: derive the JSON Schema of records, requests and messages from their types (C5)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ from codex_adapter.records import ErrorBody, FailedRecord, RunRecord
 __all__ = ["COMMAND", "json_schema"]
 
 _DESCRIPTION = """\
-One JSON Schema (2020-12) with a definition for each record that `run` and `replay` write, and for the request that
-`run --request` reads: a line of output fits the whole schema. `FromSupervisor` and `ToSupervisor` in its `$defs` are
-the messages of `serve`. `schema operations` and `schema events` are the messages of `operations` (draft-07), by
-themselves.
+Print a JSON Schema.
+
+  schema              The records that `run` and `replay` write (2020-12): each line of output matches it. Its `$defs`
+                      also define the request that `run --request` reads, and the messages of `serve`
+                      (`FromSupervisor` and `ToSupervisor`).
+  schema operations   The messages that `operations` reads (draft-07).
+  schema events       The messages that `operations` writes (draft-07).
 """
 _EXAMPLES = """\
   codex-adapter schema > codex-adapter.schema.json
@@ -35,7 +38,7 @@ _EXAMPLES = """\
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
 _IDS = re.compile(r" \([A-Z0-9, to]+\)")
-"""Rule ids in a docstring, which say nothing to those who have only the schema."""
+"""Rule ids in a docstring. A reader of the schema does not know them."""
 _ERROR_KINDS = ("invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind", "backend")
 
 _LABELS: Mapping[str, Any] = {
@@ -55,7 +58,7 @@ class _EventRecord(Event, frozen=True, omit_defaults=True, tag_field="type", tag
 
 
 class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
-    """The last record of a run that came to a completion."""
+    """The last record of a run that ended with a completion."""
 
     seq: int
     outcome: Literal["completed"]
@@ -64,16 +67,16 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
 
 
 class _Run(RunRecord, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="run"):
-    """What a run was asked for: the first line of its journal."""
+    """The request of a run: the first line of its journal."""
 
-    # as with the request
+    # As in the request.
     labels: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run is asked for."""
+    """A request for a run."""
 
-    # the defaults of the type itself are read-only mappings, which msgspec has no JSON for
+    # The defaults of the type itself are read-only mappings, which msgspec cannot encode.
     env: dict[str, str] = msgspec.field(default_factory=dict)
     extensions: dict[str, Any] = msgspec.field(default_factory=dict)
     labels: dict[str, str] = msgspec.field(default_factory=dict)
@@ -89,9 +92,9 @@ _OF_OPERATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {"operations": oper
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of a line of output, with the request's beside it in `$defs` (C5)."""
+    """Return the schema of a line of output, with the schema of the request in `$defs` (C5)."""
     named: dict[str, type[msgspec.Struct]] = {**_RECORDS, "RunRecord": _Run, "RunRequest": _Request}
-    # msgspec tells apart in a union only what has a tag, and what stands in place of a dropped facet has none.
+    # msgspec distinguishes members of a union only by a tag, and the replacement of a dropped facet has none.
     facets: tuple[type[msgspec.Struct], ...] = get_args(Facet)
     _, definitions = msgspec.json.schema_components((*named.values(), *facets), ref_template=_REF)
     for name, kind in named.items():
@@ -117,7 +120,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _as_written(definition: dict[str, Any], kind: type[msgspec.Struct]) -> None:
-    """Say of a type's fields when they are there; msgspec's own words are about reading them."""
+    """Mark the fields that are always written as required. msgspec's own schema is about reading."""
     fields = definition["properties"]
     if not kind.__struct_config__.omit_defaults:
         definition["required"] = list(fields)
@@ -139,7 +142,8 @@ def _ref(name: str) -> dict[str, str]:
 def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("schema", "[OPTIONS] [operations|events]", _DESCRIPTION, _EXAMPLES)
     words = one_of(*_OF_OPERATIONS)
-    parser.add_argument("of", nargs="?", type=words, metavar="operations|events", help="of which (default: of runs)")
+    which = "the messages of `operations` instead"
+    parser.add_argument("of", nargs="?", type=words, metavar="operations|events", help=which)
     return parser
 
 

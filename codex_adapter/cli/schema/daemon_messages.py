@@ -1,4 +1,4 @@
-"""The JSON Schema of what a daemon and its supervisor say to each other, derived from the types of it (C5)."""
+"""Derive the JSON Schema of the messages between a daemon and its supervisor from their types (C5)."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _UNTYPED: Final[Mapping[tuple[str, str], Any]] = {
     ("EventsResult", "events"): {"type": "array", "items": _EVENT},
     ("EventsResult", "completion"): _COMPLETION,
 }
-"""What stands in messages letter for letter, and has a type elsewhere."""
+"""Fields that messages pass on unchanged; their types are defined elsewhere."""
 _NOTIFICATIONS: Final = {"run/event": ("event", _EVENT), "run/completed": ("completion", _COMPLETION)}
 
 
 def message_definitions() -> dict[str, Any]:
-    """Definitions by name: `FromSupervisor` and `ToSupervisor` for a line each way, and what these are made of.
+    """Return definitions by name: `FromSupervisor` and `ToSupervisor` for a line in each direction, and their parts.
 
-    They refer to `EventRecord`, `CompletedRecord`, `FailedRecord` and `RunRequest`, which must stand beside them.
+    They refer to `EventRecord`, `CompletedRecord`, `FailedRecord` and `RunRequest`, which must be in the same schema.
     """
     kinds = {kind for method in _METHODS.values() for kind in method if kind is not None}
     _, made = msgspec.json.schema_components((*kinds, Error, TurnEventParams), ref_template=_REF)
-    # Defaults are tuples in it, too.
+    # Some defaults are tuples, which JSON makes lists.
     definitions: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
     for name, definition in definitions.items():
         if not name.endswith(("Params", "Request")) and name != "Affected":
@@ -48,9 +48,9 @@ def message_definitions() -> dict[str, Any]:
     definitions["RpcError"] = {**definitions.pop("Error"), "title": "RpcError"}
     requests = {f"{_title(name)}Call": _call(name, method) for name, method in _METHODS.items()}
     answers = {f"{_title(name)}Answer": _answer(method) for name, method in _METHODS.items() if method.result}
-    answers["Refusal"] = _object("An error in place of a result.", id=_ID, error=_ref("RpcError"))
+    answers["Refusal"] = _object("An error instead of a result.", id=_ID, error=_ref("RpcError"))
     notifications = {f"{_title(name)}Notification": _notification(name, *of) for name, of in _NOTIFICATIONS.items()}
-    event = _object("What is told of a turn.", method={"const": "turns/event"}, params=_ref("TurnEventParams"))
+    event = _object("An event of a turn.", method={"const": "turns/event"}, params=_ref("TurnEventParams"))
     notifications["TurnsEventNotification"] = event
     return {
         **definitions,
@@ -59,17 +59,17 @@ def message_definitions() -> dict[str, Any]:
         **notifications,
         "FromSupervisor": {"description": "A line to the daemon.", "anyOf": _or_batch(requests)},
         "ToSupervisor": {
-            "description": "A line of the daemon.",
+            "description": "A line from the daemon.",
             "anyOf": [*_or_batch(answers), *map(_ref, notifications)],
         },
     }
 
 
 def _call(name: str, method: Method) -> dict[str, Any]:
-    """A request, or without an id a notification."""
+    """Return the schema of a request, or of a notification, which has no id."""
     needed = any(field.required for field in msgspec.structs.fields(method.params))
     params = _ref(method.params.__name__)
-    call = _object(f"{name}, with an id to be answered.", method={"const": name}, params=params, id=_ID)
+    call = _object(f"A call of {name}. With an id, it gets an answer.", method={"const": name}, params=params, id=_ID)
     return {**call, "required": ["jsonrpc", "method", *(["params"] if needed else [])]}
 
 
@@ -81,7 +81,7 @@ def _answer(method: Method) -> dict[str, Any]:
 def _notification(name: str, field: str, body: Any) -> dict[str, Any]:
     params = {"runId": {"type": "string"}, "seq": _COUNT, field: body}
     schema = {"type": "object", "properties": params, "required": list(params)}
-    return _object("What a run's supervisor is told.", method={"const": name}, params=schema)
+    return _object("A notification about a run.", method={"const": name}, params=schema)
 
 
 def _object(description: str, **members: Any) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The command `serve`."""
+"""Execute the command `serve`."""

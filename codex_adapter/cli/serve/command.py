@@ -1,4 +1,4 @@
-"""`codex-adapter serve`: many runs at once, for one supervisor behind standard input and output (C9)."""
+"""Execute `codex-adapter serve`: many runs at once, for one supervisor on standard input and output (C9)."""
 
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ from codex_adapter.runtime.descriptors import raise_limit
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Many runs of the Codex CLI at once, for one supervisor: JSON-RPC 2.0, one message a line, on standard input and output.
-`codex-adapter schema` has the messages. The options configure all runs; a request's own fields win.
+Run many agents at once for one supervisor, by JSON-RPC 2.0 on standard input and output. Each line is one message.
+`codex-adapter schema` describes the messages. The options configure all runs; fields of a request override them.
 
-exit status: 0 after `exit`, at the end of standard input, and when asked to stop by SIGINT, SIGTERM or SIGHUP; 2 for a
-wrong command line; 125 when standard output could not be written.
+exit status:
+  0              After `exit`, at the end of standard input, or after SIGINT, SIGTERM or SIGHUP.
+  2              The command line is wrong.
+  125            Standard output could not be written.
 """
 _EXAMPLES = """\
   codex-adapter serve --max-runs 100 --idle-timeout 300
@@ -64,26 +66,27 @@ def _parser(words: Sequence[str]) -> Parser:
     parser = Parser("serve", "[OPTIONS]", _DESCRIPTION, _EXAMPLES)
     agents = find_agents(words)
     runs = parser.add_argument_group("the runs")
-    kind = f"a kind of agent to serve; repeatable (default: {DEFAULT_AGENT})"
+    kind = f"the kind of an agent to serve; repeatable (default: {DEFAULT_AGENT})"
     runs.add_argument("--agent", action="append", type=agent_kind, metavar="KIND", help=kind)
     add_backend_options(runs, agents)
     add_agent_options(runs, agents, "records")
     add = parser.add_argument_group("the daemon").add_argument
-    add("--max-runs", action=Once, type=whole_number, metavar="N", help=f"agents alive at once (default: {_MAX_RUNS})")
-    add("--no-queue", action="store_true", help="refuse further runs; without it, they wait")
+    most = f"the limit of concurrent runs (default: {_MAX_RUNS})"
+    add("--max-runs", action=Once, type=whole_number, metavar="N", help=most)
+    add("--no-queue", action="store_true", help="refuse runs above the limit instead of queueing them")
     add(
         "--on-eof",
         action=Once,
         type=one_of("cancel", "drain"),
         metavar="WHAT",
-        help="live runs when the supervisor is gone: cancel, or drain to finish them (default: cancel)",
+        help="at the end of standard input: cancel live runs, or drain to finish them (default: cancel)",
     )
     add_log_option(parser)
     add = parser.add_argument_group("the journal").add_argument
-    journal = "keep every record of every run in DIR/RUNID.jsonl"
+    journal = "write all records of each run to DIR/RUNID.jsonl"
     add("--journal", action=Once, type=path, metavar="DIR", help=journal)
-    add("--journal-prompts", action="store_true", help="keep the prompt of each run, masked, in its first line, too")
-    old = "remove the journals of runs that ended N days ago (default: never)"
+    add("--journal-prompts", action="store_true", help="also write the prompt of each run, masked, to its first line")
+    old = "remove the journals of runs that ended N or more days ago (default: never)"
     add("--keep-days", action=Once, type=whole_number, metavar="N", help=old)
     return parser
 
@@ -93,13 +96,13 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     agents = [agent_of(kind) for kind in dict.fromkeys(options.agent or [DEFAULT_AGENT])]
     configs = [(agent, read_config(options, agent, default_timeout=options.timeout, env=env)) for agent in agents]
     if options.journal is None and (options.journal_prompts or options.keep_days is not None):
-        raise UsageError("--journal-prompts and --keep-days are for a journal; give --journal DIR, too")
+        raise UsageError("--journal-prompts and --keep-days need a journal. Specify --journal DIR, too")
     ask_release = options.journal is not None
     backends = [AgentBackend(*pair, ask_release=ask_release) for pair in configs]
     gateway = Gateway()
     for backend in backends:
         gateway.register(backend)
-    # The objects of now live until the end, and those of hundreds of runs live long: frequent collections find little.
+    # Existing objects live until the end, and objects of runs live long. Frequent collections would find little.
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     raise_limit()
@@ -140,11 +143,11 @@ async def _journal(options: argparse.Namespace) -> Journal:
             return await inquire(_open_journal, options)
     except BackendError:
         raise UsageError(
-            "--journal: the directory does not answer; check its file system, or give another one"
+            "--journal: the directory does not answer. Check its file system, or specify another directory"
         ) from None
     except (OSError, ValueError):
         pass
-    raise UsageError("--journal: the directory cannot be made or written to; give another one")
+    raise UsageError("--journal: the directory cannot be created or written to. Specify another directory")
 
 
 def _open_journal(inquiry: Inquiry, options: argparse.Namespace) -> Journal:

@@ -21,9 +21,10 @@ _STDIN: Final = 0
 
 
 class StandardTransport:
-    """A `Transport` over standard input, which is read without changing it for others who share it, and `Output`.
+    """A `Transport` that reads standard input and writes to `Output`.
 
-    A pipe at the output is enlarged, so that a supervisor that reads a little late causes no wait.
+    Standard input stays unchanged for other processes that share it. An output pipe is enlarged, so that a supervisor
+    that reads a little late causes no wait.
     """
 
     def __init__(self, output: Output) -> None:
@@ -53,9 +54,9 @@ class StandardTransport:
 
 
 class ServiceManager:
-    """The service manager that this process reports its state to, if `environ` has its address (J16).
+    """The service manager that receives the state of this process, if `environ` has its address (J16).
 
-    The address is removed from `environ`: an agent that finds it may report a state of its own in our place.
+    The address is removed from `environ`: an agent with the address could report a false state.
     """
 
     def __init__(self, environ: MutableMapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""`turns/...` among the methods of `codex-adapter serve`: turns for programs in other languages (U12)."""
+"""Serve the methods `turns/...` of `codex-adapter serve`: turns for programs in other languages (U12)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["TURN_METHODS", "TurnEventParams", "turn_services"]
 
 
 class TurnCancelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The turns that are to end."""
+    """The turns to cancel."""
 
     external_run_id: Text
 
@@ -57,9 +57,9 @@ class TurnEventParams(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def turn_services(configs: Sequence[tuple[Agent, RunConfig]]) -> dict[str, Service]:
-    """Return the methods of a client with the harnesses of agents so configured, by their names (U12).
+    """Return the methods of a client for turns, by their names, with the harnesses of these agents (U12).
 
-    What it takes is loaded by the first call: most daemons never get one.
+    The first call loads the modules that it needs: most daemons never get such a call.
     """
     methods = _Methods(configs)
     return {
@@ -72,7 +72,7 @@ def turn_services(configs: Sequence[tuple[Agent, RunConfig]]) -> dict[str, Servi
 
 
 class _Methods:
-    """What those do that need a client."""
+    """The methods that need a client."""
 
     def __init__(self, configs: Sequence[tuple[Agent, RunConfig]]) -> None:
         self._configs = configs

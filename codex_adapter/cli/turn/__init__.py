@@ -1,1 +1,1 @@
-"""The command `turn`."""
+"""Execute the command `turn`."""

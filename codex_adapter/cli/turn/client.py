@@ -1,4 +1,4 @@
-"""Open the client of turns, which needs packages of an extra, and word its errors (C13, C14)."""
+"""Open the client of turns, which needs packages of an extra, and format its errors (C13, C14)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MEMBER: Final = re.compile(rf"(?<![\w/'-])({'|'.join(_OPTIONS)})(?![\w/-])")
 
 
 def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient:
-    """Return a client of the harnesses of agents so configured. Raises `UsageError` where a package is missing."""
+    """Return a client with the harnesses of these agents. Raise `UsageError` if a package is missing."""
     if any(find_spec(name) is None for name in _EXTRA):
-        raise UsageError(f"packages for turns are missing. {how_to_install('turns')}")
+        raise UsageError(f"Packages for turns are missing. {how_to_install('turns')}")
     from codex_adapter.protocols.turns import create_agent_spaces_client  # noqa: PLC0415 - see above
 
     harnesses: list[Harness] = []
@@ -49,18 +49,18 @@ def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient
 
 
 def error_text(error: AgentSpacesError) -> str:
-    """Return the text of an error in one line, with options in the place of the members of a request (U6)."""
+    """Return the text of an error in one line, with options in place of the members of a request (U6)."""
     text = " ".join(printable(error.message).split())
     text = _ATTACHMENT.sub(lambda number: f"--attach: number {int(number[1]) + 1}", text)
     return _MEMBER.sub(lambda member: _OPTIONS[member[1]], text)
 
 
 async def failure_text(response: RunTurnResponse, client: AgentSpacesClient) -> str | None:
-    """Return why a turn failed, in one line, with the models to choose from where one was refused; None for success."""
+    """Return why a turn failed, in one line; None for success. After a refused model, add the available models."""
     error = response.result.error
     if error is None or error.code != "model_not_supported":
         return None if error is None else error_text(error)
     harnesses = (await client.get_harness_capabilities()).harnesses
     names = [name for harness in harnesses if harness.id == response.harness for name in harness.models]
-    models = f"there is {', '.join(map(printable, names))}" if names else "this release of it lists none to choose from"
-    return f"{error_text(error)}; {models}"
+    models = f"Available models: {', '.join(map(printable, names))}." if names else "Its release lists no models."
+    return f"{error_text(error).rstrip('.')}. {models}"

@@ -1,4 +1,4 @@
-"""`codex-adapter turn`: one turn of a conversation, in an environment that spaces make up (C13)."""
+"""Execute `codex-adapter turn`: one turn of a conversation, in an environment composed of spaces (C13)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from codex_adapter.cli.present.views import View, is_for_a_program, line_printer
 from codex_adapter.cli.prompts import require_prompt
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.turn.client import failure_text, open_client
-from codex_adapter.cli.turn.options import TurnParser, backend_config, resuming_words, turn_agent, turn_request
+from codex_adapter.cli.turn.options import TurnParser, backend_config, resume_command, turn_agent, turn_request
 from codex_adapter.protocols.turns import AgentEvent, RunTurnResponse, SessionCallbacks
 from codex_adapter.records import encode_lines
 
@@ -38,7 +38,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     failure: str | None = None
     for_a_program = is_for_a_program(options.format, output)
     view = _view(output, for_a_program=for_a_program)
-    # Cancelled by a signal, a turn ends all that it has started, and tells nothing more.
+    # After a signal, a turn ends all processes that it started, and sends no more events.
     with stop.interrupting():
         request = turn_request(options, agent, await require_prompt(options.prompt), secrets.token_hex(8))
 
@@ -46,11 +46,11 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
             if text := view.show([event]):
                 await output.write(text)
 
-        async with _hurrying(output, stop):
+        async with _hurry_on_signal(output, stop):
             response = await client.run_turn(request, SessionCallbacks(on_event))
             if not for_a_program and response.harness_session_id is not None:
-                way = printable(shlex.join(resuming_words(response.harness_session_id, options, agent, request)))
-                await output.write(line_printer(output, unbroken=True)([Line("notice", f"go on with: {way}")]))
+                command = printable(shlex.join(resume_command(response.harness_session_id, options, agent, request)))
+                await output.write(line_printer(output, unbroken=True)([Line("notice", f"to continue: {command}")]))
             failure = await failure_text(response, client)
     if response is None:
         return stop.exit_status or FAILURE_STATUS
@@ -60,10 +60,10 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 
 @asynccontextmanager
-async def _hurrying(output: Output, stop: StopSignals) -> AsyncIterator[None]:
-    """Who asks us to stop is not kept waiting by a reader who does not read: the agent would go on meanwhile."""
+async def _hurry_on_signal(output: Output, stop: StopSignals) -> AsyncIterator[None]:
+    """Stop waiting for the reader of standard output after a stop signal: the agent would continue meanwhile."""
 
-    async def until_asked() -> None:
+    async def wait_for_signal() -> None:
         try:
             await trio.sleep_forever()
         finally:
@@ -71,7 +71,7 @@ async def _hurrying(output: Output, stop: StopSignals) -> AsyncIterator[None]:
                 output.hurry()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(until_asked)
+        nursery.start_soon(wait_for_signal)
         yield
         nursery.cancel_scope.cancel()
 

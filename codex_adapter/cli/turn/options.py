@@ -1,4 +1,4 @@
-"""The options of `turn`, and the request that they make (C13); what `space` has of them, too (C14)."""
+"""Parse the options of `turn` into a request, and the options that `space` shares with it (C13, C14)."""
 
 from __future__ import annotations
 
@@ -31,24 +31,28 @@ __all__ = [
     "asp_home",
     "backend_config",
     "check_texts",
-    "resuming_words",
+    "resume_command",
     "space_reference",
     "turn_agent",
     "turn_request",
 ]
 
 _DESCRIPTION = """\
-One turn of a conversation with an agent, in an environment that spaces make up: instructions, skills, hooks, MCP
-servers, settings. Its events come as JSON Lines, the last one is complete; --session goes on with the conversation,
-with the same spaces or with others.
+Run one turn of a conversation with {}, in an environment composed of spaces: instructions, skills, hooks,
+MCP servers, settings. Events are written as JSON Lines. The last event has the type `complete`. To continue the
+conversation, with the same or other spaces, use --session.
 
-exit status: 0 when the turn went well; 1 when it failed; 2 for a wrong command line, or spaces that cannot be resolved;
-124 after a time limit; 125 for any other failure; 128+n when we were asked to stop by SIGINT, SIGTERM or SIGHUP: then
-no event comes any more.
+exit status:
+  0              The turn succeeded.
+  1              The turn failed, or its model, session or an attachment was refused.
+  2              The command line is wrong, or the spaces cannot be resolved.
+  124            A time limit passed.
+  125            Another failure.
+  128+n          Signal n (SIGINT, SIGTERM or SIGHUP) stopped the command. No more events are written.
 """
 _EXAMPLES = """\
   codex-adapter turn --space space:path:spaces/review 'Review the last commit'
-  codex-adapter turn --space space:house@^1 --space space:path:. --session ID 'Now mend what you found'
+  codex-adapter turn --space space:house@^1 --space space:path:. --session ID 'Now fix what you found'
   codex-adapter turn --target review --target-dir ~/src/project --cwd ~/src/project - < prompt.md
 """
 _BY_PATH: Final = "space:path:"
@@ -59,20 +63,27 @@ _NOT_EMPTY: Final = frozenset(
 
 
 class TurnParser(Parser):
-    """Reads the command line of `turn`."""
+    """The parser of the command line of `turn`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         agents = find_agents(words, "--harness")
-        super().__init__("turn", "(--space REF... | --target NAME) [OPTIONS] [PROMPT]", _DESCRIPTION, _EXAMPLES)
+        description = _DESCRIPTION.format(agents[0].name)
+        super().__init__("turn", "(--space REF... | --target NAME) [OPTIONS] [PROMPT]", description, _EXAMPLES)
         add = self.add_argument
-        add("prompt", nargs="?", metavar="PROMPT", help="what to do; standard input when it is - or left out")
-        add("--space", action="append", metavar="REF", help="a space, the last one wins; repeatable")
-        add("--target", action=Once, metavar="NAME", help="instead of spaces, a target of asp-targets.toml")
-        add("--target-dir", action=Once, metavar="DIR", help="where that file is (default: here)")
-        add("--harness", action=Once, type=agent_kind, metavar="ID", help=f"whose agent (default: {DEFAULT_AGENT})")
-        add("--session", action=Once, metavar="ID", help="go on with this conversation")
-        add("--cwd", action=Once, metavar="DIR", help="where the agent works (default: here)")
-        add("--attach", action="append", metavar="FILE", help="a file for the agent, images as images; repeatable")
+        add("prompt", nargs="?", metavar="PROMPT", help="the task of the agent; standard input if it is - or missing")
+        add("--space", action="append", metavar="REF", help="a space; later spaces override earlier ones; repeatable")
+        add("--target", action=Once, metavar="NAME", help="a target in asp-targets.toml, instead of spaces")
+        add("--target-dir", action=Once, metavar="DIR", help="the directory of asp-targets.toml (default: here)")
+        add(
+            "--harness",
+            action=Once,
+            type=agent_kind,
+            metavar="ID",
+            help=f"the kind of agent (default: {DEFAULT_AGENT})",
+        )
+        add("--session", action=Once, metavar="ID", help="the conversation to continue")
+        add("--cwd", action=Once, metavar="DIR", help="the working directory of the agent (default: here)")
+        add("--attach", action="append", metavar="FILE", help="a file for the agent; repeatable")
         add_backend_options(self, agents)
         if "--model" in self._option_string_actions:
             self._option_string_actions["--model"].metavar = "PROVIDER/NAME"
@@ -80,28 +91,29 @@ class TurnParser(Parser):
 
     @override
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """As `Parser.read`, all of it checked that needs nothing but the words."""
+        """Return the options like `Parser.read`, with all checks that need only the command line."""
         options = super().read(words)
         check_texts(options, find_agents(words, "--harness"))
         if bool(options.space) == (options.target is not None):
-            raise UsageError("give either --space, once or more, or --target")
+            raise UsageError("Specify either --space, once or more, or --target")
         if options.target_dir is not None and options.target is None:
-            raise UsageError("--target-dir is for --target; leave it out, or give both")
+            raise UsageError("--target-dir needs --target. Specify both, or remove it")
         return options
 
 
 def add_space_options(parser: Parser) -> None:
-    """Add what all commands with spaces take."""
+    """Add the options of all commands with spaces."""
     add = parser.add_argument
-    add("--asp-home", action=Once, metavar="DIR", help="registry and state of spaces (default: $ASP_HOME, ~/.asp)")
-    accept = "use spaces and targets that an agent may have changed, as they are now"
+    home = "the directory of the registry and the state of spaces (default: $ASP_HOME, ~/.asp)"
+    add("--asp-home", action=Once, metavar="DIR", help=home)
+    accept = "accept the current content of spaces and targets that an agent may have changed"
     add("--accept-changed-spaces", action="store_true", help=accept)
     form = "jsonl, or pretty (default: pretty on a terminal, else jsonl)"
     add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
 
 
 def check_texts(options: argparse.Namespace, agents: Sequence[Agent] = ()) -> None:
-    """Check that each value is text, and no path is empty. Raises `UsageError`."""
+    """Check that each value is text, and that no path is empty. Raise `UsageError`."""
     not_empty = _NOT_EMPTY | {option.attribute for agent in agents for option in agent.options if option.place}
     for name, value in vars(options).items():
         option = f"--{name.replace('_', '-')}" if name not in ("prompt", "directory") else f"the {name}"
@@ -113,9 +125,9 @@ def check_texts(options: argparse.Namespace, agents: Sequence[Agent] = ()) -> No
 
 
 def asp_home(options: argparse.Namespace) -> str:
-    """Where registry and state of spaces are: by the option, the environment, or in the user's home.
+    """Return the directory of the registry and state of spaces: the option, ASP_HOME, or `.asp` in the user's home.
 
-    Raises `UsageError`.
+    Raise `UsageError`.
     """
     place: str | None = options.asp_home or os.environ.get("ASP_HOME") or None
     if place is None:
@@ -124,14 +136,14 @@ def asp_home(options: argparse.Namespace) -> str:
         except RuntimeError:
             home = Path()
         if not home.is_absolute() or os.environ.get("HOME") == "":
-            raise UsageError("--asp-home is missing, and you have no home; give the directory")
+            raise UsageError("--asp-home is missing, and HOME is not set. Specify the directory")
         place = str(home / ".asp")
     elif place.startswith("~"):
         raise UsageError(
-            "--asp-home, or ASP_HOME, begins with ~, which no shell has replaced; write it in full, or ./~"
+            "--asp-home, or ASP_HOME, begins with ~, which the shell did not expand. Use an absolute path, or ./~"
         )
     if not _is_text(place):
-        raise UsageError("--asp-home must be UTF-8; give another directory than that of your environment")
+        raise UsageError("--asp-home must be UTF-8. ASP_HOME or HOME is not: specify another directory")
     return _absolute(place)
 
 
@@ -141,7 +153,7 @@ def turn_agent(options: argparse.Namespace) -> Agent:
 
 
 def backend_config(options: argparse.Namespace, agent: Agent) -> RunConfig:
-    """Return how the agent is run; its home is absolute, since a link elsewhere leads to it. Raises `UsageError`."""
+    """Return the configuration of the agent. Its home is absolute, because links lead to it. Raise `UsageError`."""
     homes: dict[str, Any] = {}
     for option in agent.options:
         if option.place == "home" and option.field is not None:
@@ -149,24 +161,24 @@ def backend_config(options: argparse.Namespace, agent: Agent) -> RunConfig:
             homes[option.field] = None if home is None else _absolute(home)
             named = homes[option.field] or os.environ.get(option.variable or "")
             if named and not Path(named).is_dir():
-                # Without its login, the agent would be turned away by the service, or try for minutes to reach it.
-                either = f"{option.name}, or {option.variable} without it,"
-                raise UsageError(f"{either} is no directory; make it, or name another one")
+                # Without its login, the service would refuse the agent, or the agent would retry for minutes.
+                source = option.name if homes[option.field] else str(option.variable)
+                raise UsageError(f"{source} is not a directory. Create it, or specify another directory")
     return read_config(options, agent, "turn", default_timeout=options.timeout, model=None, **homes)
 
 
 def turn_request(options: argparse.Namespace, agent: Agent, prompt: str, run_id: str) -> RunTurnRequest:
-    """Return the request of the options; `run_id` names the turn in its events. Raises `UsageError`."""
+    """Return the request of the options; `run_id` identifies the turn in its events. Raise `UsageError`."""
     env = read_environment(options.env or ())
     if not all(name and _is_text(name + value) for name, value in env.items()):
         raise UsageError("--env must be NAME=VALUE or NAME, in UTF-8")
     for name in agent.conversation_variables:
         if name in env:
             home = " and ".join(option.name for option in agent.options if option.place == "home")
-            raise UsageError(f"--env: {name} is the conversation's own; {home} says whose login is used")
+            raise UsageError(f"--env: {name} is reserved for the conversation. To select a login, use {home}")
     cwd = _absolute("." if options.cwd is None else options.cwd)
     if not Path(cwd).is_dir():
-        raise UsageError("--cwd: there is no such directory; make it first")
+        raise UsageError("--cwd: the directory does not exist. Create it first")
     return RunTurnRequest(
         external_session_id=run_id if options.session is None else options.session,
         external_run_id=run_id,
@@ -183,8 +195,11 @@ def turn_request(options: argparse.Namespace, agent: Agent, prompt: str, run_id:
     )
 
 
-def resuming_words(session: str, options: argparse.Namespace, agent: Agent, request: RunTurnRequest) -> list[str]:
-    """Return the command line that resumes from anywhere, with all that holds for several turns and is not secret."""
+def resume_command(session: str, options: argparse.Namespace, agent: Agent, request: RunTurnRequest) -> list[str]:
+    """Return the command line that resumes a session from any directory.
+
+    It has all options that apply to later turns and are not secret.
+    """
     words = ["codex-adapter", "turn", "--session", session]
     target = request.spec.target
     if target is not None:
@@ -214,19 +229,22 @@ def _spec(options: argparse.Namespace) -> SpaceSpec:
 
 
 def space_reference(reference: str) -> str:
-    """A reference by a path is one from here on the command line; others are as they are given (Z3)."""
+    """Return a reference with an absolute path; a reference without a path is returned unchanged (Z3)."""
     path = reference.removeprefix(_BY_PATH)
     return reference if path in ("", reference) else _BY_PATH + _absolute(path)
 
 
 def _absolute(path: str) -> str:
-    """From here on; a link stays as it is. Raises `UsageError`."""
+    """Return a path relative to the current directory as an absolute path, with links unresolved.
+
+    Raise `UsageError`.
+    """
     try:
         absolute = str(Path(path).absolute())
     except OSError:
-        raise UsageError("the directory that you are in is no more; go to another one") from None
+        raise UsageError("The current directory no longer exists. Change to another directory") from None
     if not _is_text(absolute):
-        raise UsageError("the directory that you are in has a path that is not UTF-8; go to another one")
+        raise UsageError("The path of the current directory is not UTF-8. Change to another directory")
     return absolute
 
 

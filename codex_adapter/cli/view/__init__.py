@@ -1,1 +1,1 @@
-"""The command `view`."""
+"""Execute the command `view`."""

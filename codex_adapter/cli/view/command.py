@@ -1,4 +1,4 @@
-"""`codex-adapter view`: the records of past runs, shown to a person as text or as a page (C10, C21)."""
+"""Execute `codex-adapter view`: show the records of past runs to a person, as text or as a page (C10, C21)."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from codex_adapter.file_systems import work_through
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Shows what `run --format jsonl` has written, or the journal that `serve --journal` keeps of a run: as text, or as one
-HTML page that needs nothing else. Times are shown where the file has them, which a journal does. The file is only read.
+Show the output of `run --format jsonl`, or a journal of `serve --journal`: as text, or as a self-contained HTML page.
+A journal has times; the output of `run` has none. The file is not changed.
 
-Of a directory of journals it shows the runs, the newest first: as a table, as a page that links those pages of its runs
-which are beside the journals (RUNID.html), or as records.
+For a directory of journals, show its runs, newest first: as a table, as a page, or as records. The page has a link to
+each RUNID.html beside a journal.
 """
 _EXAMPLES = """\
   codex-adapter view journal/0199a213.jsonl
   codex-adapter view --html run.html journal/0199a213.jsonl
   codex-adapter view journal
-  codex-adapter view --format jsonl journal | jq -r 'select(.ok | not) | .file'
-  codex-adapter run --format jsonl 'Fix the failing test' | tee run.jsonl | codex-adapter view -
+  codex-adapter view --format jsonl journal
+  codex-adapter run 'Fix the failing test' | tee run.jsonl | codex-adapter view -
 """
 _NO_RECORD: Final = (
-    "FILE: there is no record in it; give what `run --format jsonl` wrote, or a journal of `serve`"
-    " (recorded output of the Codex CLI itself is for `replay`)"
+    "FILE contains no record. Specify output of `run --format jsonl`, or a journal of `serve`"
+    " (for recorded output of an agent CLI, use `replay`)"
 )
 
 
-_UNREADABLE: Final = "FILE: cannot be read; give the path of a file of records, or - for standard input"
+_UNREADABLE: Final = "FILE cannot be read. Specify the path of a file with records, or - for standard input"
 
 
 def _parser(_words: Sequence[str]) -> Parser:
     parser = Parser("view", "[OPTIONS] FILE|DIR", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("file", metavar="FILE|DIR", help="records, one a line; - for standard input; or a directory of journals")
-    add("--html", action=Once, metavar="OUT", help="write a page to this file instead; - for standard output")
-    form = "of a directory: jsonl, a record for each run, or pretty (default: pretty)"
+    add("file", metavar="FILE|DIR", help="a file with records; - for standard input; or a directory of journals")
+    add("--html", action=Once, metavar="OUT", help="write an HTML page to this file; - for standard output")
+    form = "for a directory: jsonl with a record for each run, or pretty (default: pretty)"
     add("--format", action=Once, type=json_lines_or_pretty, metavar="FORMAT", help=form)
     return parser
 
@@ -63,12 +63,12 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     if options.html is not None:
         _keep_apart(options.file, options.html)
     if options.html is not None and options.format == "jsonl":
-        raise UsageError("--html and --format jsonl exclude each other; leave out one of them")
+        raise UsageError("--html and --format jsonl exclude each other. Use one of them")
     with stop.interrupting():
         if await is_directory(options.file):
             await _view_directory(options, output)
         elif options.format == "jsonl":
-            raise UsageError("--format jsonl is for a directory of journals; a FILE has its records already")
+            raise UsageError("--format jsonl needs a directory of journals. FILE already contains records")
         elif options.html is None:
             await _show_text(options.file, output)
         else:
@@ -81,7 +81,7 @@ async def _view_directory(options: argparse.Namespace, output: Output) -> None:
         await show_index(options.file, output, for_program=options.format == "jsonl")
         return
     if options.html.endswith(".jsonl"):
-        raise UsageError("--html: OUT must not be named as a journal is, *.jsonl; give it another name")
+        raise UsageError("--html: OUT must not have the name of a journal, *.jsonl. Use another name")
     content, remarks = await index_page_of(options.file, options.html)
     await _put(content, options.html, remarks, output)
 
@@ -114,7 +114,7 @@ async def _write_page(file: str, out: str, output: Output) -> None:
 
     await _read(file, reader, take)
     remarks = _remarks(reader)
-    # A run that was asked for and has no record yet.
+    # A run that was requested and has no record yet.
     silent = [] if reader.asked is None else [RunTimeline(reader.asked)]
     content = await trio.to_thread.run_sync(
         lambda: page([*timelines(records), *silent], remarks), abandon_on_cancel=True
@@ -123,7 +123,7 @@ async def _write_page(file: str, out: str, output: Output) -> None:
 
 
 async def _put(content: bytes, out: str, remarks: Iterable[str], output: Output) -> None:
-    """Write a page where it is to be, and say where that is."""
+    """Write a page to its file or to standard output, and print the path of the file."""
     from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415 - for pages only
 
     if out == "-":
@@ -133,14 +133,17 @@ async def _put(content: bytes, out: str, remarks: Iterable[str], output: Output)
             target = await work_through(replace_file, out, content)
         except (OSError, ValueError) as error:
             reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
-            raise UsageError(f"--html: OUT cannot be written ({reason})") from None
+            raise UsageError(f"--html: OUT cannot be written ({reason}). Specify another file") from None
         await output.write(f"The page is in {printable(str(target))}\n".encode(errors="backslashreplace"))
     for remark in remarks:
         report_error(remark)
 
 
 async def _read(file: str, reader: RecordReader, take: Callable[[Iterable[PlacedRecord]], Awaitable[bool]]) -> None:
-    """Give the records of a file as they come, while they are taken. Raises `UsageError` where there are none."""
+    """Pass the records of a file to `take` as they arrive, until it returns False.
+
+    Raise `UsageError` if the file has no records.
+    """
     try:
         async with open_input(file) as read:
             while data := await read():
@@ -154,20 +157,20 @@ async def _read(file: str, reader: RecordReader, take: Callable[[Iterable[Placed
 
 
 def _remarks(reader: RecordReader) -> list[str]:
-    """What could not be read, in sentences that hold nothing of it."""
-    lines = amount(reader.strange, "line is no record and was", "lines are no records and were")
-    strange = [f"{lines} left out"] if reader.strange else []
-    return [*strange, *(["the last line is torn: whoever wrote it was stopped"] if reader.torn else [])]
+    """Return sentences about what could not be read, without its content."""
+    lines = amount(reader.invalid, "line that is not a record was", "lines that are not records were")
+    invalid = [f"{lines} skipped."] if reader.invalid else []
+    return [*invalid, *(["The last line is incomplete: its writer was stopped."] if reader.torn else [])]
 
 
 def _keep_apart(file: str, out: str) -> None:
-    """The file is only read; a page in its place would be the end of it. Raises `UsageError`."""
+    """Raise `UsageError` if the page would overwrite the file."""
     try:
         same = out != "-" and os.path.samestat(os.fstat(0) if file == "-" else Path(file).stat(), Path(out).stat())
     except (OSError, ValueError):
         return
     if same:
-        raise UsageError("--html: OUT must be another file than FILE")
+        raise UsageError("--html: OUT must not be the same file as FILE. Specify another file")
 
 
 COMMAND = Command(_parser, _perform)

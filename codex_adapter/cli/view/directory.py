@@ -1,4 +1,4 @@
-"""Carry out `codex-adapter view DIR`: the runs of a directory of journals, as a table, a page or records (C21)."""
+"""Execute `codex-adapter view DIR`: show the runs of a directory of journals as a table, a page or records (C21)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from codex_adapter.records import encode_lines
 
 __all__ = ["index_page_of", "is_directory", "show_index"]
 
-_UNREADABLE = "DIR: cannot be read; give the path of a directory of journals"
-_NO_JOURNAL = "DIR: there is no journal in it; give the directory of `serve --journal`"
+_UNREADABLE = "DIR cannot be read. Specify the path of a directory of journals"
+_NO_JOURNAL = "DIR contains no journal. Specify the directory of `serve --journal`"
 
 _AT_ONCE: Final = 100
-"""The rows that are encoded at a time."""
+"""The number of rows that are encoded at a time."""
 
 
 async def is_directory(path: str) -> bool:
-    """Return whether a path is that of a directory; a cancellation does not wait for an answer."""
+    """Return whether a path is a directory. A cancellation does not wait for a file system that does not answer."""
     return path != "-" and await trio.to_thread.run_sync(os.path.isdir, path, abandon_on_cancel=True)
 
 
 async def show_index(directory: str, output: Output, *, for_program: bool) -> None:
-    """Write the runs of a directory, as records or as a table. Raise `UsageError` where it has none."""
+    """Write the runs of a directory, as records or as a table. Raise `UsageError` if it has none."""
     index, _, remarks = await _answered(_read, directory)
     if for_program:
         for start in range(0, len(index.rows), _AT_ONCE):
@@ -47,9 +47,9 @@ async def show_index(directory: str, output: Output, *, for_program: bool) -> No
 
 
 async def index_page_of(directory: str, out: str) -> tuple[bytes, list[str]]:
-    """Return the page of a directory that is to be written to `out`, and what is to be said of it.
+    """Return the page of a directory for the file `out`, and remarks about it.
 
-    Raise `UsageError` where the directory has no journal.
+    Raise `UsageError` if the directory has no journal.
     """
     _, page, remarks = await _answered(_page, directory, out)
     return page, remarks

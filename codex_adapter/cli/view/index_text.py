@@ -1,4 +1,4 @@
-"""Show an index of journals to a person, a line each (C21)."""
+"""Show an index of journals to a person, one line for each (C21)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST: Final = 28
 
 
 class _Column(NamedTuple):
-    """A column of the table. The one with the highest `dispensable` is left out first, one with 0 never."""
+    """A column of the table. The column with the highest `dispensable` is removed first, a column with 0 never."""
 
     title: str
     cells: list[str]
@@ -41,7 +41,7 @@ class _Column(NamedTuple):
 
 
 def index_lines(index: Index, width: int | None) -> list[Line]:
-    """Return the lines of a table of at most `width` characters, or of any number with None."""
+    """Return the lines of a table of at most `width` characters, or of any width with None."""
     rows = index.rows
     columns = [
         _column("STATUS", map(status_of, rows)),
@@ -72,39 +72,39 @@ def status_of(row: JournalRow) -> str:
 
 
 def text_of(row: JournalRow) -> str:
-    """Return the beginning of what a run answered, or why it failed, on one line."""
+    """Return the final text of a run, or why it failed, on one line."""
     return words_of(row.final_text or row.error or row.hint or "")
 
 
 def labels_of(labels: Mapping[str, str]) -> str:
-    """Return labels on one line, as `task=12 team=a`."""
+    """Return labels on one line, such as `task=12 team=a`."""
     return " ".join(f"{words_of(name)}={words_of(value)}" for name, value in sorted(labels.items()))
 
 
 def words_of(text: str) -> str:
-    """Return a text on one line, in which nothing moves a terminal."""
+    """Return a text on one line, without control characters."""
     return " ".join(printable(text).split())
 
 
 def cut(text: str, most: int) -> str:
-    """Return at most so many characters of a text, with a sign where its end was cut off."""
+    """Return at most `most` characters of a text, with a sign if its end was cut off."""
     return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"[:most]
 
 
 def cut_beginning(text: str, most: int) -> str:
-    """Return at most so many characters of a text on one line, with a sign where its beginning was cut off."""
+    """Return at most `most` characters of a text on one line, with a sign if its beginning was cut off."""
     text = words_of(text)
     return text if len(text) <= most else f"…{text[1 - most :]}"
 
 
 def remarks_on(index: Index) -> Iterator[str]:
-    """Yield what is to be said of the index as a whole."""
+    """Yield remarks about the whole index."""
     if index.left_out:
-        yield f"{amount(index.left_out, 'older journal was', 'older journals were')} left out"
+        yield f"{amount(index.left_out, 'older journal was', 'older journals were')} skipped."
 
 
 def width_of(fd: int) -> int | None:
-    """Return how many characters a line of a terminal has, None for anything else."""
+    """Return the number of characters in a line of a terminal, None for anything else."""
     with suppress(OSError):
         return os.get_terminal_size(fd).columns or None
     return None

@@ -1,4 +1,4 @@
-"""Read the runs of a directory of journals: of each the beginning and the end, however long it is (C21)."""
+"""Read the runs of a directory of journals: only the start and the end of each file (C21)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Status: TypeAlias = Literal["completed", "failed", "running", "unfinished", "emp
 _MOST: Final = 10_000
 _PIECE: Final = 16 * 1024
 _LONGEST_FIRST_LINE: Final = 256 * 1024
-"""Bytes; a run record with its prompt has fewer, even if JSON escapes each character (J19)."""
+"""Bytes. A run record with its prompt is shorter, even if JSON escapes each character (J19)."""
 _LONGEST_LINE: Final = 1024 * 1024
 _LONGEST_TEXT: Final = 200
 _LONGEST: Final = {"working_dir": 1024, "started": 40}
-"""The characters of these texts; of every other text `_LONGEST_TEXT`."""
+"""The limit of characters for these texts; for all others, `_LONGEST_TEXT`."""
 _MOST_LABELS: Final = 16
 _LONGEST_LABEL_NAME: Final = 64
 _LONGEST_LABEL: Final = 256
@@ -45,10 +45,10 @@ _LARGEST_COUNT: Final = 2**63
 class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="journal"):
     """One journal.
 
-    `status` is `completed` or `failed` by the outcome of its completion; without one `running` while its writer lives,
-    else `unfinished`; `empty` for a file without a byte, and `damaged` where neither end has a record. `started` and
-    `seconds` are by the times of its first and last line. `damaged` says that a line at either end is no record, or
-    torn. Texts are cut, and labels and counts limited, so that a row is bounded whatever its file has. (C21)
+    `status` is `completed` or `failed`, the outcome of its completion. Without a completion, it is `running` while its
+    writer lives, else `unfinished`. It is `empty` for an empty file, and `damaged` if neither end has a record.
+    `started` and `seconds` are from the times of the first and last line. `damaged` is true if a line at either end is
+    not a record, or incomplete. Texts, labels and counts are limited, so that a row is bounded for any file. (C21)
     """
 
     file: str
@@ -71,7 +71,7 @@ class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 class Index(NamedTuple):
-    """The journals of a directory, the newest first; `left_out` is how many older ones were not read."""
+    """The journals of a directory, newest first; `left_out` is the number of older journals that were not read."""
 
     rows: list[JournalRow]
     left_out: int
@@ -83,7 +83,7 @@ class _Found(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """The first and the last whole line of a file; None where there is none of a sensible length."""
+    """The first and the last complete line of a file; None for a line that is missing or too long."""
 
     first: bytes | None
     last: bytes | None
@@ -91,9 +91,9 @@ class _Ends(NamedTuple):
 
 
 def read_index(directory: str) -> Index:
-    """Return the journals of a directory, of at most 10,000 files the newest. Raise OSError where it cannot be read.
+    """Return the journals of a directory, at most the newest 10,000. Raise OSError if it cannot be read.
 
-    A file that cannot be read is a damaged one; what is no regular file, or is not named `*.jsonl`, is left out. (C21)
+    A file that cannot be read is a damaged journal. Only regular files with a name `*.jsonl` are journals. (C21)
     """
     found: list[_Found] = []
     with os.scandir(directory) as entries:
@@ -121,17 +121,17 @@ def _row(directory: str, found: _Found) -> tuple[float | None, JournalRow]:
         running = False
         if ending is None and size:
             running = is_locked(fd)
-            # It may have written its completion and gone in between.
+            # The writer may have written the completion and ended in the meantime.
             ends = _ends(fd, os.fstat(fd).st_size)
             ending = _completion(ends.last)
     except OSError:
         return None, _unreadable(found.name)
     finally:
         os.close(fd)
-    return _told(found.name, size, ends, ending, running=running and ending is None)
+    return _row_of(found.name, size, ends, ending, running=running and ending is None)
 
 
-def _told(
+def _row_of(
     name: str, size: int, ends: _Ends, ending: CompletedRecord | FailedRecord | None, *, running: bool
 ) -> tuple[float | None, JournalRow]:
     asked = _asked(ends.first)
@@ -235,7 +235,7 @@ def _first_line(fd: int) -> bytes | None:
 
 
 def _last_line(fd: int, size: int) -> tuple[bytes | None, bool]:
-    """Return the last whole line, and whether something is after it."""
+    """Return the last complete line, and whether bytes follow it."""
     length = _PIECE
     while True:
         start = max(size - length, 0)

@@ -1,4 +1,4 @@
-"""Runs as one HTML page that needs nothing else: no script, no network, no second file (C10)."""
+"""Build a self-contained HTML page of runs: no script, no network, no second file (C10)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _COUNTS: Final = {
     "output_tokens": "Output",
     "reasoning_output_tokens": "Reasoning",
 }
-"""The tokens that the CLI counts, and what they are called; others keep the CLI's name."""
+"""The counts of tokens and their names on the page; other counts keep the agent's name."""
 
 
 def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
-    """The page, as a file; `remarks` are sentences on what could not be read."""
+    """Return the page as a file; `remarks` are sentences about what could not be read."""
     markdown = _message_markup()
     articles = [_article(run, number, len(runs), markdown) for number, run in enumerate(runs, 1)]
     title = verdict(runs[0].ending).headline if len(runs) == 1 else amount(len(runs), "run")
@@ -34,7 +34,7 @@ def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
 
 
 def _message_markup() -> MessageMarkup:
-    """Return what turns messages into markup, where the packages for it are installed."""
+    """Return a conversion of messages to markup, which does nothing if its packages are not installed."""
     try:
         from codex_adapter.cli.view.page_markdown import MarkdownPage  # noqa: PLC0415 - its parser is optional
     except ImportError:
@@ -45,7 +45,7 @@ def _message_markup() -> MessageMarkup:
 def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) -> Markup:
     ending = verdict(run.ending)
     when = [] if run.span.began is None else [date_of(run.span.began)]
-    which = [f"Run {number} of {of}"] if of > 1 else ["Codex run"]
+    which = [f"Run {number} of {of}"] if of > 1 else ["Run"]
     header = element(
         "header",
         element("p", " · ".join([*which, *when]), class_="eyebrow"),
@@ -77,7 +77,7 @@ def _facts(run: RunTimeline) -> Iterator[Markup]:
 
 
 def _asked(asked: RunRecord | None) -> Iterator[Markup]:
-    """Yield the list of what a run was asked for, where the file says it (J19)."""
+    """Yield the list with the request of a run, if the file has it (J19)."""
     if asked is None:
         return
     facts = {
@@ -153,7 +153,7 @@ def _tokens(run: RunTimeline, number: int) -> Markup:
         )
         for label, usage in rows
     ]
-    note = "As the CLI counts them: since its release 0.80 for the whole session up to the end of the turn."
+    note = "Counted by the agent CLI. Codex 0.80 and later count the whole session, up to the end of the turn."
     table = element("table", element("thead", head), element("tbody", *body))
     title = f"r{number}-tokens"
     return element(

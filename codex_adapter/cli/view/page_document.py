@@ -1,4 +1,4 @@
-"""The frame of every page: one file that runs nothing and loads nothing (C10)."""
+"""Build the frame of every page: one file that executes nothing and loads nothing (C10)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from codex_adapter.cli.present.html import Content, Markup, element
 
 __all__ = ["document"]
 
-_ORIGIN = "Made by codex-adapter. This page holds all that it shows, and asks nothing of a network."
+_ORIGIN = "Created by codex-adapter. This page is self-contained and makes no network requests."
 
 
 def document(title: str, content: Sequence[Content], remarks: Sequence[str]) -> bytes:
-    """Return a page, as a file; `remarks` are sentences on what could not be read."""
+    """Return a page as a file; `remarks` are sentences about what could not be read."""
     style = files("codex_adapter.cli").joinpath("page.css").read_text("utf-8")
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"

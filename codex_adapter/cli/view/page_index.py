@@ -1,4 +1,4 @@
-"""An index of journals as one HTML page, which links the pages of its runs that are beside them (C21)."""
+"""Build an index of journals as one HTML page, with links to the pages of runs beside them (C21)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from codex_adapter.cli.view.page_document import document
 __all__ = ["index_page"]
 
 _LONGEST: Final = 48
-"""Characters of a cell that does not wrap."""
+"""The limit of characters in a cell that does not wrap."""
 _LONGEST_LABELS: Final = 120
 
 
 class _Column(NamedTuple):
-    """A column of the table; the cells of one with `wraps` are broken between words."""
+    """A column of the table. With `wraps`, its cells wrap between words."""
 
     title: str
     cells: list[Content]
@@ -27,7 +27,7 @@ class _Column(NamedTuple):
 
 
 def index_page(index: Index, remarks: Sequence[str], page_of: Callable[[str], str | None]) -> bytes:
-    """Return the page, as a file. `page_of` gives the relative URL of the page of a journal, None where it has none."""
+    """Return the page as a file. `page_of` returns the relative URL of the page of a journal, None without a page."""
     rows = index.rows
     columns = [column for column in _columns(rows, page_of) if any(column.cells)]
     head = element("thead", element("tr", *(_cell("th", column.title, column, scope="col") for column in columns)))

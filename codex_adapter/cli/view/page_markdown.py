@@ -1,4 +1,4 @@
-"""Turn an agent's Markdown into markup for the page: what is not listed here cannot be on it (C18, C10)."""
+"""Convert an agent's Markdown to markup for the page: only elements in this module can be on it (C18, C10)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from codex_adapter.cli.present.markdown import parse_markdown, web_address
 __all__ = ["MarkdownPage"]
 
 _MOST_CHARACTERS: Final = 1_000_000
-"""Of all messages of one page together, which take a few seconds."""
+"""The limit for all messages of one page, whose conversion takes a few seconds."""
 _NAMES: Final = {
     **{name: name for name in ("p", "ul", "ol", "li", "blockquote", "thead", "tbody", "tr", "th", "td")},
     **{name: name for name in ("em", "strong", "s")},
-    # The page itself has the first three levels.
+    # The page itself uses the first three levels.
     **{"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"},
 }
-"""The elements that a tag becomes."""
+"""The element for each tag."""
 _ALIGNED: Final = {"text-align:right": "right", "text-align:center": "center"}
 
 
 class MarkdownPage:
-    """Turns the messages of one page into markup, `most` characters of them."""
+    """A conversion of the messages of one page to markup, up to `most` characters."""
 
     def __init__(self, most: int = _MOST_CHARACTERS) -> None:
         self._left = most
 
     def __call__(self, text: str) -> Markup | None:
-        """Return the markup of a message, or None for a message that must be shown as it is."""
+        """Return the markup of a message, or None for a message that must be shown as plain text."""
         if len(text) > self._left:
             return None
         self._left -= len(text)
@@ -41,7 +41,7 @@ class MarkdownPage:
 
 
 def _markup(tokens: Iterable[Token]) -> Markup:
-    """Return the markup of tokens, each of which closes what it opens."""
+    """Return the markup of tokens, which must be balanced."""
     opened: list[Token] = []
     contents: list[list[Content]] = [[]]
     for token in tokens:
@@ -58,7 +58,7 @@ def _markup(tokens: Iterable[Token]) -> Markup:
 
 def _element(token: Token, content: Markup) -> Markup:
     if token.hidden:
-        return content  # the paragraph of an item in a tight list
+        return content  # a paragraph in a tight list
     match token.tag:
         case "a":
             address = web_address(token)
@@ -94,5 +94,5 @@ def _start(token: Token) -> str | None:
 
 
 def _scrolling(name: str, content: Markup, label: str) -> Markup:
-    """Return a box that scrolls by itself, also by the keyboard."""
+    """Return a box that scrolls separately, also with the keyboard."""
     return element(name, content, class_="wide", role="region", tabindex="0", aria_label=label)

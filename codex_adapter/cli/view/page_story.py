@@ -1,4 +1,4 @@
-"""What happened, told on the page in its order: texts, tool calls with what they were asked and answered (C10)."""
+"""Build the section of the page with all texts and tool calls in order, with inputs and outputs (C10)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from codex_adapter.events import PayloadText, ToolBytes, ToolInput, ToolOutput
 __all__ = ["MessageMarkup", "story_section", "troubles_section"]
 
 MessageMarkup: TypeAlias = Callable[[str], Markup | None]
-"""Turns a message of the agent into markup; None for one that is to be shown as it is."""
+"""Converts a message of the agent to markup; None for a message that must be shown as plain text."""
 
 _LEVELS: Final = {"error": "Error", "warning": "Warning", "notice": "Note"}
 _FIELDS: Final = {
@@ -32,17 +32,17 @@ _FIELDS: Final = {
     "result": "Result",
     "error": "Error",
 }
-"""What each field of a payload is called; the order is that of its structs."""
+"""The name of each field of a payload on the page, in the order of its structs."""
 _JSON_FIELDS: Final = frozenset({"changes", "arguments", "result"})
 _LABELS: Final = frozenset({"command", "changes", "query", "server", "tool"})
-"""What the label of a tool call has said already, unless it was too long for it."""
+"""The fields that the label of a tool call shows, unless it is cut."""
 _BEGINNING: Final = 120
 _MOST_OPENED: Final = 6
-"""Up to so many failed tool calls are shown with what they put out; more would bury the rest."""
+"""The limit of failed tool calls that are shown open. If more failed, all are closed, so that the page stays short."""
 
 
 def story_section(run: RunTimeline, number: int, markdown: MessageMarkup) -> Markup:
-    """The section with all turns, and with what came outside of them."""
+    """Return the section with all turns, and with the entries outside turns."""
     story = _Story(run, number, markdown)
     pieces: list[tuple[int, int, Turn | Entry]] = [(place_of(entry), 0, entry) for entry in run.before]
     pieces += [(turn.span.first, place, turn) for place, turn in enumerate(run.turns, 1)]
@@ -59,7 +59,7 @@ def story_section(run: RunTimeline, number: int, markdown: MessageMarkup) -> Mar
 
 
 def troubles_section(run: RunTimeline, number: int) -> Markup:
-    """The section that gathers errors and warnings, each with a link to its place; nothing where there are none."""
+    """Return the section with errors and warnings, each with a link to its place; nothing if none exists."""
     troubles = [entry for entry in run.entries if isinstance(entry, Note) and entry.level != "notice"]
     if not troubles:
         return Markup()
@@ -98,17 +98,17 @@ class _Story:
             case Call(span=span, outcome=outcome):
                 shown = _call(entry, opened=self._open_failed and outcome == "failed")
                 return self._item(span.first, span.began, f"call {outcome}", shown)
-            case Text(said=said):
-                prose = self._prose(said.text)
-                thought = said.item_type == "reasoning"
-                kind, shown = ("thought", _thought(said.text, prose)) if thought else ("said", prose)
-                return self._item(entry.seq, entry.time, kind, shown) if said.text.strip() else None
+            case Text(content=content):
+                prose = self._prose(content.text)
+                thought = content.item_type == "reasoning"
+                kind, shown = ("thought", _thought(content.text, prose)) if thought else ("said", prose)
+                return self._item(entry.seq, entry.time, kind, shown) if content.text.strip() else None
             case Note(level=level):
                 shown = joined([element("b", _LEVELS[level]), " ", _words(entry)])
                 return self._item(entry.seq, entry.time, f"note {level}", shown)
             case Gap(missing=missing):
-                told = f"{amount(missing, 'record')} missing here"
-                return element("li", element("p", told, class_="what"), class_="gap")
+                remark = f"{amount(missing, 'record')} missing here"
+                return element("li", element("p", remark, class_="what"), class_="gap")
 
     def _prose(self, text: str) -> Markup:
         markup = self._markdown(text)
@@ -134,7 +134,7 @@ def _listed(items: Sequence[Markup]) -> Markup:
 
 
 def _words(note: Note) -> Markup:
-    """The last text of a note, and how often it was told."""
+    """Return the last text of a note, and how often it occurred."""
     words = element("span", note.last or note.text, dir="auto", class_="words")
     return words if note.times == 1 else joined([words, _facts([amount(note.times, "time")])])
 
@@ -151,7 +151,7 @@ def _call(call: Call, *, opened: bool) -> Markup:
     facts += [] if call.seconds is None else [duration(call.seconds)]
     payloads = list(_payloads(call))
     facts += [] if payloads else _sizes(tool.bytes)
-    line = [element("code", call_label(call.telling), class_="label"), " ", outcome_mark(call.outcome), _facts(facts)]
+    line = [element("code", call_label(call.described), class_="label"), " ", outcome_mark(call.outcome), _facts(facts)]
     if not payloads:
         return element("p", *line)
     return element("details", element("summary", *line), *payloads, open="" if opened else None)
@@ -163,13 +163,13 @@ def _facts(facts: Sequence[str]) -> Markup:
 
 def _sizes(sizes: ToolBytes) -> list[str]:
     put_out = sizes.stdout + sizes.stderr + sizes.result
-    told = [f"{size(put_out)} of output"] if put_out else []
-    return [*told, *([f"{size(sizes.diff)} of diff"] if sizes.diff else [])]
+    output = [f"{size(put_out)} of output"] if put_out else []
+    return [*output, *([f"{size(sizes.diff)} of diff"] if sizes.diff else [])]
 
 
 def _payloads(call: Call) -> Iterator[Markup]:
-    whole = not call_label(call.telling).endswith("…")
-    for facet in (call.telling.input, call.facet.output):
+    whole = not call_label(call.described).endswith("…")
+    for facet in (call.described.input, call.facet.output):
         for name, payload in _fields(facet):
             if whole and name in _LABELS and not payload.truncated:
                 continue
@@ -186,7 +186,7 @@ def _fields(facet: ToolInput | ToolOutput | None) -> Iterator[tuple[str, Payload
 
 
 def _cut(payload: PayloadText) -> Content:
-    return joined([" ", element("span", "its end was cut off", class_="facts")]) if payload.truncated else ""
+    return joined([" ", element("span", "(truncated)", class_="facts")]) if payload.truncated else ""
 
 
 def _block(content: str, label: str) -> Markup:
@@ -194,7 +194,7 @@ def _block(content: str, label: str) -> Markup:
 
 
 def _formatted(text: str) -> str:
-    """JSON as it is read best; anything else as it is."""
+    """Return JSON with indentation; anything else unchanged."""
     try:
         return msgspec.json.format(text.encode(), indent=2).decode()
     except (msgspec.MsgspecError, RecursionError, UnicodeError):

@@ -1,4 +1,4 @@
-"""The figure of the page: a bar for each turn and each tool call, drawn to scale (C10)."""
+"""Draw the timeline of the page: a bar for each turn and each tool call, to scale (C10)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _MANY_CALLS: Final = 12
 
 
 class Scale:
-    """Where something stands between the beginning of a run and its end: by time where known, else by place."""
+    """The position of spans between the start and the end of a run: by time if known, else by order."""
 
     def __init__(self, run: RunTimeline) -> None:
         self._span = run.span
         self.total = run.span.seconds if run.timed else None
-        """Seconds from end to end; None where the places in the stream are the scale."""
+        """Seconds from start to end; None if the scale is the order in the stream."""
 
     def extent(self, span: Span) -> tuple[float, float]:
-        """Where it begins and how wide it is, in percent; what has not ended reaches to the end."""
+        """Return the start and the width of a span, in percent. A span without an end reaches to the end."""
         begin = self._percent(span.first, span.began)
         end = 100.0 if span.last is None else self._percent(span.last, span.ended)
         return begin, max(0.0, end - begin)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Marks on the scale: where in percent, and what is written there."""
+        """Return the marks on the scale: position in percent, and label."""
         total = self.total
         if total is None:
             return []
@@ -50,12 +50,12 @@ class Scale:
 
 
 def timeline_section(run: RunTimeline, number: int) -> Markup:
-    """The section with the figure."""
+    """Return the section with the timeline."""
     scale = Scale(run)
     if scale.total is None:
-        caption = "No times are known: drawn by order, from the first record to the last."
+        caption = "Times are unknown. Drawn by order, from the first record to the last."
     else:
-        caption = f"Drawn to scale, {duration(scale.total)} from end to end."
+        caption = f"Drawn to scale, {duration(scale.total)} from start to end."
     head = element(
         "tr",
         element("th", "What", scope="col"),
@@ -74,7 +74,7 @@ def timeline_section(run: RunTimeline, number: int) -> Markup:
 
 
 def outcome_mark(outcome: Outcome) -> Markup:
-    """The outcome in a word and in its colour."""
+    """Return an outcome as text in its colour."""
     return element("span", OUTCOMES[outcome], class_=f"mark {outcome}")
 
 
@@ -87,7 +87,7 @@ def _bodies(run: RunTimeline, scale: Scale, number: int) -> Iterator[Markup]:
         bars = [_bar(scale, turn.span, turn.outcome)]
         rows = [_row(scale, "turn", name, bars, seconds=turn.span.seconds, outcome=turn.outcome)]
         for call in turn.calls:
-            label = element("a", call_label(call.telling), href=f"#r{number}-s{call.span.first}")
+            label = element("a", call_label(call.described), href=f"#r{number}-s{call.span.first}")
             bars = [_bar(scale, call.span, call.outcome)]
             rows.append(_row(scale, "call", label, bars, seconds=call.seconds, outcome=call.outcome))
         yield element("tbody", *rows)
@@ -114,7 +114,7 @@ def _row(
 
 def _bar(scale: Scale, span: Span, outcome: Outcome) -> Markup:
     begin, width = scale.extent(span)
-    # One without any width would not be drawn at all.
+    # A bar without a width would be invisible.
     return element("rect", x=f"{begin:.3f}%", width=f"{max(width, 0.15):.3f}%", y="4", height="10", class_=outcome)
 
 

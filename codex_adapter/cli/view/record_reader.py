@@ -1,4 +1,4 @@
-"""Lines of a journal, or of saved output, to records with what places them: their time, their run, what is missing."""
+"""Read records from the lines of a journal or of saved output, with their time and run, and count missing ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _END_OF_TIME: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 class PlacedRecord(NamedTuple):
-    """A record in its place.
+    """A record with its context.
 
-    `time` is when it was written, in seconds since 1970, None where the line does not say; `opens` when a run begins
-    with it; `missing` is how many records of its run are not there between the one before and it (W1). `asked` is what
-    the run that begins was asked for, None where the file does not say (J19).
+    `time` is when it was written, in seconds since 1970, None if the line has no time. `opens` is true for the first
+    record of a run. `missing` is the number of missing records of its run directly before it. `asked` is the request of
+    a run that starts with it, None if the file has no request. (W1, J19)
     """
 
     record: Record
@@ -41,10 +41,10 @@ _stamps = msgspec.json.Decoder(_Stamp)
 
 
 class RecordReader:
-    """Reads the bytes of one file as they come (C10).
+    """A reader for the bytes of one file.
 
-    `records` counts them, `strange` the lines that are none; `torn` tells of a last one that is not whole. `asked` is
-    what a run was asked for of which no record was read yet, None where there is no such run (J19).
+    `records` counts records, `invalid` other lines; `torn` is true if the last line is incomplete. `asked` is the
+    request of a run without a record so far, else None. (C10, J19)
     """
 
     def __init__(self) -> None:
@@ -52,24 +52,24 @@ class RecordReader:
         self._next_seq: int | None = None
         self.asked: RunRecord | None = None
         self.records = 0
-        self.strange = 0
+        self.invalid = 0
         self.torn = False
 
     def receive_data(self, data: bytes) -> Iterator[PlacedRecord]:
-        """The records of the lines that `data` completes."""
+        """Yield the records of the lines that `data` completes."""
         return self._placed_records(self._framer.receive_data(data))
 
     def receive_eof(self) -> Iterator[PlacedRecord]:
-        """The record after the last newline, if there is one."""
-        strange = self.strange
+        """Yield the record after the last newline, if one exists."""
+        invalid = self.invalid
         yield from self._placed_records(self._framer.receive_eof())
-        self.torn = self.strange > strange
-        self.strange = strange
+        self.torn = self.invalid > invalid
+        self.invalid = invalid
 
     def _placed_records(self, lines: list[Line]) -> Iterator[PlacedRecord]:
         for line in lines:
             if isinstance(line, OversizeLine):
-                self.strange += 1
+                self.invalid += 1
             elif content := bytes(content_of(line)):
                 try:
                     record = decode_record(content)
@@ -79,17 +79,17 @@ class RecordReader:
                     yield self._placed(record, time_of(content))
 
     def _take_other(self, line: bytes) -> None:
-        """Take a line that is no record of the stream: what a run was asked for, or something strange."""
+        """Take a line that is not a record of the stream: a request of a run, or an invalid line."""
         try:
             self.asked = decode_run_record(line)
         except ValueError:
-            self.strange += 1
+            self.invalid += 1
 
     def _placed(self, record: Record, time: float | None) -> PlacedRecord:
         self.records += 1
         opens = self._next_seq is None or record.seq < self._next_seq
         missing = record.seq - (0 if opens or self._next_seq is None else self._next_seq)
-        # After its completion a run has nothing more: whatever comes begins another.
+        # A run has no record after its completion: a later record starts another run.
         self._next_seq = record.seq + 1 if isinstance(record, Event) else None
         asked = None
         if opens:
@@ -98,7 +98,7 @@ class RecordReader:
 
 
 def time_of(line: bytes) -> float | None:
-    """Return when a line was written, in seconds since 1970, None where it does not say."""
+    """Return when a line was written, in seconds since 1970, None if it has no time."""
     try:
         time = _stamps.decode(line).time
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The records of a run -> what happened when: turns, tool calls, texts, plan, tokens, and how it ended (C10)."""
+"""Build the timeline of a run from its records: turns, tool calls, texts, plan, tokens and ending (C10)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["RunTimeline", "timelines"]
 
 
 class RunTimeline:
-    """Takes the records of one run, and has what they tell so far.
+    """The timeline of one run, from the records that were added so far.
 
-    `before` are the entries that came before the first turn and between turns; `span` is the whole run. `asked` is what
-    it was asked for, None where the file does not say (J19).
+    `before` are the entries before the first turn and between turns; `span` is the whole run. `asked` is the request of
+    the run, None if the file has no request (J19).
     """
 
     def __init__(self, asked: RunRecord | None = None) -> None:
@@ -49,21 +49,21 @@ class RunTimeline:
 
     @property
     def entries(self) -> list[Entry]:
-        """All of them, in order."""
+        """All entries, in order."""
         return sorted([*self.before, *(entry for turn in self.turns for entry in turn.entries)], key=place_of)
 
     @property
     def calls(self) -> list[Call]:
-        """The tool calls, in the order in which they began."""
+        """The tool calls, in the order of their start."""
         return [call for turn in self.turns for call in turn.calls]
 
     @property
     def timed(self) -> bool:
-        """Whether there is a stretch of time to draw to scale."""
+        """Whether the duration is known, to draw the run to scale."""
         return bool(self.span.seconds)
 
     def add(self, placed: PlacedRecord) -> None:
-        """Take the next record of the run."""
+        """Add the next record of the run."""
         record, time = placed.record, placed.time
         if self.span.last is None:
             self.span.first = record.seq
@@ -82,7 +82,7 @@ class RunTimeline:
         return self.before if self._turn is None else self._turn.entries
 
     def _append(self, entry: Entry, turn: Turn | None = None) -> None:
-        """Add what is no repeated note, after which a warning is news again."""
+        """Add an entry that is not a repeated note. After it, an earlier warning is new again."""
         self._repeats.interrupt()
         (self._entries() if turn is None else turn.entries).append(entry)
 
@@ -101,9 +101,7 @@ class RunTimeline:
             case TokenUsage(usage=usage):
                 self._close("completed", event.seq, time, usage)
             case UnknownLine(type=name, item_type=item):
-                self._note(
-                    "notice", f"an event of an unknown kind: {item or name or 'without a name'}", event.seq, time
-                )
+                self._note("notice", f"event of an unknown kind: {item or name or 'without a name'}", event.seq, time)
             case _:
                 self._other(event, time)
 
@@ -114,9 +112,9 @@ class RunTimeline:
             if event.kind == "status" and event.message == TURN_FAILED:
                 self._close("failed", event.seq, time)
         elif isinstance(event.data, Dropped):
-            self._note("notice", "details were too large to be kept", event.seq, time)
+            self._note("notice", "details were too large to keep", event.seq, time)
         elif event.kind == "status" and not self._in_team:
-            # Without tokens, the end of a turn looks like the beginning of one.
+            # Without tokens, the end of a turn looks like the start of a turn.
             if self._turn is None or not self._turn.entries:
                 self._open(event.seq, time)
             else:
@@ -136,7 +134,7 @@ class RunTimeline:
         turn.span.last, turn.span.ended = seq, time
         self._turn, self._in_team = None, False
         self._texts = TextAssembler()
-        # One that was closed without a result may still get it; the id of any other may come again.
+        # A call without a result can still get one. The id of any other call can be reused.
         self._calls = {id_: call for id_, call in self._calls.items() if call.outcome == "unanswered"}
 
     def _call(self, facet: ToolCall, seq: int, time: float | None) -> None:
@@ -168,9 +166,9 @@ class RunTimeline:
 
     def _end(self, record: CompletedRecord | FailedRecord, time: float | None) -> None:
         self.ending = record
-        told = record.completion.turn if isinstance(record, CompletedRecord) else None
+        outcome = record.completion.turn if isinstance(record, CompletedRecord) else None
         if self._turn is not None:
-            self._close(told or "cut_off", record.seq, time)
+            self._close(outcome or "cut_off", record.seq, time)
         if isinstance(record, CompletedRecord):
             self.session_id = self.session_id or record.completion.session_id
 
@@ -183,7 +181,7 @@ def _outcome(facet: ToolCall) -> Outcome:
 
 
 def timelines(records: Iterable[PlacedRecord]) -> list[RunTimeline]:
-    """The runs that the records of one file tell of, one after the other."""
+    """Return the timelines of the runs in the records of one file, in order."""
     runs: list[RunTimeline] = []
     for placed in records:
         if placed.opens:

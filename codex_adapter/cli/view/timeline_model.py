@@ -1,6 +1,6 @@
-"""What a run consists of to whoever looks back at it: spans, tool calls, texts, notes and turns (C10).
+"""Define the parts of a past run: spans, tool calls, texts, notes and turns (C10).
 
-Times are seconds since 1970, and None where the records have none; then the places in the stream tell the order.
+Times are seconds since 1970, and None if the records have none. Then `seq` is the order.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["Call", "Entry", "Gap", "Level", "Note", "Outcome", "Span", "Text", "
 
 Level: TypeAlias = Literal["error", "warning", "notice"]
 Outcome: TypeAlias = Literal["completed", "failed", "cut_off", "unanswered", "open"]
-"""How a turn or a tool call ended: `unanswered` is a call without a result of its own (M9), `open` is not ended yet."""
+"""How a turn or a tool call ended: `unanswered` is a call without its own result, `open` has not ended (M9)."""
 
 
 @dataclass(slots=True)
 class Span:
-    """From where to where something went on; `last` is None while it does, a time is None where nobody wrote it."""
+    """The first and last `seq` of something, with times. `last` is None before the end; an unknown time is None."""
 
     first: int
     began: float | None
@@ -29,15 +29,15 @@ class Span:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took, where that is known."""
+        """The duration, None if it is unknown."""
         return None if self.began is None or self.ended is None else max(0.0, self.ended - self.began)
 
 
 @dataclass(slots=True)
 class Call:
-    """One tool call: `facet` is the last that was told of it, `span` is a point where its start was not told.
+    """One tool call: `facet` is from its last event. `span` is a point if the start has no event.
 
-    `opening` is its first facet: some tell what was asked only there.
+    `opening` is from its first event: some calls have their input only there.
     """
 
     opening: ToolCall
@@ -47,41 +47,41 @@ class Call:
     outcome: Outcome = "open"
 
     @property
-    def telling(self) -> ToolCall:
-        """Of its facets the last that says what was asked, or the last of all."""
+    def described(self) -> ToolCall:
+        """The last facet that has an input, else the last facet."""
         return self.facet if self.facet.input is not None or self.opening.input is None else self.opening
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None where its start or its end was not told."""
+        """The duration; None if the start or the end has no event."""
         return self.span.seconds if self.started else None
 
 
 @dataclass(slots=True)
 class Text:
-    """What the agent said or thought, as of the last event of it."""
+    """A message or a thought of the agent, as of its last event."""
 
     seq: int
     time: float | None
-    said: AssembledText
+    content: AssembledText
 
 
 @dataclass(slots=True)
 class Note:
-    """An error, a warning, or something that was left out."""
+    """An error, a warning, or a notice about missing details."""
 
     seq: int
     time: float | None
     level: Level
     text: str
     times: int = 1
-    """How often it was told; `last` is its text the last time where it was repeated."""
+    """The number of occurrences; `last` is the text of the last repetition."""
     last: str = ""
 
 
 @dataclass(slots=True)
 class Gap:
-    """Records that are not there, before that of `seq`."""
+    """Missing records directly before the record `seq`."""
 
     seq: int
     time: float | None
@@ -93,7 +93,7 @@ Entry: TypeAlias = Call | Text | Note | Gap
 
 @dataclass(slots=True)
 class Turn:
-    """One turn, with what happened in it, in the order in which it began."""
+    """One turn, with its entries in the order of their start."""
 
     span: Span
     outcome: Outcome = "open"
@@ -102,10 +102,10 @@ class Turn:
 
     @property
     def calls(self) -> list[Call]:
-        """The tool calls among them."""
+        """The tool calls among the entries."""
         return [entry for entry in self.entries if isinstance(entry, Call)]
 
 
 def place_of(entry: Entry) -> int:
-    """The `seq` at which an entry begins."""
+    """Return the `seq` at which an entry starts."""
     return entry.span.first if isinstance(entry, Call) else entry.seq
