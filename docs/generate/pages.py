@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from docs.generate.commands import command_names, command_pages
@@ -13,9 +13,10 @@ from docs.generate.library import faces, library_pages
 from docs.generate.wire import PAGES as WIRE_PAGES
 from docs.generate.wire import wire_pages
 
-__all__ = ["generated_pages", "generated_places", "navigation"]
+__all__ = ["generated_pages", "generated_places", "navigation", "with_lists"]
 
 _LINK: Final = re.compile(r"\]\(([\w./-]+\.md)(?:#[^)]*)?\)")
+_LIST: Final = re.compile(r"^<!-- pages: ([\w-]+) -->$", re.MULTILINE)
 _SECTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "Tutorials": ("tutorials", ()),
     "How-to guides": ("how-to", ("from-the-official-sdk.md",)),
@@ -60,6 +61,25 @@ def navigation(pages: Mapping[str, str]) -> list[Any]:
     if forgotten := sorted(pages.keys() - placed):
         raise ValueError(f"these pages are in no folder of a section: {', '.join(forgotten)}")
     return nav
+
+
+def with_lists(text: str, texts: Callable[[], Mapping[str, str]]) -> str:
+    """Return a page of docs/ with a list of links in the place of each comment `<!-- pages: FOLDER -->`.
+
+    `texts` returns the text of every page by its place.
+    """
+
+    def listed(comment: re.Match[str]) -> str:
+        pages = texts()
+        title = next(title for title, (folder, _) in _SECTIONS.items() if folder == comment[1])
+        entries = [entry for section in navigation(pages) for entry in section.get(title, ())]
+        return "\n".join(f"- [{_title(pages[place])}]({place})" for place in _places(entries))
+
+    return _LIST.sub(listed, text)
+
+
+def _title(text: str) -> str:
+    return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
 
 
 def _folder(folder: str, pages: Mapping[str, str]) -> list[Any]:

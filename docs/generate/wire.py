@@ -167,7 +167,7 @@ def _order(name: str, names: Sequence[str]) -> tuple[int, Any]:
     for number, end in enumerate(("Call", "Answer", "Notification")):
         if name.endswith(end) and name != "ToolCall":
             stem = name.removesuffix(end)
-            return (1, (stem != "Initialize", stem, number)) if end != "Notification" else (2, (stem,))
+            return (1, (stem != "Initialize", stem == "Exit", stem, number)) if end != "Notification" else (2, (stem,))
     return 3, (name != "Refusal", name)
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from docs.generate.included import ROOT, linked_files, origin_of, place_of, translated
 from docs.generate.links import broken_links
-from docs.generate.pages import generated_pages, generated_places, navigation
+from docs.generate.pages import generated_pages, generated_places, navigation, with_lists
 
 LINKS = [
     ("rules/library.md", "[a](daemon.md#x)", "[a](daemon.md#x)"),
@@ -91,6 +91,13 @@ def test_the_pages_of_a_folder_are_in_the_order_of_its_index() -> None:
     }
     [_, tutorials] = navigation({"index.md": "", **pages})
     assert tutorials == {"Tutorials": [f"tutorials/{name}.md" for name in ("index", "c", "b", "a")]}
+
+
+@pytest.mark.rule("DC2")
+def test_a_page_can_list_the_pages_of_a_folder() -> None:
+    pages = {"index.md": "", "how-to/a.md": "# The first\n", "how-to/b.md": "Words.\n\n# The second\n"}
+    listed = with_lists("One\n\n<!-- pages: how-to -->\n\n<!-- pages: tutorials -->\n", lambda: pages)
+    assert listed == "One\n\n- [The first](how-to/a.md)\n- [The second](how-to/b.md)\n\n\n"
 
 
 @pytest.mark.rule("DC2", "P12")
