@@ -100,6 +100,11 @@ def _script(blocks: list[Block], outputs: Path) -> Iterator[str]:
         yield "exec >&3 2>&4"
 
 
+def _as_of_a_reader(text: str, directory: Path) -> str:
+    text = text.replace(f"{directory}/", "/").replace(sysconfig.get_path("purelib"), WHEELS)
+    return re.sub(r"…[\w./-]*/home/me", "/home/me", text)
+
+
 def run_page(blocks: list[Block], directory: Path) -> Ran:
     """Run a page below this directory, with a scripted model, and return what came of it."""
     home, outputs = directory / "home" / "me", directory / "outputs"
@@ -147,7 +152,7 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
             capture_output=True, text=True, timeout=LONGEST, check=False,
         )  # fmt: skip
     printed = {
-        int(path.name): path.read_text().replace(f"{directory}/", "/").replace(sysconfig.get_path("purelib"), WHEELS)
+        int(path.name): _as_of_a_reader(path.read_text(), directory)
         for path in outputs.iterdir()
         if path.name.isdecimal()
     }

@@ -28,8 +28,8 @@ STUBS: Final[dict[str, tuple[str, str]]] = {
             'ln -sf "$REAL_CODEX" "$3/node_modules/.bin/codex"; }', "installs from a package index"),
     "apt-get": (DONE, "needs root and a network"),
     "useradd": (DONE, "needs root"),
-    "systemctl": (f'[ "$1" != enable ] || {{ {shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))} '
-                  '"$SOCKET" >/dev/null 2>&1 & }}'.replace("}}", "}"), "needs systemd: a program listens in its place"),
+    "systemctl": (f'[ "$1" != enable ] || exec {shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))} "$SOCKET"',
+                  "needs systemd: a program listens in its place"),
     "socat": (DONE, "is for a person who types"),
     "docker": (DONE, "needs a Docker daemon, which the tests do not have"),
     "ssh": ('cat >/dev/null; cat "$HOME/answer.txt"', "needs another machine: answers the mailbox"),
