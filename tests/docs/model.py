@@ -11,6 +11,9 @@ __all__ = ["MODEL"]
 TALKS: Final[dict[str, tuple[Answer, ...]]] = {
     # a regular expression for the body of a request: answers in their order, the last one repeated
     "Wait for a server": (answer(Shell("sleep 600")),),
+    "Print the token": (answer("It is correct-horse-battery-staple."),),
+    "Print the codename": (answer("It is purple-elephant-parade."),),
+    "Give your verdict": (answer('{"approve": true, "reason": "It is small and has a test."}'),),
     "without a login": (Answer(status=401, body={"error": {"message": "no key", "code": "invalid_api_key"}}),),
     '"(custom_tool_call_output|function_call_output)"': (
         answer("It counts the words of a text: `count.py` reads standard input and prints the number."),

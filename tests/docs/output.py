@@ -10,6 +10,7 @@ __all__ = ["differences"]
 
 VARIABLE: Final = (
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "ID"),
+    (re.compile(r"\b[0-9a-f]{8}(?=_seq|\b)|(?<=\brun_)[0-9a-f]{12}\b"), "ID"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?"), "TIME"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|ms)\b"), "SECONDS"),
     (re.compile(r'"(seconds|started|time|pid)":\s?[\d.]+'), r'"\1":N'),

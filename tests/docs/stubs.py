@@ -38,7 +38,8 @@ STUBS: Final[dict[str, tuple[str, str]]] = {
     "pytest": (DONE, "the tests would run the tests"),
     "ruff": (DONE, "the gate runs it"),
     "mypy": (DONE, "the gate runs it"),
-    "codex-adapter": (f'[ "$1" != login ] || exit 0; exec {shlex.quote(sys.executable)} -m codex_adapter "$@"',
+    "codex-adapter": ('if [ "$1 $2" = "login --codex-home" ]; then cp -r "$CODEX_HOME" "$3"; fi; [ "$1" != login ] || exit 0; '
+                      f'exec {shlex.quote(sys.executable)} -m codex_adapter "$@"',
                       "`login` needs an account; all other commands are real"),
     "python": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes seconds; all else is real"),
     "python3": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes seconds; all else is real"),
