@@ -8,9 +8,15 @@ from codex_adapter.testing import Answer, Reasoning, Route, Scenario, Shell, ans
 
 __all__ = ["MODEL"]
 
+NOTES: Final = '''{"protocolVersion":"1.0","operations":[
+{"type":"createFile","id":"notes","path":"notes.txt","content":"count.py counts words.\\n"},
+{"type":"shell","id":"clean","command":"rm -rf build"}]}'''
+NOTED: Final = '{"protocolVersion":"1.0","operations":[{"type":"message","content":"The notes are in notes.txt."}]}'
 TALKS: Final[dict[str, tuple[Answer, ...]]] = {
     # a regular expression for the body of a request: answers in their order, the last one repeated
     "Wait for a server": (answer(Shell("sleep 600")),),
+    "Write notes on this project": (answer(NOTES), answer(NOTED)),
+    "=== PROTOCOL ===": (answer("[DONE]\nAll tests pass.\n[/DONE]"),),
     "Print the token": (answer("It is correct-horse-battery-staple."),),
     "Print the codename": (answer("It is purple-elephant-parade."),),
     "Give your verdict": (answer('{"approve": true, "reason": "It is small and has a test."}'),),

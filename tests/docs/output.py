@@ -15,6 +15,7 @@ VARIABLE: Final = (
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|ms)\b"), "SECONDS"),
     (re.compile(r'"(seconds|started|time|pid)":\s?[\d.]+'), r'"\1":N'),
     (re.compile(r"\b\d+\.\d+\.\d+\b"), "VERSION"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"codex-adapter-demo-\w+"), "DEMO"),
     (re.compile(r"[ \t]+"), " "),
 )

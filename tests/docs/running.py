@@ -123,7 +123,7 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
 
     for block in blocks:
         if block.file is not None and not block.output:
-            file = workspace / block.file
+            file = workspace / placed(block.file)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(placed(block.text))
         elif block.language in PROGRAMS:
