@@ -15,7 +15,7 @@ NOTED: Final = '{"protocolVersion":"1.0","operations":[{"type":"message","conten
 TALKS: Final[dict[str, tuple[Answer, ...]]] = {
     # a regular expression for the body of a request: answers in their order, the last one repeated
     "Wait for a server": (answer(Shell("sleep 600")),),
-    "Write notes on this project": (answer(NOTES), answer(NOTED)),
+    "createFile": (answer(NOTES), answer(NOTED)),
     "=== PROTOCOL ===": (answer("[DONE]\nAll tests pass.\n[/DONE]"),),
     "Print the token": (answer("It is correct-horse-battery-staple."),),
     "Print the codename": (answer("It is purple-elephant-parade."),),

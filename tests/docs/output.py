@@ -9,13 +9,13 @@ from typing import Final
 __all__ = ["differences"]
 
 VARIABLE: Final = (
+    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "ID"),
     (re.compile(r"\b[0-9a-f]{8}(?=_seq|\b)|(?<=\brun_)[0-9a-f]{12}\b"), "ID"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?"), "TIME"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|ms)\b"), "SECONDS"),
     (re.compile(r'"(seconds|started|time|pid|durationMs)":\s?[\d.]+'), r'"\1":N'),
     (re.compile(r"\b\d+\.\d+\.\d+\b"), "VERSION"),
-    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"codex-adapter-demo-\w+"), "DEMO"),
     (re.compile(r"[ \t]+"), " "),
 )

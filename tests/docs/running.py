@@ -116,6 +116,10 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
     for name in ("contrib", "examples", "fixtures", "clients"):
         (workspace / name).symlink_to(ROOT / name)
 
+    subprocess.run(["git", "init", "-q", str(workspace)], check=True, timeout=60)
+    for module in blocks[0].page.parent.glob("*.mjs"):
+        (workspace / module.name).symlink_to(module)  # a program imports what is beside its page
+
     def placed(text: str) -> str:
         for place in OF_THE_MACHINE:
             text = re.sub(rf"(?<![\w./$~]){place}", f"{directory}{place}", text)
@@ -137,6 +141,7 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
             "TERM": "dumb",
             "NO_COLOR": "1",
             "CODEX_API_KEY": "sk-of-the-pages-and-of-nobody",
+            "OPENAI_API_KEY": "sk-of-the-pages-and-of-nobody",
             "PYTHONPATH": str(ROOT),
             "NO_PROXY": "127.0.0.1",
             "CODEX_HOME": server.write_codex_home(home / ".codex", model="gpt-5.5", provider=NO_RETRIES),
