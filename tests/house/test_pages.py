@@ -22,7 +22,7 @@ QUOTED: Final = re.compile(r"`([\w./-]+)`")
 MODULE: Final = re.compile(r"python3? -m ((?:codex_adapter|benchmarks|tests)[\w.]*)")
 ENVIRONMENT: Final = re.compile(r"tox -e ([\w{},-]+)")
 FILES: Final = ("/", ".css", ".md", ".mjs", ".mts", ".sh", ".toml")
-OF_A_READER: Final = {"count.py"}
+OF_A_READER: Final = {"count.py", "hooks/hooks.toml", "skills/NAME/SKILL.md"}
 """Files of the project that a reader has, in an example."""
 
 

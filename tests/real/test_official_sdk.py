@@ -1,4 +1,4 @@
-"""Test the rows of docs/from-the-official-sdk.md with the official SDK and the adapter's client."""
+"""Test the rows of docs/explanation/from-the-official-sdk.md with the official SDK and the adapter's client."""
 
 from __future__ import annotations
 

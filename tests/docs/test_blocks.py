@@ -1,0 +1,119 @@
+"""Every code block of a page is run, parsed, or compared with what a command really prints."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import tomllib
+from configparser import ConfigParser
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import pytest
+import yaml
+
+from .output import differences
+from .pages import ROOT, Block, all_pages, read_blocks
+from .running import PROGRAMS, run_page
+from .stubs import STUBS
+
+PAGES: Final = all_pages()
+RUN: Final = {"sh", "dockerfile", *PROGRAMS}
+DATA: Final = {"json", "toml", "yaml", "ini"}
+RUNNING: Final = [page for page in PAGES if any(block.language in RUN | {"yaml"} for block in read_blocks(page))]
+SLOW: Final = frozenset({"docs/how-to/upgrade.md"})
+"""Pages that take long: the nightly tests run them."""
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def parameter(page: Path) -> Any:
+    return pytest.param(page, id=name(page), marks=[pytest.mark.nightly] if name(page) in SLOW else [])
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    """The schema of every record and message."""
+    done = subprocess.run(["codex-adapter", "schema"], capture_output=True, text=True, check=True, timeout=60)
+    decoded: dict[str, Any] = json.loads(done.stdout)
+    return decoded
+
+
+@pytest.mark.rule("DC7")
+def test_no_block_is_without_a_check() -> None:
+    unchecked = []
+    for page in PAGES:
+        for block in read_blocks(page):
+            if block.mark == "figure":
+                continue
+            if block.mark == "checked by":
+                test = ROOT / block.value
+                if not (test.is_file() and page.name in test.read_text()):
+                    unchecked.append(f"{block.where}: {block.value} does not read this page")
+            elif block.language not in RUN | DATA and not block.output and block.file is None:
+                unchecked.append(f"{block.where}: `{block.language}` is neither run, nor parsed, nor an output")
+    assert not unchecked, "\n".join(unchecked)
+
+
+@pytest.mark.rule("DC8", "DC10", "DC11")
+@pytest.mark.parametrize("page", [parameter(page) for page in RUNNING])
+def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    blocks = read_blocks(page)
+    ran = run_page(blocks, tmp_path)
+    assert ran.status == 0, ran.stderr
+    wrong = [
+        f"{block.where}\n{difference}"
+        for before, block in zip(blocks, blocks[1:], strict=False)
+        if block.output and (difference := differences(block.text, ran.printed.get(before.line, "")))
+    ]
+    assert not wrong, "\n".join([*wrong, "Run `python -m tests.docs` to write what the commands print."])
+
+
+@pytest.mark.rule("DC9")
+@pytest.mark.parametrize("page", [parameter(page) for page in PAGES])
+def test_data_is_valid(page: Path, schema: dict[str, Any]) -> None:
+    for block in read_blocks(page):
+        if block.language in DATA and not block.output and block.mark == "":
+            check_data(block, schema)
+
+
+@pytest.mark.rule("DC8")
+def test_programs_are_python() -> None:
+    for page in PAGES:
+        for block in read_blocks(page):
+            if block.language == "python":
+                ast.parse(block.text, filename=block.where)
+
+
+@pytest.mark.rule("DC11")
+def test_each_stub_is_needed_and_has_a_reason() -> None:
+    text = "\n".join(page.read_text() for page in PAGES)
+    assert [stub for stub, (_, why) in STUBS.items() if stub not in text or not why] == []
+
+
+def check_data(block: Block, schema: dict[str, Any]) -> None:
+    """Parse a block; a record or a message must fit its schema."""
+    match block.language:
+        case "toml":
+            tomllib.loads(block.text)
+        case "yaml":
+            yaml.safe_load(block.text)
+        case "ini":
+            ConfigParser(strict=False, interpolation=None, delimiters="=").read_string(block.text)
+        case _:
+            try:
+                values = [json.loads(block.text)]
+            except ValueError:
+                values = [json.loads(line) for line in block.text.splitlines()]
+            for value in values:
+                kinds = [kind for key, kind in KINDS.items() if key in value]
+                if kinds:
+                    jsonschema.validate(value, {"$ref": f"#/$defs/{kinds[0]}", "$defs": schema["$defs"]})
+
+
+KINDS: Final = {"jsonrpc": "FromSupervisor", "prompt": "RunRequest"}
+"""Which definition a JSON object is of, by one of its members."""
