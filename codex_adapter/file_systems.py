@@ -135,10 +135,10 @@ class _Mounts:
 def mount_points(process: int | str = "self") -> list[str]:
     """Return the mount points of a process, by its id. Raise OSError if they are unknown."""
     with Path(f"/proc/{process}/mountinfo").open(encoding="utf-8", errors="surrogateescape") as file:
-        return [_unescaped(line.split(" ")[4]) for line in file]
+        return [_unescape(line.split(" ")[4]) for line in file]
 
 
-def _unescaped(point: str) -> str:
+def _unescape(point: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point)
 
 

@@ -94,7 +94,7 @@ class AgentPrompter:
         with trio.CancelScope() as self._scope:
             try:
                 with empty_directory(workspace) as directory:
-                    isolated = _isolated(self._agent.restricted(request), directory, workspace)
+                    isolated = _isolate(self._agent.restricted(request), directory, workspace)
                     async with self._open_run(isolated) as run:
                         try:
                             self._run = run
@@ -109,7 +109,7 @@ class AgentPrompter:
         return AgentReply(outcome, _text(outcome, texts))
 
 
-def _isolated(request: RunRequest, directory: str, workspace: str) -> RunRequest:
+def _isolate(request: RunRequest, directory: str, workspace: str) -> RunRequest:
     """Return the request of a run in `directory` that looks up nothing in `workspace` (H15)."""
     env = outside_environment({**os.environ, **request.env}, workspace)
     changed = {name: value for name, value in env.items() if name in request.env or os.environ.get(name) != value}

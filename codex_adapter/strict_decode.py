@@ -35,9 +35,9 @@ def problem(error: msgspec.ValidationError) -> str:
     place = _PLACE.search(text)
     key = place["key"] if place else ""
     if unknown := _UNKNOWN.match(text):
-        return f"the key '{shown(_joined(key, unknown[1]))}' is unknown; remove it"
+        return f"the key '{shown(_join_key(key, unknown[1]))}' is unknown; remove it"
     if missing := _MISSING.match(text):
-        return f"the key '{shown(_joined(key, missing[1]))}' is missing"
+        return f"the key '{shown(_join_key(key, missing[1]))}' is missing"
     if place and place["name"]:
         return f"a key in '{shown(key)}' is not an allowed name"
     return f"the key '{shown(key)}' has a wrong type or value" if key else "it is not a table"
@@ -111,5 +111,5 @@ def _without_unset(kind: Any) -> Any:
     return get_args(kind)[0] if UnsetType in get_args(kind) else kind
 
 
-def _joined(key: str, last: str) -> str:
+def _join_key(key: str, last: str) -> str:
     return ".".join(filter(None, (key, last)))

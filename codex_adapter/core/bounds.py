@@ -57,7 +57,7 @@ def bound(event: Event, out: list[Event]) -> None:
     ):
         out.append(event)
     else:
-        out.extend(_bounded(event))
+        out.extend(_split_event(event))
 
 
 def cut(text: str, limit: int) -> str:
@@ -87,7 +87,7 @@ def _facet_fits(data: Facet) -> bool:
     return size * _MOST_BYTES_ESCAPED + _FACET_FRAME_BYTES <= DATA_LIMIT or len(_encode(data)) <= DATA_LIMIT
 
 
-def _bounded(event: Event) -> Iterator[Event]:
+def _split_event(event: Event) -> Iterator[Event]:
     channel = event.channel if event.channel is None or _fits(event.channel, CHANNEL_LIMIT) else None
     message = None if event.message is None else cut(event.message, MESSAGE_LIMIT)
     data = event.data

@@ -84,7 +84,7 @@ class Pipeline:
 
     def close_tools(self) -> list[Event]:
         """Return results, without numbers, for the open tool calls before a run is ended (M9)."""
-        return self._safe(self._decoder.close_tools())
+        return self._mask_and_bound(self._decoder.close_tools())
 
     def mask(self, text: str, limit: int) -> str:
         """Return a text about the run without its secrets, cut to `limit` bytes (X5, B3)."""
@@ -112,19 +112,19 @@ class Pipeline:
         )
 
     def _process(self, decoded: Decoded) -> list[Event]:
-        events = number_events(self._safe(decoded), self._next_seq)
+        events = number_events(self._mask_and_bound(decoded), self._next_seq)
         self._next_seq += len(events)
         return events
 
-    def _safe(self, decoded: Decoded) -> list[Event]:
+    def _mask_and_bound(self, decoded: Decoded) -> list[Event]:
         """Mask the events, then bound them, so that no secret is cut in two (X5, B6)."""
         events, free_text = decoded.events, decoded.free_text
         if free_text is None or (free_text and self._masker.may_touch(free_text)):
             events = [mask_event(event, self._masker) for event in events]
-        return _bounded(events) if decoded.long else events
+        return _bound_all(events) if decoded.long else events
 
 
-def _bounded(events: Sequence[Event]) -> list[Event]:
+def _bound_all(events: Sequence[Event]) -> list[Event]:
     bounded: list[Event] = []
     for event in events:
         bound(event, bounded)

@@ -108,12 +108,12 @@ class StreamState:
 def close_tools(agent_kind: str, open_tools: MutableMapping[str, Tool]) -> list[Event]:
     """Return a result without a number for each open tool call, and close them all (M9)."""
     events = [
-        Event(0, agent_kind, "tool_result", "tool", None, None, ToolCall(_unknown(tool), None, None))
+        Event(0, agent_kind, "tool_result", "tool", None, None, ToolCall(_with_unknown_outcome(tool), None, None))
         for tool in open_tools.values()
     ]
     open_tools.clear()
     return events
 
 
-def _unknown(tool: Tool) -> Tool:
+def _with_unknown_outcome(tool: Tool) -> Tool:
     return replace(tool, phase="complete", status="unknown", exit_code=None, bytes=_NO_BYTES)

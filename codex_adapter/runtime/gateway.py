@@ -14,7 +14,7 @@ from codex_adapter.runtime.handle import RunHandle, RunSetup
 __all__ = ["Gateway"]
 
 
-def _checked_kind(kind: str) -> str:
+def _check_kind(kind: str) -> str:
     if not re.fullmatch("[a-z][a-z0-9_]*", str(kind)):
         raise InvalidAgentKindError("an agent kind must match [a-z][a-z0-9_]*")
     return kind
@@ -33,7 +33,7 @@ class Gateway:
 
     def register(self, backend: Backend) -> None:
         """Add a backend. Raise `InvalidAgentKindError` for a kind that is not an identifier or is taken (G1)."""
-        kind = _checked_kind(backend.agent_kind)
+        kind = _check_kind(backend.agent_kind)
         if kind in self._backends:
             raise InvalidAgentKindError(f"the agent kind {kind!r} is already registered")
         self._backends[kind] = backend
@@ -43,7 +43,7 @@ class Gateway:
 
         Raise `UnknownBackendError` if none is registered, `InvalidAgentKindError` if the kind is invalid (G1, G2).
         """
-        backend = self._backends.get(_checked_kind(agent_kind))
+        backend = self._backends.get(_check_kind(agent_kind))
         if backend is None:
             known = ", ".join(sorted(self._backends)) or "none"
             raise UnknownBackendError(f"no backend is registered for this agent kind; registered: {known}")

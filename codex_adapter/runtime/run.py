@@ -136,20 +136,20 @@ class Run(OwnRun):
         with trio.CancelScope(shield=True):
             try:
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._recorded, self._source.serve)
-                    nursery.start_soon(self._recorded, self._watch_limits)
-                    nursery.start_soon(self._recorded, self._stop_on_request)
+                    nursery.start_soon(self._run_task, self._source.serve)
+                    nursery.start_soon(self._run_task, self._watch_limits)
+                    nursery.start_soon(self._run_task, self._stop_on_request)
                     nursery.start_soon(self._watch_exit)
-                    await self._recorded(self._pump)
+                    await self._run_task(self._pump)
                     await self._exited.wait()
                     nursery.cancel_scope.cancel()
-                await self._recorded(self._source.aclose)
+                await self._run_task(self._source.aclose)
                 await self._forwarder.release(self._last_events())
             finally:
                 self._forwarder.close()
                 self._ended.set()
 
-    async def _recorded(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _run_task(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do the work of one task. A failure ends the run and becomes its outcome, but is not raised."""
         try:
             await work()
@@ -230,7 +230,7 @@ class Run(OwnRun):
         async def watch() -> None:
             self._status = await self._source.wait()
 
-        await self._recorded(watch)
+        await self._run_task(watch)
         self._limits.record_exit(self._clock.now())
         self._clock.wake()
         if self._stop_requested.is_set():
@@ -242,10 +242,10 @@ class Run(OwnRun):
             when, limit = self._limits.next()
             if self._clock.now() < when:
                 await self._clock.sleep_until(when)
-            elif limit is not Limit.DESCENDANT or await self._caught_up():
+            elif limit is not Limit.DESCENDANT or await self._has_caught_up():
                 self._expire(limit)
 
-    async def _caught_up(self) -> bool:
+    async def _has_caught_up(self) -> bool:
         """Return whether all output until now was read, even with a slow consumer and a short grace (D4)."""
         # All available output is read while each task, such as this one, runs twice.
         reads = self._reads

@@ -96,15 +96,15 @@ def find_secrets_within(value: str) -> Iterator[str]:
         if password:
             yield password
             if "%" in password:
-                yield _unquoted(password)
+                yield _unquote(password)
     for parameter in _PARAMETER.finditer(value):
         found = parameter[parameter.lastindex or 0]
         yield found
         if "%" in found:
-            yield _unquoted(found.replace("+", " "))
+            yield _unquote(found.replace("+", " "))
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     encoded = text.encode("utf-8", "surrogateescape")
     plain = _PERCENT.sub(lambda escape: bytes.fromhex(escape[1].decode()), encoded)
     return plain.decode("utf-8", "surrogateescape")

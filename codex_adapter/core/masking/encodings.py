@@ -130,10 +130,10 @@ def read_dumps(text: bytes) -> Iterator[Dump]:
         count += len(piece)
     if count:
         yield Dump(b"".join(pieces), counts, lines)
-        yield Dump(b"".join(map(_swapped, pieces)), counts, lines)
+        yield Dump(b"".join(map(_swap_pairs, pieces)), counts, lines)
 
 
-def _swapped(piece: bytes) -> bytes:
+def _swap_pairs(piece: bytes) -> bytes:
     swapped = bytearray(piece)
     even = len(piece) & ~1
     swapped[0:even:2], swapped[1:even:2] = piece[1:even:2], piece[0:even:2]

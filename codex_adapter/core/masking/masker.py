@@ -63,7 +63,7 @@ class Masker:
         try:
             data = text.encode()
             spans = self._spans(data)
-            return _without(data, spans) if spans else text
+            return _replace_spans(data, spans) if spans else text
         except Exception:  # noqa: BLE001 - a text that breaks the masking must not be shown unmasked
             return MASK
 
@@ -115,7 +115,7 @@ class Masker:
         return merge_spans(found + widen_to_words(data, merge_spans(encoded))) if found or encoded else []
 
 
-def _without(data: bytes, spans: list[Span]) -> str:
+def _replace_spans(data: bytes, spans: list[Span]) -> str:
     pieces: list[bytes] = []
     end = 0
     for start, stop in spans:

@@ -88,7 +88,7 @@ class SecretForms:
         for value in plain:
             form = value if _TOKEN.fullmatch(value) else canonicalize(value)
             if len(form) < _SHORTEST_CANONICAL:
-                literal |= {value, *_escaped(value)}
+                literal |= {value, *_escape_forms(value)}
             else:
                 at_the_edge = _CHANGED_BY_QUOTING.fullmatch(value[:1]) or _CHANGED_BY_QUOTING.fullmatch(value[-1:])
                 self._canonical[form] = self._canonical.get(form, False) or at_the_edge is not None
@@ -112,7 +112,7 @@ class SecretForms:
                 if_quoted.add(token)
         # The encoded form of a shorter secret may be a short word.
         self._long = [value for value in values if len(value) >= _LONG_WORD]
-        anywhere.update(chain.from_iterable(_encoded(value) for value in values if len(value) < _LONG_WORD))
+        anywhere.update(chain.from_iterable(_encode_forms(value) for value in values if len(value) < _LONG_WORD))
         self._anywhere = Needles(anywhere)
         self._if_escaped = Needles(if_escaped)
         self._if_quoted = Needles(if_quoted)
@@ -120,7 +120,7 @@ class SecretForms:
     @cached_property
     def _in_words(self) -> Needles:
         """The forms to search for in long words. They are made late, because many runs have no long word."""
-        return Needles(chain(self._tokens, chain.from_iterable(map(_encoded, self._long))))
+        return Needles(chain(self._tokens, chain.from_iterable(map(_encode_forms, self._long))))
 
     def may_be_in(self, data: bytes, words: bytes) -> bool:
         """Return whether a secret could be in a text of these bytes and long words. It is never wrongly False."""
@@ -188,7 +188,7 @@ def _may_be_dumped(data: bytes) -> bool:
     return _PAIRS in classes or _QUADS in classes
 
 
-def _escaped(value: bytes) -> Iterator[bytes]:
+def _escape_forms(value: bytes) -> Iterator[bytes]:
     """Yield the value as other programs write it: for JSON, for JSON in ASCII, for a URL, for HTML."""
     json = _JSON_SIGN.sub(lambda sign: _JSON_SIGNS.get(sign[0]) or b"\\u%04x" % sign[0][0], value)
     yield json
@@ -199,19 +199,19 @@ def _escaped(value: bytes) -> Iterator[bytes]:
     yield _HTML_SIGN.sub(lambda sign: _HTML_SIGNS[sign[0]], value)
 
 
-def _encoded(value: bytes) -> Iterator[bytes]:
+def _encode_forms(value: bytes) -> Iterator[bytes]:
     """Yield the characters that base64 or hexadecimal digits of the value contain at any offset in a word."""
     start = value[:_ENOUGH]
     yield start.hex().encode()
     yield start.hex().upper().encode()
-    others = () if _TOKEN.fullmatch(value) else _escaped(value)
+    others = () if _TOKEN.fullmatch(value) else _escape_forms(value)
     for form in {start, *(form[:_ENOUGH] for form in others)}:
-        yield from _in_base64(form)
-    for form in set(_in_base64(start)):
-        yield from _in_base64(form)
+        yield from _encode_base64(form)
+    for form in set(_encode_base64(start)):
+        yield from _encode_base64(form)
 
 
-def _in_base64(value: bytes) -> Iterator[bytes]:
+def _encode_base64(value: bytes) -> Iterator[bytes]:
     for encode in (b64encode, urlsafe_b64encode):
         for before in range(3):
             # Only the characters that depend on the value alone.

@@ -14,11 +14,11 @@ __all__ = ["long_words", "may_have_token", "token_spans"]
 _CLASSES: Final = {"%a": "[A-Za-z0-9]", "%t": "[A-Za-z0-9_-]", "%h": "[0-9a-fA-F]", "%%": "%"}
 
 
-def _written_out(pattern: str) -> str:
+def _expand_classes(pattern: str) -> str:
     return re.sub("%.", lambda name: _CLASSES[name[0]], pattern)
 
 
-def _prefixed() -> str:
+def _build_prefixed_pattern() -> str:
     """Return the pattern of all prefixed tokens, grouped by first character, which is tried first.
 
     A token of fixed length must end there.
@@ -26,14 +26,14 @@ def _prefixed() -> str:
     by_start: dict[str, list[str]] = {}
     for prefix, rest in PREFIXED.items():
         end = "" if rest.endswith(("+", "*", "?")) else "(?![A-Za-z0-9_-])"
-        by_start.setdefault(prefix[0], []).append(f"{re.escape(prefix[1:])}{_written_out(rest)}{end}")
+        by_start.setdefault(prefix[0], []).append(f"{re.escape(prefix[1:])}{_expand_classes(rest)}{end}")
     return "|".join(f"{re.escape(start)}(?:{'|'.join(rests)})" for start, rests in sorted(by_start.items()))
 
 
 # Tokens with a known prefix. Only a distinctive prefix may begin inside a longer run of token characters. The letters
 # and digits of an escape do not count as part of that run. Every repetition is possessive, so that no text makes a
 # pattern backtrack.
-_PREFIXED_TOKEN: Final = re.compile(_prefixed().encode())
+_PREFIXED_TOKEN: Final = re.compile(_build_prefixed_pattern().encode())
 _BEGINNING: Final = re.compile("|".join(map(re.escape, sorted(PREFIXED))).encode())
 _BEGINNINGS: Final = re.compile(
     rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[bfnrt])"
@@ -90,13 +90,13 @@ _OF_ESCAPES: Final = (1, 2, 3, 4, 5, 6, 9)
 _LONG: Final = b"x" * 16
 
 
-def _classes(besides: str) -> bytes:
+def _build_class_table(besides: str) -> bytes:
     """Return a table for `bytes.translate`: letters, digits and `besides` become `x`, all other bytes a space."""
     ascii_classes = ("x" if chr(code).isalnum() or chr(code) in besides else " " for code in range(128))
     return "".join(ascii_classes).encode() + b" " * 128
 
 
-_WORD_CHARACTERS: Final = _classes("_-.~+/=")
+_WORD_CHARACTERS: Final = _build_class_table("_-.~+/=")
 _TOKENS_APART: Final = bytes(
     code if code < 128 and (chr(code).isalnum() or chr(code) in "_-") else ord(" ") for code in range(256)
 )

@@ -50,11 +50,11 @@ def make_cgroup(mark: str) -> Cgroup | None:
 
     Raise OSError for a temporary shortage.
     """
-    place = _place()
+    place = _find_own_cgroup()
     if place is None:
         return None
     home = Path(place[0], place[1])
-    _sweep(home)
+    _remove_left_cgroups(home)
     path = home / directory_name(mark)
     try:
         path.mkdir()
@@ -71,7 +71,7 @@ def make_cgroup(mark: str) -> Cgroup | None:
 
 def left_cgroups() -> Iterator[Cgroup]:
     """Yield the cgroups of dead adapters' runs, anywhere on this machine."""
-    for directory, name in _below():
+    for directory, name in _list_cgroups():
         if is_left_directory(name):
             yield Cgroup(os.path.join(directory, name))  # noqa: PTH118 - as os.walk returns them
 
@@ -82,7 +82,7 @@ def remove_stranded_cgroups() -> None:
     The order matters: the cgroups are listed before the processes. So the adapter of a listed cgroup is either in the
     list of processes or has exited (N5).
     """
-    found = [(directory, name, namespace_of_directory(name)) for directory, name in _below()]
+    found = [(directory, name, namespace_of_directory(name)) for directory, name in _list_cgroups()]
     living = living_namespaces()
     for directory, name, namespace in found:
         if living is not None and namespace is not None and namespace not in living:
@@ -90,15 +90,15 @@ def remove_stranded_cgroups() -> None:
                 os.rmdir(os.path.join(directory, name))  # noqa: PTH106, PTH118 - as os.walk returns them
 
 
-def _below() -> Iterator[tuple[str, str]]:
+def _list_cgroups() -> Iterator[tuple[str, str]]:
     """Yield all cgroups of the unified hierarchy: the path of the parent, and the name."""
-    place = _place()
+    place = _find_own_cgroup()
     if place is not None:
         for directory, below, _ in os.walk(place[0]):
             yield from ((directory, name) for name in below)
 
 
-def _sweep(home: Path) -> None:
+def _remove_left_cgroups(home: Path) -> None:
     """Remove the empty cgroups of dead adapters, which could not remove their own."""
     with contextlib.suppress(OSError):
         for name in os.listdir(home):  # noqa: PTH208 - only names are needed
@@ -107,7 +107,7 @@ def _sweep(home: Path) -> None:
                     Path(home, name).rmdir()
 
 
-def _place() -> tuple[str, str] | None:
+def _find_own_cgroup() -> tuple[str, str] | None:
     """Return the mount point of the unified hierarchy, and this process's cgroup below it."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")

@@ -33,7 +33,7 @@ async def kill_until_none_is_found(kill: Callable[[], bool]) -> bool:
 async def descendants(pid: int) -> list[int]:
     """Return the living descendants of an unreaped child of this process; none if the search takes too long."""
     with trio.move_on_after(_SECONDS):
-        return await _in_thread(lambda: _below(pid))
+        return await _in_thread(lambda: _find_descendants(pid))
     return []
 
 
@@ -67,7 +67,7 @@ async def _in_thread(function: Callable[[], _T]) -> _T:
         return function()
 
 
-def _below(pid: int) -> list[int]:
+def _find_descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for process in filter(None, map(_read, pids())):
         children.setdefault(process.parent, []).append(process.pid)

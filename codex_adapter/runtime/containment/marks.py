@@ -40,7 +40,7 @@ _EXECVE_SECONDS: Final = 0.0005
 
 def new_mark() -> str:
     """Return a unique mark. Its beginning identifies this adapter on this machine."""
-    return f"{_of_process(os.getpid())}{uuid.uuid4().hex}"
+    return f"{_mark_prefix(os.getpid())}{uuid.uuid4().hex}"
 
 
 def with_mark(env: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -60,7 +60,7 @@ def adapter_has_exited(marks: str) -> bool:
     for mark in marks.split(":"):
         match mark.split("-"):
             case [pid, started, namespace, _, _] if namespace == here != "0" and pid.isdecimal():
-                if str(_started(int(pid))) != started:
+                if str(_start_time(int(pid))) != started:
                     return True
     return False
 
@@ -76,7 +76,7 @@ def is_left_directory(name: str) -> bool:
         return False
     marks = name.removeprefix(_DIRECTORY)
     # Most directories belong to runs of this process, which can have hundreds at once.
-    return not marks.startswith(_of_process(os.getpid())) and adapter_has_exited(marks)
+    return not marks.startswith(_mark_prefix(os.getpid())) and adapter_has_exited(marks)
 
 
 def is_of_this_boot(name: str) -> bool:
@@ -86,7 +86,7 @@ def is_of_this_boot(name: str) -> bool:
     """
     match name.removeprefix(_DIRECTORY).split("-"):
         case [_, _, _, boot, _]:
-            return boot == _boot() != "0"
+            return boot == _boot_id() != "0"
     return False
 
 
@@ -161,9 +161,9 @@ def kill_marked(mark: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _of_process(pid: int) -> str:
+def _mark_prefix(pid: int) -> str:
     """Return the beginning of the marks of this process, which has the id `pid`. A fork has another beginning."""
-    return f"{pid}-{_started(pid) or 0}-{_namespace()}-{_boot()}-"
+    return f"{pid}-{_start_time(pid) or 0}-{_namespace()}-{_boot_id()}-"
 
 
 def _environment(pid: int) -> bytes | None:
@@ -198,7 +198,7 @@ def _environment_range(pid: int) -> tuple[int, int]:
     return int(fields[47]), int(fields[48])
 
 
-def _started(pid: int) -> int | None:
+def _start_time(pid: int) -> int | None:
     """Return the start time of a living process, in ticks since boot. Together with its id, it is unique."""
     try:
         # The name, in parentheses, may contain any character. Only numbers follow it.
@@ -209,7 +209,7 @@ def _started(pid: int) -> int | None:
 
 
 @lru_cache(maxsize=1)
-def _boot() -> str:
+def _boot_id() -> str:
     """Return the id of this machine's current boot; `0` if the system does not report one."""
     try:
         return uuid.UUID(Path("/proc/sys/kernel/random/boot_id").read_text().strip()).hex

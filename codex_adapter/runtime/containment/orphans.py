@@ -31,7 +31,7 @@ class Orphan(msgspec.Struct, frozen=True):
 
 def orphans() -> list[Orphan]:
     """Return the orphans that this user may see: they have the mark of a dead adapter, or are in its cgroup (N5)."""
-    found = set(_orphaned())
+    found = set(_find_marked_orphans())
     found.update(pid for cgroup in left_cgroups() for pid in cgroup.processes())
     return [orphan for pid in sorted(found) if (orphan := _describe(pid)) is not None]
 
@@ -54,7 +54,7 @@ def _is_orphan(pid: int) -> bool:
 
 def _kill() -> bool:
     found = False
-    for pid in _orphaned():
+    for pid in _find_marked_orphans():
         pidfd = open_pidfd(pid)
         # Checked again, because another process may have the id by now. Without a pidfd, a short race remains.
         if _is_orphan(pid):
@@ -73,7 +73,7 @@ def _send_sigkill(pid: int, pidfd: int | None) -> None:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
 
-def _orphaned() -> Iterator[int]:
+def _find_marked_orphans() -> Iterator[int]:
     return (pid for pid in pids() if _is_orphan(pid))
 
 
