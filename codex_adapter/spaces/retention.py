@@ -52,7 +52,7 @@ def remove_unused(state: State) -> None:
     The caller must be the only writer.
     """
     removed = 0
-    for path in _unneeded(state):
+    for path in _find_unneeded(state):
         with suppress(OSError):
             remove_tree(path.rename(unused_name(state.store, "old")) if _COPY.fullmatch(path.name) else path)
             removed += 1
@@ -60,12 +60,12 @@ def remove_unused(state: State) -> None:
             return
 
 
-def _unneeded(state: State) -> Iterator[Path]:
+def _find_unneeded(state: State) -> Iterator[Path]:
     """Yield the files that killed turns left, and the unused copies. Yield no copies while a lock cannot be read."""
-    yield from _entries(state.root, TEMPORARY)
-    yield from _entries(state.locks, TEMPORARY)
-    yield from _entries(state.store, _ASIDE)
-    unused = list(filter(_is_unused, _entries(state.store, _COPY)))
+    yield from _list_entries(state.root, TEMPORARY)
+    yield from _list_entries(state.locks, TEMPORARY)
+    yield from _list_entries(state.store, _ASIDE)
+    unused = list(filter(_is_unused, _list_entries(state.store, _COPY)))
     try:
         named = locked_digests(state) if unused else frozenset()
     except SpaceError:
@@ -73,7 +73,7 @@ def _unneeded(state: State) -> Iterator[Path]:
     yield from (copy for copy in unused if copy.name not in named)
 
 
-def _entries(directory: Path, names: re.Pattern[str]) -> list[Path]:
+def _list_entries(directory: Path, names: re.Pattern[str]) -> list[Path]:
     try:
         return [path for path in directory.iterdir() if names.fullmatch(path.name)]
     except OSError:

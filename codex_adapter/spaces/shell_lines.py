@@ -30,7 +30,7 @@ def with_directory(line: str, directory: str) -> str:
         matched = (_SINGLE_PIECE if here == _SINGLE else _PIECE).match(line, position)
         piece = matched[0] if matched else line[position:]
         position += len(piece)
-        pieces.append(_quoted(directory, within) if piece == SPACE else piece)
+        pieces.append(_quote(directory, within) if piece == SPACE else piece)
         _follow(piece, within)
     return "".join(pieces)
 
@@ -63,7 +63,7 @@ def _in_double_quotes(within: list[str]) -> bool:
     return next((it for it in reversed(within) if it != _BRACES), _PLAIN) == _DOUBLE
 
 
-def _quoted(directory: str, within: list[str]) -> str:
+def _quote(directory: str, within: list[str]) -> str:
     if within[-1] == _SINGLE:
         quoted = directory.replace("'", "'\\''")
     elif _in_double_quotes(within):

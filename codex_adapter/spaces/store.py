@@ -45,18 +45,18 @@ class Store:
         may_be_removed = mark_used(self.directory(digest))
         if may_be_removed or self.content(digest) is None:
             with self._state.exclusive():
-                copied = self.content(digest) or self._copied(source)
+                copied = self.content(digest) or self._copy(source)
             if copied.digest != digest:
                 raise SpaceError("it changes while it is read. Try again.")
         return self.directory(digest)
 
-    def _copied(self, source: Path) -> Content:
+    def _copy(self, source: Path) -> Content:
         remove_unused(self._state)
         new = unused_name(self._state.store, "new")
         with _as_space_error():
             make_private(new)
         try:
-            content = read_content(source, _new_files(new))
+            content = read_content(source, _make_new_file(new))
             if self.content(content.digest) is None:
                 with _as_space_error():
                     self._put(new, self.directory(content.digest))
@@ -75,7 +75,7 @@ class Store:
             remove_tree(old)
 
 
-def _new_files(root: Path) -> NewFile:
+def _make_new_file(root: Path) -> NewFile:
     @contextmanager
     def new_file(path: str, executable: bool) -> Iterator[Callable[[bytes], None]]:
         with _as_space_error():

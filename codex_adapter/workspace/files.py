@@ -54,8 +54,8 @@ class Workspace:
         self.root = str(Path(root).absolute())
         real = os.path.realpath(self.root)
         self.steering = steering_names(agents)
-        self._hidden = _below(real, map(os.path.realpath, hidden))
-        self._programs = _below(real, own_programs(real))
+        self._hidden = _find_below(real, map(os.path.realpath, hidden))
+        self._programs = _find_below(real, own_programs(real))
         self._hard_links = hard_links
         self._tree = Tree(self.root, mounts=mounts)
 
@@ -71,14 +71,14 @@ class Workspace:
 
     def read(self, path: str, *, limit: int) -> bytes:
         """Return the content of a file of at most `limit` bytes; links inside the root are followed (H1, H3, H7)."""
-        with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, status):
-            return _content(descriptor, status.st_size, limit)
+        with self._tree.place(file_components(path)) as place, self._open_regular(place, limit) as (descriptor, status):
+            return _read_content(descriptor, status.st_size, limit)
 
     def digest(self, path: str, *, limit: int) -> bytes | None:
         """Return the SHA-256 of a file's content, None if the file does not exist (H7)."""
         try:
-            with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, _):
-                return _digest(descriptor, limit)
+            with self._tree.place(file_components(path)) as place, self._open_regular(place, limit) as (descriptor, _):
+                return _compute_digest(descriptor, limit)
         except WorkspaceError as error:
             if error.code == "not_found":
                 return None
@@ -118,8 +118,8 @@ class Workspace:
         """
         with self._tree.place(file_components(path)) as place:
             self._check_change(place)
-            with self._opened(place, limit) as (descriptor, status):
-                content = _content(descriptor, status.st_size, limit)
+            with self._open_regular(place, limit) as (descriptor, status):
+                content = _read_content(descriptor, status.st_size, limit)
             atomic_write.write_file(
                 self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit
             )
@@ -177,7 +177,7 @@ class Workspace:
             raise WorkspaceError("denied", "Path leads to secrets, which are hidden. Do without them.")
 
     @contextmanager
-    def _opened(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
+    def _open_regular(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
         """Open a regular file for reading, and yield its descriptor and status (H3)."""
         if place.status is None:
             raise self._tree.missing("File")
@@ -204,7 +204,7 @@ class Workspace:
             os.close(descriptor)
 
 
-def _below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
+def _find_below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
     """Return, for each path in the root, the names that lead from the root to it."""
     inside = (os.fsencode(path[len(root) :]) for path in paths if is_below(path, root))
     return tuple(tuple(path.strip(b"/").split(b"/")) for path in inside)
@@ -221,7 +221,7 @@ def _check_regular(status: os.stat_result) -> None:
         raise WorkspaceError("not_a_file", "Path is not a regular file")
 
 
-def _content(descriptor: int, size: int, limit: int) -> bytes:
+def _read_content(descriptor: int, size: int, limit: int) -> bytes:
     """Return the content of a file: by one read without a copy, and by more reads if the file grows meanwhile."""
     content = os.read(descriptor, size + 1)
     while len(content) <= limit and (more := os.read(descriptor, min(CHUNK, limit + 1 - len(content)))):
@@ -231,7 +231,7 @@ def _content(descriptor: int, size: int, limit: int) -> bytes:
     return content
 
 
-def _digest(descriptor: int, limit: int) -> bytes:
+def _compute_digest(descriptor: int, limit: int) -> bytes:
     digest, size = hashlib.sha256(), 0
     while chunk := os.read(descriptor, CHUNK):
         digest.update(chunk)

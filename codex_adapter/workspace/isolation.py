@@ -64,13 +64,13 @@ def outside_environment(environ: Mapping[str, str], workspace: str) -> dict[str,
     env = dict(environ)
     for name in _SEARCHED:
         if name in env:
-            env[name] = _outside_path(env[name], workspace)
+            env[name] = _filter_path(env[name], workspace)
     if not env.get("PATH", "."):
         env["PATH"] = os.defpath
     return env
 
 
-def _outside_path(path: str, workspace: str) -> str:
+def _filter_path(path: str, workspace: str) -> str:
     """Return a search path without its entries that are relative or lead into the workspace (H15)."""
     entries = path.split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry.startswith("/") and not is_inside(entry, workspace))

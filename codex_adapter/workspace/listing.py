@@ -55,7 +55,7 @@ class _Search:
 
     def below(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
         """Yield the files depth first. A directory sorts as its name with a slash, as in the paths of its files."""
-        for name in self._names(parent, is_root=not path):
+        for name in self._read_names(parent, is_root=not path):
             self.left -= 1
             if self.left < 0:
                 return
@@ -87,7 +87,7 @@ class _Search:
         finally:
             os.close(descriptor)
 
-    def _names(self, parent: int, *, is_root: bool) -> list[bytes]:
+    def _read_names(self, parent: int, *, is_root: bool) -> list[bytes]:
         """Return at most one name more than the limit, so that a huge directory needs little memory."""
         try:
             directory = os.open(b".", READABLE, dir_fd=parent)
