@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from codex_adapter.spaces.dependencies import Space
 from codex_adapter.spaces.environment import Environment, Hook, Resolved, Server, Skill
-from codex_adapter.spaces.shell_lines import SPACE, with_directory
+from codex_adapter.spaces.shell_lines import SPACE, insert_directory
 from codex_adapter.spaces.space_files import HookLine, ServerLine, Settings
 from codex_adapter.spaces.targets import HarnessSettings
 
@@ -74,7 +74,7 @@ def _make_hook(hook: HookLine, space: str, directory: str) -> Hook:
     return Hook(
         name=hook.name,
         event=hook.event,
-        command=with_directory(hook.command, directory),
+        command=insert_directory(hook.command, directory),
         matcher=hook.matcher,
         timeout=hook.timeout,
         space=space,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from codex_adapter.spaces.acceptance import Source
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, real_path
+from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, resolve_path
 from codex_adapter.spaces.references import PathReference, RegistryReference, parse_reference
 from codex_adapter.spaces.tags import read_tags
 from codex_adapter.spaces.version_locks import Locked
@@ -92,7 +92,7 @@ class Finder:
 
 
 def _make_found(named: Path, id_: str | None = None, version: str | None = None, digest: str | None = None) -> Found:
-    return Found(real_path(named, "its directory"), named, id_, version, digest)
+    return Found(resolve_path(named, "its directory"), named, id_, version, digest)
 
 
 def _list_versions(place: Path) -> frozenset[str]:

@@ -17,12 +17,12 @@ from codex_adapter.spaces.environment import Environment
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.finder import Finder, Found
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import has_hard_links, real_path
+from codex_adapter.spaces.reading import has_hard_links, resolve_path
 from codex_adapter.spaces.space_files import read_space
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.store import Store
 from codex_adapter.spaces.targets import TARGETS_FILE, HarnessSettings, find_target
-from codex_adapter.spaces.version_locks import Lock, Locked, spec_name
+from codex_adapter.spaces.version_locks import Lock, Locked, make_lock_name
 
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 
@@ -93,10 +93,10 @@ class _Preparation:
             self._files.append(Source(file, digest, has_hard_links(file), TARGETS_FILE))
             self._harnesses = target.harness
             self._references: Sequence[str] = target.compose
-            name = spec_name(target.compose, (spec.name, self._base))
+            name = make_lock_name(target.compose, (spec.name, self._base))
         else:
             self._references = spec
-            name = spec_name(spec, None)
+            name = make_lock_name(spec, None)
         self._lock = Lock(state, name)
 
     def resolve(self, harness: str | None, *, accept: bool) -> Environment:
@@ -167,4 +167,4 @@ def _resolve_absolute(path: str, what: str) -> Path:
         path = ""
     if not path.startswith("/") or "\0" in path:
         raise SpaceError(f"{what} is not an absolute path")
-    return real_path(path, what)
+    return resolve_path(path, what)

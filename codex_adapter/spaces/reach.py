@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeAlias
 
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import real_path
+from codex_adapter.spaces.reading import resolve_path
 
 __all__ = ["Reach"]
 
@@ -43,7 +43,7 @@ class Reach:
     @classmethod
     def into(cls, directories: Iterable[str | Path]) -> Self:
         """Return the reach of an agent that may write to these directories. Raises `SpaceError`."""
-        roots = tuple(dict.fromkeys(real_path(directory, "a directory of the agent") for directory in directories))
+        roots = tuple(dict.fromkeys(resolve_path(directory, "a directory of the agent") for directory in directories))
         return cls(roots, filter(None, map(_read_inode, roots)))
 
     def covers(self, path: str | Path) -> bool:

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import Final
 
-__all__ = ["SPACE", "with_directory"]
+__all__ = ["SPACE", "insert_directory"]
 
 SPACE: Final = "${SPACE}"
 """The placeholder for the directory of a space."""
@@ -18,7 +18,7 @@ _COMMAND: Final = (_PLAIN, _BACKTICKS)
 """The contexts in which the shell reads commands."""
 
 
-def with_directory(line: str, directory: str) -> str:
+def insert_directory(line: str, directory: str) -> str:
     """Return the line with the directory for each `${SPACE}`, quoted so that it is always part of one word (Z2)."""
     pieces: list[str] = []
     within = [_PLAIN]

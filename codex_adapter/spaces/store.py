@@ -11,7 +11,7 @@ from typing import Final
 from codex_adapter.durable import make_private, remove_tree, write_all
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.retention import mark_used, remove_unused, unused_name
+from codex_adapter.spaces.retention import make_unused_name, mark_used, remove_unused
 from codex_adapter.spaces.state import State, unwritable
 
 __all__ = ["Store"]
@@ -52,7 +52,7 @@ class Store:
 
     def _copy(self, source: Path) -> Content:
         remove_unused(self._state)
-        new = unused_name(self._state.store, "new")
+        new = make_unused_name(self._state.store, "new")
         with _as_space_error():
             make_private(new)
         try:
@@ -69,7 +69,7 @@ class Store:
         if not os.path.lexists(place):
             new.rename(place)
             return
-        old = place.rename(unused_name(self._state.store, "old"))
+        old = place.rename(make_unused_name(self._state.store, "old"))
         new.rename(place)
         with suppress(OSError):
             remove_tree(old)

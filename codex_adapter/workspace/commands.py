@@ -21,7 +21,7 @@ from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.outputs import Outputs
 from codex_adapter.workspace.sandbox import Sandbox
-from codex_adapter.workspace.shell import ShellCall, shell_call
+from codex_adapter.workspace.shell import ShellCall, build_shell_call
 from codex_adapter.workspace.steering_files import remove_commondir
 from codex_adapter.workspace.working_directory import find_root, open_working_directory
 
@@ -70,7 +70,9 @@ async def run_command(
     started_at = trio.current_time()
     status: ExitStatus | None = None
     with open_working_directory(workspace, cwd) as place:
-        call = shell_call(command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None)
+        call = build_shell_call(
+            command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None
+        )
         root = None if sandbox is None else find_root(workspace)
         if sandbox is not None and root is not None:
             prefix = sandbox.argv(root, place.name, network=network)

@@ -15,7 +15,7 @@ from codex_adapter.runtime.containment.containment import Contained, Containment
 from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.shell import ShellCall, shell_call
+from codex_adapter.workspace.shell import ShellCall, build_shell_call
 
 __all__ = ["Program", "open_program"]
 
@@ -68,7 +68,7 @@ def _make_call(argv: Sequence[str], env: Mapping[str, str], directory: str) -> S
     The shell looks up the program, and sets the variables, so that the containing process does not obey them.
     """
     name = os.path.realpath(directory)
-    return shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
+    return build_shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
 
 
 async def _start(call: ShellCall, cwd: str, containment: Containment, ours: ExitStack) -> tuple[Program, Contained]:

@@ -15,9 +15,9 @@ import msgspec
 from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.runtime.exhaustion import is_shortage, parse_shortage
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.isolation import is_replaceable, outside_environment
-from codex_adapter.workspace.secret_places import default_hidden
-from codex_adapter.workspace.steering_files import is_below, protect_steering, steering_names
+from codex_adapter.workspace.isolation import is_replaceable, isolate_environment
+from codex_adapter.workspace.secret_places import list_secret_places
+from codex_adapter.workspace.steering_files import is_below, list_steering_names, protect_steering
 
 __all__ = ["Sandbox", "find_sandbox"]
 
@@ -83,11 +83,11 @@ def find_sandbox(
     resources for the test: then it is unknown whether a sandbox works (H13, H14, H15).
     """
     environ = os.environ if environ is None else environ
-    hidden, steering = default_hidden(environ, agents), steering_names(agents)
+    hidden, steering = list_secret_places(environ, agents), list_steering_names(agents)
     if workspace is None:
         programs = _find_programs(agents, environ)
     else:
-        found_outside = _find_programs(agents, outside_environment(environ, workspace))
+        found_outside = _find_programs(agents, isolate_environment(environ, workspace))
         programs = (path for path in found_outside if not is_replaceable(path, workspace))
     found = (Sandbox(path, steering, strict, hidden) for path in programs for strict in (True, False))
     try:

@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_adapter.agent_places import AgentPlaces
 
-__all__ = ["default_hidden"]
+__all__ = ["list_secret_places"]
 
 _HOME: Final = (
     # this program, and agent CLIs that it does not run
@@ -147,7 +147,7 @@ need."""
 _SCHEMES: Final = ("file:", "FILE:", "unix:path=")
 
 
-def default_hidden(environ: Mapping[str, str], agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
+def list_secret_places(environ: Mapping[str, str], agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
     """Return the well-known places below `HOME`, the places that variables name, and the places of `agents` (H14).
 
     The paths are absolute. A path from a pattern exists; another path may not exist.

@@ -13,7 +13,7 @@ from typing_extensions import override
 from codex_adapter.runtime.containment.marks import MARK_VARIABLE
 from codex_adapter.workspace.errors import WorkspaceError
 
-__all__ = ["ShellCall", "shell_call"]
+__all__ = ["ShellCall", "build_shell_call"]
 
 _DASH: Final = ("/bin/dash", "/usr/bin/dash")
 _SHELL: Final = "/bin/sh"
@@ -39,7 +39,7 @@ class ShellCall(msgspec.Struct, frozen=True):
         return "ShellCall(...)"
 
 
-def shell_call(
+def build_shell_call(
     command: str, env: Mapping[str, str], *, environ: Mapping[str, str], directory: str, announced: bool = False
 ) -> ShellCall:
     """Return the call that runs `command` in `directory` with the variables `env`; `environ` is the adapter's (H12).

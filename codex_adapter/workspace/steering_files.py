@@ -17,12 +17,12 @@ from codex_adapter.workspace.errors import WorkspaceError
 
 __all__ = [
     "SteeringWatch",
+    "find_own_programs",
     "is_below",
-    "own_programs",
+    "list_steering_names",
     "protect_steering",
     "refuse_steering",
     "remove_commondir",
-    "steering_names",
 ]
 
 _STEERING: Final = frozenset(
@@ -54,7 +54,7 @@ def is_below(path: str, directory: str) -> bool:
     return path.startswith(f"{directory.rstrip('/')}/")
 
 
-def steering_names(agents: Sequence[AgentPlaces]) -> frozenset[str]:
+def list_steering_names(agents: Sequence[AgentPlaces]) -> frozenset[str]:
     """Return the names, in lower case, of files that programs read by themselves and obey (H15).
 
     The names that `agents` obey are included.
@@ -70,7 +70,7 @@ def refuse_steering(names: Iterable[str], steering: AbstractSet[str]) -> None:
             raise WorkspaceError("denied", f"{problem}. Leave the change to the user.")
 
 
-def own_programs(root: str) -> list[str]:
+def find_own_programs(root: str) -> list[str]:
     """Return the directories within `root` that this program runs from: its modules and its Python (H15)."""
     places = (str(Path(__file__).parents[1]), sys.prefix, sys.exec_prefix, sys.base_prefix, sys.executable)
     found = sorted({real for place in places if place and is_below(real := os.path.realpath(place), root)})
@@ -80,11 +80,12 @@ def own_programs(root: str) -> list[str]:
 def protect_steering(root: str, steering: AbstractSet[str]) -> list[str]:
     """Return the arguments of bubblewrap that prevent a command from changing files that steer other programs (H15).
 
-    `root` is the workspace, absolute and without links. `steering` is the result of `steering_names`. Git directories
-    stay writable, except for some of their entries. They are mounts themselves, because a command cannot rename a
-    mount. The same is true for the directories above the files that a git configuration names.
+    `root` is the workspace, absolute and without links. `steering` is the result of `list_steering_names`.
+
+    Git directories stay writable, except for some of their entries. They are mounts themselves, because a command
+    cannot rename a mount. The same is true for the directories above the files that a git configuration names.
     """
-    kept = own_programs(root)
+    kept = find_own_programs(root)
     mounted: list[str] = []
     for named in _find_present(root, steering):
         path = os.path.realpath(named)
@@ -126,7 +127,7 @@ class SteeringWatch:
         self._has_git = Path(self._root, ".git").exists()
         self._before = self._look()
 
-    def changed(self) -> str | None:
+    def find_change(self) -> str | None:
         """Return a path that was created, changed or removed since then, relative to the workspace; None for no change.
 
         A new repository is not a change: the commands created it, and the adapter runs no program in it.

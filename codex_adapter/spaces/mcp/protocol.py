@@ -24,7 +24,7 @@ __all__ = [
     "ServerError",
     "ServerRequest",
     "Session",
-    "answer_to",
+    "build_answer",
     "read_messages",
 ]
 
@@ -164,7 +164,7 @@ class Session(ABC):
         return await self.exchange(message, self._number)
 
 
-def answer_to(request: ServerRequest) -> bytes:
+def build_answer(request: ServerRequest) -> bytes:
     """Return our response to a request from the server, on one line. A ping succeeds; all other requests fail (U11)."""
     if request.method == "ping":
         return _encode(id=request.id, result={})

@@ -22,11 +22,11 @@ from codex_adapter.spaces.mcp.protocol import (
     ServerError,
     ServerRequest,
     Session,
-    answer_to,
+    build_answer,
     read_messages,
 )
 
-__all__ = ["Body", "EventBody", "JsonBody", "tools_by_http"]
+__all__ = ["Body", "EventBody", "JsonBody", "list_tools_by_http"]
 
 _HEADERS: Final = {
     "Accept": "application/json, text/event-stream",
@@ -43,7 +43,7 @@ _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSE
 """Errors of the library, of the lookup of host names, and of proxies."""
 
 
-async def tools_by_http(url: str) -> tuple[str, ...]:
+async def list_tools_by_http(url: str) -> tuple[str, ...]:
     """Return the names of the tools of the server at `url`, and end its session. Raises `ServerError` (U11)."""
     try:
         async with _open_client(httpx2.URL(url)) as client:
@@ -109,7 +109,7 @@ class _HttpSession(Session):
     async def _answer(self, unanswered: trio.MemoryReceiveChannel[ServerRequest]) -> None:
         with unanswered, suppress(ServerError, *_FAILURES):
             async for request in unanswered:
-                await self.notify(answer_to(request))
+                await self.notify(build_answer(request))
 
     async def _receive_outcome(
         self, message: bytes, number: int, requests: trio.MemorySendChannel[ServerRequest]
