@@ -187,9 +187,9 @@ def test_no_operation_on_files_changes_what_steers_other_programs(workspace: Wor
             workspace.write(path, [b"evil"], overwrite=True, limit=100)
         assert (caught.value.code, caught.value.system) == ("denied", False)
     for path in (f"sub/{name}/x", "link/x"):
-        with pytest.raises(WorkspaceError, match="leave the change to the user"):
+        with pytest.raises(WorkspaceError, match="Leave the change to the user"):
             workspace.replace(path, lambda _: b"evil", limit=100)
-        with pytest.raises(WorkspaceError, match="leave the change to the user"):
+        with pytest.raises(WorkspaceError, match="Leave the change to the user"):
             workspace.delete(path)
         assert workspace.read(path, limit=100) == b"own"
     assert sorted(path.name for path in root.iterdir()) == ["link", "sub"]
