@@ -14,7 +14,7 @@ from codex_adapter import AdapterError, BackendError, Completion, Event, RunCanc
 from codex_adapter.events import ToolCall
 from codex_adapter.records import split_batch
 from codex_adapter.text import TextAssembler
-from codex_adapter.workspace import WorkspaceError, empty_directory, outside_environment
+from codex_adapter.workspace import WorkspaceError, create_empty_directory, isolate_environment
 
 __all__ = ["AgentPrompter", "AgentReply", "OnEvents", "OpenRun", "PromptedAgent", "ToolUsed"]
 
@@ -93,8 +93,8 @@ class AgentPrompter:
         outcome: Completion | AdapterError = RunCancelled("cancelled")
         with trio.CancelScope() as self._scope:
             try:
-                with empty_directory(workspace) as directory:
-                    isolated = _isolate(self._agent.restricted(request), directory, workspace)
+                with create_empty_directory(workspace) as directory:
+                    isolated = _isolated(self._agent.restricted(request), directory, workspace)
                     async with self._open_run(isolated) as run:
                         try:
                             self._run = run
@@ -111,7 +111,7 @@ class AgentPrompter:
 
 def _isolate(request: RunRequest, directory: str, workspace: str) -> RunRequest:
     """Return the request of a run in `directory` that looks up nothing in `workspace` (H15)."""
-    env = outside_environment({**os.environ, **request.env}, workspace)
+    env = isolate_environment({**os.environ, **request.env}, workspace)
     changed = {name: value for name, value in env.items() if name in request.env or os.environ.get(name) != value}
     return replace(request, working_dir=directory, env=changed | _NO_REPOSITORY)
 

@@ -11,7 +11,7 @@ from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.agents import known_places
 from codex_adapter.cli.agent_options import program_config
 from codex_adapter.cli.errors import UsageError
-from codex_adapter.workspace import is_replaceable, outside_environment
+from codex_adapter.workspace import is_replaceable, isolate_environment
 
 __all__ = ["agent_homes", "agent_places", "require_outside"]
 
@@ -37,7 +37,7 @@ def agent_homes(options: argparse.Namespace, agent: Agent) -> list[str]:
 def require_outside(options: argparse.Namespace, agent: Agent, workspace: str) -> None:
     """Raise `UsageError` if commands in the workspace could replace the agent, which runs outside (H15)."""
     try:
-        program = agent.find_program(program_config(options, agent), outside_environment(os.environ, workspace))
+        program = agent.find_program(program_config(options, agent), isolate_environment(os.environ, workspace))
     except SpawnError:
         # The run reports it.
         return

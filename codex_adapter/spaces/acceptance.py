@@ -55,7 +55,7 @@ class Acceptance:
 
     def check(self, sources: Sequence[Source]) -> None:
         """Raise `SpaceError` if an agent could have changed content that no caller accepted. Write nothing (Z11)."""
-        self._next(self._read(), sources, Reach(()), accept=False)
+        self._compute_next(self._read(), sources, Reach(()), accept=False)
 
     def settle(self, sources: Sequence[Source], reach: Reach, *, accept: bool) -> None:
         """Check the content before a turn whose agent has this reach, and record it. Raises `SpaceError` (Z11).
@@ -64,13 +64,13 @@ class Acceptance:
         starts.
         """
         known = self._read()
-        if self._next(known, sources, reach, accept=accept) == known:
+        if self._compute_next(known, sources, reach, accept=accept) == known:
             return
         with self._state.exclusive():
-            new = self._next(self._read(), sources, reach, accept=accept)
+            new = self._compute_next(self._read(), sources, reach, accept=accept)
             self._state.write_whole(self._path, msgspec.json.encode(new) + b"\n")
 
-    def _next(self, known: _Accepted, sources: Iterable[Source], reach: Reach, *, accept: bool) -> _Accepted:
+    def _compute_next(self, known: _Accepted, sources: Iterable[Source], reach: Reach, *, accept: bool) -> _Accepted:
         before = Reach(map(Path, known.roots))
         accepted = dict(known.sources)
         refused: list[tuple[Source, str]] = []
@@ -79,19 +79,19 @@ class Acceptance:
             digest = known.sources.get(key)
             if digest == source.digest:
                 continue
-            problem = _CHANGED if digest is not None else self._unseen(source, before)
+            problem = _CHANGED if digest is not None else self._find_problem(source, before)
             if problem is None or accept:
                 if problem is not None or reach.covers(source.path) or (source.linked and reach.roots):
                     accepted[key] = source.digest
             else:
                 refused.append((source, problem))
         if refused:
-            raise _refusal(refused)
-        roots = [*known.roots, *(_text(root) for root in reach.roots if not _has(before.roots, root))]
+            raise _make_refusal(refused)
+        roots = [*known.roots, *(_encode_root(root) for root in reach.roots if not _is_covered(before.roots, root))]
         return _Accepted(schema=1, roots=tuple(roots), sources=accepted)
 
     @staticmethod
-    def _unseen(source: Source, before: Reach) -> str | None:
+    def _find_problem(source: Source, before: Reach) -> str | None:
         """Return why content without a record is refused; None if no agent could have changed it."""
         if before.covers(source.path):
             return _NEW
@@ -103,7 +103,7 @@ class Acceptance:
         return _Accepted(schema=1) if content is None else read_json(content, _Accepted, name)
 
 
-def _refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
+def _make_refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
     """Return one error that names all sources, because they are accepted together."""
     (first, problem), *others = refused
     if others:
@@ -114,11 +114,11 @@ def _refusal(refused: Sequence[tuple[Source, str]]) -> SpaceError:
     return SpaceError(problem, first.reference, first.way)
 
 
-def _text(root: Path) -> str:
+def _encode_root(root: Path) -> str:
     if not is_utf8(str(root)):
         raise SpaceError("a directory in which the agent may write has a path that is not UTF-8. Rename it.")
     return str(root)
 
 
-def _has(roots: Iterable[Path], root: Path) -> bool:
+def _is_covered(roots: Iterable[Path], root: Path) -> bool:
     return any(root.is_relative_to(known) for known in roots)

@@ -84,7 +84,7 @@ class _Walk:
     def directory(self, fd: int, prefix: str, depth: int) -> None:
         if depth > _DEEPEST:
             raise SpaceError(f"its directories are more than {_DEEPEST} deep")
-        for name in self._listed(fd, prefix):
+        for name in self._list_names(fd, prefix):
             path = f"{prefix}{name}"
             try:
                 mode = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
@@ -100,11 +100,11 @@ class _Walk:
                 if stat.S_ISDIR(mode):
                     self.directory(below, f"{path}/", depth + 1)
                 else:
-                    self._file(below, path)
+                    self._read_file(below, path)
             finally:
                 os.close(below)
 
-    def _listed(self, fd: int, prefix: str) -> list[str]:
+    def _list_names(self, fd: int, prefix: str) -> list[str]:
         names = []
         try:
             with os.scandir(fd) as entries:
@@ -122,7 +122,7 @@ class _Walk:
                 raise SpaceError(f"{shown(prefix + name)}: its name is not UTF-8. Rename it.")
         return sorted(names)
 
-    def _file(self, fd: int, path: str) -> None:
+    def _read_file(self, fd: int, path: str) -> None:
         try:
             before = os.fstat(fd)
             if not stat.S_ISREG(before.st_mode):
@@ -130,7 +130,7 @@ class _Walk:
             self.linked |= before.st_nlink > 1
             executable = bool(before.st_mode & stat.S_IXUSR)
             whole, kept = hashlib.sha256(), bytearray()
-            most = _most_kept(path)
+            most = _get_limit(path)
             with self._new_file(path, executable) as write:
                 while chunk := os.read(fd, _CHUNK):
                     self._bytes += len(chunk)
@@ -142,7 +142,7 @@ class _Walk:
                         kept += chunk
                         if len(kept) > most:
                             raise SpaceError(f"{shown(path)} is larger than {most} bytes")
-            if _moment(os.fstat(fd)) != _moment(before):
+            if _get_stamp(os.fstat(fd)) != _get_stamp(before):
                 raise SpaceError(f"{shown(path)} changes while it is read. Try again.")
         except OSError as error:
             raise unreadable(path, error) from None
@@ -152,13 +152,13 @@ class _Walk:
         self._parts.append((name, name + (b"\0x\0" if executable else b"\0-\0") + whole.digest()))
 
 
-def _most_kept(path: str) -> int:
+def _get_limit(path: str) -> int:
     """Return the limit in bytes for a file whose content is kept; 0 for other files."""
     kept = _KEPT.fullmatch(path)
     return 0 if kept is None else LARGEST_TOML if kept[1] else LARGEST_TEXT
 
 
-def _moment(status: os.stat_result) -> tuple[int, int, int]:
+def _get_stamp(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

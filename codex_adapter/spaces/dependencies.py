@@ -69,7 +69,7 @@ class _Order:
 
     def visit(self, reference: str, base: Path | None, way: tuple[str, ...]) -> None:
         try:
-            space = self._new(reference, base, way)
+            space = self._find_new(reference, base, way)
         except SpaceError as error:
             raise SpaceError(error.problem, reference, way) from None
         if space is None:
@@ -79,19 +79,19 @@ class _Order:
             self.visit(dependency, space.loaded.source, (*way, manifest.id))
         self.spaces.append(space)
 
-    def _new(self, reference: str, base: Path | None, way: tuple[str, ...]) -> Space | None:
+    def _find_new(self, reference: str, base: Path | None, way: tuple[str, ...]) -> Space | None:
         """Return the space of a reference; None if an earlier reference led to it."""
         found = self._find(reference, base)
         before = self._by_directory.get(found.directory)
         if before is not None:
-            _require_right(before.loaded, found)
+            _require_match(before.loaded, found)
             if before.loaded.files.manifest.id in way:
                 raise SpaceError("it depends on itself. Remove one of the dependencies on this way.")
             return None
         if len(self._by_directory) >= MOST_SPACES:
             raise SpaceError(f"there are more than {MOST_SPACES} spaces. Compose fewer spaces.")
         space = Space(reference, way, found, self._load(found))
-        _require_right(space.loaded, found)
+        _require_match(space.loaded, found)
         other = self._by_id.setdefault(space.loaded.files.manifest.id, space)
         if other is not space:
             raise _conflict(space, other)
@@ -99,7 +99,7 @@ class _Order:
         return space
 
 
-def _require_right(loaded: Loaded, found: Found) -> None:
+def _require_match(loaded: Loaded, found: Found) -> None:
     manifest = loaded.files.manifest
     if found.id not in (None, manifest.id):
         raise SpaceError("space.toml: the key 'id' is not the id of its directory")

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from codex_adapter.spaces.acceptance import Source
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, real_path
+from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, resolve_path
 from codex_adapter.spaces.references import PathReference, RegistryReference, parse_reference
 from codex_adapter.spaces.tags import read_tags
 from codex_adapter.spaces.version_locks import Locked
@@ -52,14 +52,14 @@ class Finder:
         """Find a space. `base` is the directory of the space or target that refers to it. Raises `SpaceError` (Z3)."""
         meant = parse_reference(reference)
         if isinstance(meant, RegistryReference):
-            return self._versions.get(reference) or self._of_registry(reference, meant)
+            return self._versions.get(reference) or self._find_in_registry(reference, meant)
         if isinstance(meant, PathReference):
             if base is None and not meant.path.startswith("/"):
                 raise SpaceError("a relative path needs a target. Write an absolute path.")
-            return _found(Path(base or "/", meant.path))
+            return _make_found(Path(base or "/", meant.path))
         if self._project is None:
             raise SpaceError("a reference to a project needs a target. Write the directory as space:path:DIR.")
-        return _found(self._project / "spaces" / meant.id, meant.id)
+        return _make_found(self._project / "spaces" / meant.id, meant.id)
 
     def locks(self, digests: Mapping[str, str]) -> dict[str, Locked]:
         """Return the version of each reference to the registry. `digests` maps ids to digests (Z8)."""
@@ -69,21 +69,21 @@ class Finder:
             if found.id is not None and found.version is not None
         }
 
-    def _of_registry(self, reference: str, meant: RegistryReference) -> Found:
+    def _find_in_registry(self, reference: str, meant: RegistryReference) -> Found:
         place = self._registry / meant.id
         locked = self._locked.get(reference)
         if locked is not None:
-            found = _found(place / locked.version, meant.id, locked.version, locked.digest)
+            found = _make_found(place / locked.version, meant.id, locked.version, locked.digest)
         else:
-            version = choose_version(meant.selector, _versions(place), lambda: self._tags(place))
+            version = choose_version(meant.selector, _list_versions(place), lambda: self._read_tags(place))
             if version == DEV and not os.path.lexists(place / DEV):
                 what = "no dev" if meant.selector else "no release and no dev"
                 raise SpaceError(f"the registry has {what} of this space. Publish one, or change the reference.")
-            found = _found(place / version, meant.id, None if version == DEV else version)
+            found = _make_found(place / version, meant.id, None if version == DEV else version)
         self._versions[reference] = found
         return found
 
-    def _tags(self, place: Path) -> dict[str, str]:
+    def _read_tags(self, place: Path) -> dict[str, str]:
         file = place / "tags.toml"
         content = read_optional(file, LARGEST_TOML, file.name)
         digest = hashlib.sha256(content or b"").hexdigest()
@@ -91,21 +91,21 @@ class Finder:
         return {} if content is None else read_tags(content)
 
 
-def _found(named: Path, id_: str | None = None, version: str | None = None, digest: str | None = None) -> Found:
-    return Found(real_path(named, "its directory"), named, id_, version, digest)
+def _make_found(named: Path, id_: str | None = None, version: str | None = None, digest: str | None = None) -> Found:
+    return Found(resolve_path(named, "its directory"), named, id_, version, digest)
 
 
-def _versions(place: Path) -> frozenset[str]:
+def _list_versions(place: Path) -> frozenset[str]:
     try:
         with os.scandir(place) as entries:
-            return frozenset(_version_names(entries))
+            return frozenset(_yield_version_names(entries))
     except (FileNotFoundError, NotADirectoryError):
         raise SpaceError("the registry does not have this space. Publish it there, or change the reference.") from None
     except OSError as error:
         raise unreadable("its directory in the registry", error) from None
 
 
-def _version_names(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
+def _yield_version_names(entries: Iterable[os.DirEntry[str]]) -> Iterable[str]:
     for number, entry in enumerate(entries):
         if number >= _MOST_NAMES:
             raise SpaceError(f"its directory in the registry has more than {_MOST_NAMES} names")

@@ -34,16 +34,16 @@ def read_front_matter(text: str, name: str) -> dict[str, str]:
         if _INVALID.search(line):
             raise SpaceError(f"{name}: line {number} has a control character or an invalid character. Remove it.")
     found: dict[str, str] = {}
-    for key, value in _table(head, name).value:
+    for key, value in _parse_table(head, name).value:
         if not isinstance(key, yaml.ScalarNode):
             continue
         if key.value in found:
             raise SpaceError(f"{name}: the key in line {key.start_mark.line + 2} occurs twice")
-        found[key.value] = _text(value, f"{name}: the value in line {value.start_mark.line + 2}")
+        found[key.value] = _read_text(value, f"{name}: the value in line {value.start_mark.line + 2}")
     return found
 
 
-def _table(head: list[str], name: str) -> yaml.MappingNode:
+def _parse_table(head: list[str], name: str) -> yaml.MappingNode:
     try:
         # The loader in C crashes on deep nesting.
         node = yaml.compose("\n".join(head), Loader=yaml.SafeLoader)
@@ -60,7 +60,7 @@ def _table(head: list[str], name: str) -> yaml.MappingNode:
     return node
 
 
-def _text(node: yaml.Node, what: str) -> str:
+def _read_text(node: yaml.Node, what: str) -> str:
     if not isinstance(node, yaml.ScalarNode) or node.tag == _NULL:
         return ""
     text = " ".join(str(node.value).split())

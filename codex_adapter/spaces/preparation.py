@@ -17,12 +17,12 @@ from codex_adapter.spaces.environment import Environment
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.finder import Finder, Found
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import has_hard_links, real_path
+from codex_adapter.spaces.reading import has_hard_links, resolve_path
 from codex_adapter.spaces.space_files import read_space
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.store import Store
 from codex_adapter.spaces.targets import TARGETS_FILE, HarnessSettings, find_target
-from codex_adapter.spaces.version_locks import Lock, Locked, spec_name
+from codex_adapter.spaces.version_locks import Lock, Locked, make_lock_name
 
 __all__ = ["Spec", "TargetSpec", "prepare", "resolve"]
 
@@ -75,7 +75,7 @@ class _Preparation:
 
     def __init__(self, asp_home: str | os.PathLike[str], spec: Spec) -> None:
         self._named_home = Path(os.fspath(asp_home))
-        self._asp_home = _absolute(os.fspath(asp_home), "aspHome")
+        self._asp_home = _resolve_absolute(os.fspath(asp_home), "aspHome")
         if not is_utf8(os.fspath(self._asp_home)):  # harnesses write it to files in UTF-8
             raise SpaceError("the path of aspHome is not UTF-8. Rename its directories.")
         state = State(self._asp_home)
@@ -87,37 +87,37 @@ class _Preparation:
         self._base: Path | None = None
         self._harnesses: dict[str, HarnessSettings] = {}
         if isinstance(spec, TargetSpec):
-            self._base = _absolute(spec.directory, "the target's directory")
+            self._base = _resolve_absolute(spec.directory, "the target's directory")
             target, digest = find_target(self._base, spec.name)
             file = Path(spec.directory, TARGETS_FILE)
             self._files.append(Source(file, digest, has_hard_links(file), TARGETS_FILE))
             self._harnesses = target.harness
             self._references: Sequence[str] = target.compose
-            name = spec_name(target.compose, (spec.name, self._base))
+            name = make_lock_name(target.compose, (spec.name, self._base))
         else:
             self._references = spec
-            name = spec_name(spec, None)
+            name = make_lock_name(spec, None)
         self._lock = Lock(state, name)
 
     def resolve(self, harness: str | None, *, accept: bool) -> Environment:
-        finder, spaces = self._ordered(self._lock.read())
+        finder, spaces = self._order(self._lock.read())
         if not accept:
-            self._acceptance.check(self._sources(finder, spaces))
-        return self._composed(spaces, harness)
+            self._acceptance.check(self._list_sources(finder, spaces))
+        return self._compose(spaces, harness)
 
     def prepare(self, harness: str | None, writable: Writable, *, accept: bool) -> Environment:
         for _ in range(_MOST_TRIES):
             known = self._lock.read()
-            finder, spaces = self._ordered(known)
-            reach = Reach.into(writable(self._composed(spaces, harness)))
+            finder, spaces = self._order(known)
+            reach = Reach.into(writable(self._compose(spaces, harness)))
             self._refuse_writable_state(reach)
-            self._acceptance.settle(self._sources(finder, spaces), reach, accept=accept)
-            spaces = list(map(self._with_copy, spaces))
+            self._acceptance.settle(self._list_sources(finder, spaces), reach, accept=accept)
+            spaces = list(map(self._copy, spaces))
             if self._lock.add(known, finder.locks({it.loaded.files.manifest.id: it.loaded.digest for it in spaces})):
-                return self._composed(spaces, harness)
+                return self._compose(spaces, harness)
         raise SpaceError("other processes keep changing the lock of this spec. Try again.")
 
-    def _sources(self, finder: Finder, spaces: Sequence[Space]) -> list[Source]:
+    def _list_sources(self, finder: Finder, spaces: Sequence[Space]) -> list[Source]:
         found = [Source(it.found.named, it.loaded.digest, it.loaded.linked, "", it.reference, it.way) for it in spaces]
         return [*self._files, *finder.files, *found]
 
@@ -129,11 +129,11 @@ class _Preparation:
                 "Choose another aspHome or cwd, or other permissions."
             )
 
-    def _ordered(self, known: Mapping[str, Locked]) -> tuple[Finder, list[Space]]:
+    def _order(self, known: Mapping[str, Locked]) -> tuple[Finder, list[Space]]:
         finder = Finder(self._asp_home, self._base, known)
-        return finder, order_spaces(self._references, self._base, finder.find, self._loaded)
+        return finder, order_spaces(self._references, self._base, finder.find, self._load)
 
-    def _loaded(self, found: Found) -> Loaded:
+    def _load(self, found: Found) -> Loaded:
         source = found.directory
         if found.digest is not None and not os.path.lexists(source):  # no longer in the registry
             source = self._store.directory(found.digest)
@@ -149,22 +149,22 @@ class _Preparation:
             content = read_content(source)
         return Loaded(read_space(content.kept), content.digest, source, source, content.linked)
 
-    def _with_copy(self, space: Space) -> Space:
+    def _copy(self, space: Space) -> Space:
         try:
             directory = self._store.keep(space.loaded.source, space.loaded.digest)
         except SpaceError as error:
             raise SpaceError(error.problem, space.reference, space.way) from None
         return space._replace(loaded=space.loaded._replace(directory=directory))
 
-    def _composed(self, spaces: Sequence[Space], harness: str | None) -> Environment:
+    def _compose(self, spaces: Sequence[Space], harness: str | None) -> Environment:
         return compose(spaces, None if harness is None else self._harnesses.get(harness))
 
 
-def _absolute(path: str, what: str) -> Path:
+def _resolve_absolute(path: str, what: str) -> Path:
     try:
         os.fsencode(path)
     except ValueError:
         path = ""
     if not path.startswith("/") or "\0" in path:
         raise SpaceError(f"{what} is not an absolute path")
-    return real_path(path, what)
+    return resolve_path(path, what)

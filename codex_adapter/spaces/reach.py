@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeAlias
 
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import real_path
+from codex_adapter.spaces.reading import resolve_path
 
 __all__ = ["Reach"]
 
@@ -37,14 +37,14 @@ class Reach:
     def __init__(self, roots: Iterable[Path], inodes: Iterable[_Inode] = ()) -> None:
         self.roots: Final = tuple(roots)
         self._inodes = frozenset(inodes)
-        self._mounts = list(_mounts()) if self.roots else []
-        self._places = [place for root in self.roots for place in self._names(root)]
+        self._mounts = list(_read_mounts()) if self.roots else []
+        self._places = [place for root in self.roots for place in self._list_names(root)]
 
     @classmethod
     def into(cls, directories: Iterable[str | Path]) -> Self:
         """Return the reach of an agent that may write to these directories. Raises `SpaceError`."""
-        roots = tuple(dict.fromkeys(real_path(directory, "a directory of the agent") for directory in directories))
-        return cls(roots, filter(None, map(_inode, roots)))
+        roots = tuple(dict.fromkeys(resolve_path(directory, "a directory of the agent") for directory in directories))
+        return cls(roots, filter(None, map(_read_inode, roots)))
 
     def covers(self, path: str | Path) -> bool:
         """Return whether the file at this path, or a file below it, could be changed. Raises `SpaceError`.
@@ -54,24 +54,24 @@ class Reach:
         if not self.roots:
             return False
         last = Path(path)
-        for last in _names_on_the_way(Path(path)):
+        for last in _walk_names(Path(path)):
             if self._is_inside(last):
                 return True
         within = [mount.point for mount in self._mounts if mount.point.is_relative_to(last)]
         return any(map(self._is_inside, within)) or any(
             root.is_relative_to(name)
             for place in (last, *within)
-            for name in self._names(place)
+            for name in self._list_names(place)
             for root in self._places
         )
 
     def _is_inside(self, path: Path) -> bool:
-        if any(name.is_relative_to(root) for name in self._names(path) for root in self._places):
+        if any(name.is_relative_to(root) for name in self._list_names(path) for root in self._places):
             return True
         # On a file system that ignores case, a directory has more names.
-        return bool(self._inodes) and any(_inode(directory) in self._inodes for directory in (path, *path.parents))
+        return bool(self._inodes) and any(_read_inode(directory) in self._inodes for directory in (path, *path.parents))
 
-    def _names(self, path: Path) -> Iterator[Path]:
+    def _list_names(self, path: Path) -> Iterator[Path]:
         """Yield the path, and the place in its file system, which is the same for all mounts of a directory."""
         yield path
         for mount in reversed(self._mounts):
@@ -80,7 +80,7 @@ class Reach:
                 return
 
 
-def _names_on_the_way(path: Path) -> Iterator[Path]:
+def _walk_names(path: Path) -> Iterator[Path]:
     """Yield the path of each name that the system looks up for an absolute path, without links before that name."""
     here, waiting, links = Path("/"), list(reversed(path.parts[1:])), 0
     yield here
@@ -105,7 +105,7 @@ def _names_on_the_way(path: Path) -> Iterator[Path]:
         waiting.extend(part for part in reversed(target.parts) if part != "/")
 
 
-def _inode(path: Path) -> _Inode | None:
+def _read_inode(path: Path) -> _Inode | None:
     try:
         found = path.stat()
     except (OSError, ValueError):
@@ -113,7 +113,7 @@ def _inode(path: Path) -> _Inode | None:
     return found.st_dev, found.st_ino
 
 
-def _mounts() -> Iterator[_Mount]:
+def _read_mounts() -> Iterator[_Mount]:
     """Yield the mounts in an order where later ones cover earlier ones. Yield none if the system lists no mounts."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
@@ -122,9 +122,9 @@ def _mounts() -> Iterator[_Mount]:
     for line in lines:
         fields = os.fsdecode(line).split(" ")
         if len(fields) > 4 and fields[3].startswith("/"):
-            yield _Mount(Path(_plain(fields[4])), fields[2], Path(_plain(fields[3])))
+            yield _Mount(Path(_unescape(fields[4])), fields[2], Path(_unescape(fields[3])))
 
 
-def _plain(field: str) -> str:
+def _unescape(field: str) -> str:
     """Decode a path from the list, where spaces and some other characters are octal escapes."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), field)

@@ -23,7 +23,7 @@ __all__ = [
     "read_optional",
     "read_text",
     "read_toml",
-    "real_path",
+    "resolve_path",
 ]
 
 LARGEST_TEXT: Final = 1024 * 1024
@@ -93,7 +93,7 @@ def has_hard_links(path: Path) -> bool:
         return False
 
 
-def real_path(path: str | os.PathLike[str], name: str) -> Path:
+def resolve_path(path: str | os.PathLike[str], name: str) -> Path:
     """Return a path with its links followed. Errors use `name` for it. Raises `SpaceError`."""
     try:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):

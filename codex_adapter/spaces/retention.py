@@ -14,9 +14,9 @@ from typing import Final
 from codex_adapter.durable import remove_tree
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.state import TEMPORARY, State
-from codex_adapter.spaces.version_locks import locked_digests
+from codex_adapter.spaces.version_locks import read_locked_digests
 
-__all__ = ["KEPT_FOR", "MOST_REMOVED", "mark_used", "remove_unused", "unused_name"]
+__all__ = ["KEPT_FOR", "MOST_REMOVED", "make_unused_name", "mark_used", "remove_unused"]
 
 _DAY: Final = 24 * 60 * 60.0
 KEPT_FOR: Final = 30 * _DAY
@@ -28,7 +28,7 @@ _COPY: Final = re.compile(r"[0-9a-f]{64}")
 _ASIDE: Final = re.compile(r"\.(new|old)(-[0-9a-f]+)?")
 
 
-def unused_name(store: Path, kind: str) -> Path:
+def make_unused_name(store: Path, kind: str) -> Path:
     """Return an unused name in the store for a directory that is not yet a copy (`new`) or no longer a copy (`old`)."""
     return store / f".{kind}-{secrets.token_hex(8)}"
 
@@ -52,28 +52,28 @@ def remove_unused(state: State) -> None:
     The caller must be the only writer.
     """
     removed = 0
-    for path in _unneeded(state):
+    for path in _find_unneeded(state):
         with suppress(OSError):
-            remove_tree(path.rename(unused_name(state.store, "old")) if _COPY.fullmatch(path.name) else path)
+            remove_tree(path.rename(make_unused_name(state.store, "old")) if _COPY.fullmatch(path.name) else path)
             removed += 1
         if removed == MOST_REMOVED:
             return
 
 
-def _unneeded(state: State) -> Iterator[Path]:
+def _find_unneeded(state: State) -> Iterator[Path]:
     """Yield the files that killed turns left, and the unused copies. Yield no copies while a lock cannot be read."""
-    yield from _entries(state.root, TEMPORARY)
-    yield from _entries(state.locks, TEMPORARY)
-    yield from _entries(state.store, _ASIDE)
-    unused = list(filter(_is_unused, _entries(state.store, _COPY)))
+    yield from _list_entries(state.root, TEMPORARY)
+    yield from _list_entries(state.locks, TEMPORARY)
+    yield from _list_entries(state.store, _ASIDE)
+    unused = list(filter(_is_unused, _list_entries(state.store, _COPY)))
     try:
-        named = locked_digests(state) if unused else frozenset()
+        named = read_locked_digests(state) if unused else frozenset()
     except SpaceError:
         return
     yield from (copy for copy in unused if copy.name not in named)
 
 
-def _entries(directory: Path, names: re.Pattern[str]) -> list[Path]:
+def _list_entries(directory: Path, names: re.Pattern[str]) -> list[Path]:
     try:
         return [path for path in directory.iterdir() if names.fullmatch(path.name)]
     except OSError:

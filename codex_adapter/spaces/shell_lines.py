@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import Final
 
-__all__ = ["SPACE", "with_directory"]
+__all__ = ["SPACE", "insert_directory"]
 
 SPACE: Final = "${SPACE}"
 """The placeholder for the directory of a space."""
@@ -18,7 +18,7 @@ _COMMAND: Final = (_PLAIN, _BACKTICKS)
 """The contexts in which the shell reads commands."""
 
 
-def with_directory(line: str, directory: str) -> str:
+def insert_directory(line: str, directory: str) -> str:
     """Return the line with the directory for each `${SPACE}`, quoted so that it is always part of one word (Z2)."""
     pieces: list[str] = []
     within = [_PLAIN]
@@ -30,7 +30,7 @@ def with_directory(line: str, directory: str) -> str:
         matched = (_SINGLE_PIECE if here == _SINGLE else _PIECE).match(line, position)
         piece = matched[0] if matched else line[position:]
         position += len(piece)
-        pieces.append(_quoted(directory, within) if piece == SPACE else piece)
+        pieces.append(_quote(directory, within) if piece == SPACE else piece)
         _follow(piece, within)
     return "".join(pieces)
 
@@ -63,7 +63,7 @@ def _in_double_quotes(within: list[str]) -> bool:
     return next((it for it in reversed(within) if it != _BRACES), _PLAIN) == _DOUBLE
 
 
-def _quoted(directory: str, within: list[str]) -> str:
+def _quote(directory: str, within: list[str]) -> str:
     if within[-1] == _SINGLE:
         quoted = directory.replace("'", "'\\''")
     elif _in_double_quotes(within):

@@ -119,16 +119,16 @@ def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
         manifest,
         read_text(files.get("AGENTS.md", b""), "AGENTS.md"),
         {
-            matched["name"]: _skill(matched["name"], files[path])
+            matched["name"]: _read_skill(matched["name"], files[path])
             for path in sorted(files)
             if (matched := _SKILL.fullmatch(path))
         },
-        _hooks(files.get("hooks/hooks.toml")),
-        _servers(files.get("mcp/mcp.json")),
+        _read_hooks(files.get("hooks/hooks.toml")),
+        _read_servers(files.get("mcp/mcp.json")),
     )
 
 
-def _skill(name: str, content: bytes) -> str:
+def _read_skill(name: str, content: bytes) -> str:
     file = shown(f"skills/{name}/SKILL.md")
     if not _SKILL_NAME.fullmatch(name):
         raise SpaceError(
@@ -142,7 +142,7 @@ def _skill(name: str, content: bytes) -> str:
     return found["description"]
 
 
-def _hooks(content: bytes | None) -> tuple[HookLine, ...]:
+def _read_hooks(content: bytes | None) -> tuple[HookLine, ...]:
     name = "hooks/hooks.toml"
     hooks = () if content is None else read_toml(content, _Hooks, name).hook
     names = [hook.name for hook in hooks]
@@ -166,7 +166,7 @@ def _is_regular_expression(text: str) -> bool:
     return True
 
 
-def _servers(content: bytes | None) -> dict[str, ServerLine]:
+def _read_servers(content: bytes | None) -> dict[str, ServerLine]:
     name = "mcp/mcp.json"
     servers = {} if content is None else read_json(content, _Servers, name).mcp_servers
     for key, server in servers.items():

@@ -11,7 +11,7 @@ from typing import Final
 from codex_adapter.durable import make_private, remove_tree, write_all
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.retention import mark_used, remove_unused, unused_name
+from codex_adapter.spaces.retention import make_unused_name, mark_used, remove_unused
 from codex_adapter.spaces.state import State, unwritable
 
 __all__ = ["Store"]
@@ -45,18 +45,18 @@ class Store:
         may_be_removed = mark_used(self.directory(digest))
         if may_be_removed or self.content(digest) is None:
             with self._state.exclusive():
-                copied = self.content(digest) or self._copied(source)
+                copied = self.content(digest) or self._copy(source)
             if copied.digest != digest:
                 raise SpaceError("it changes while it is read. Try again.")
         return self.directory(digest)
 
-    def _copied(self, source: Path) -> Content:
+    def _copy(self, source: Path) -> Content:
         remove_unused(self._state)
-        new = unused_name(self._state.store, "new")
+        new = make_unused_name(self._state.store, "new")
         with _as_space_error():
             make_private(new)
         try:
-            content = read_content(source, _new_files(new))
+            content = read_content(source, _make_new_file(new))
             if self.content(content.digest) is None:
                 with _as_space_error():
                     self._put(new, self.directory(content.digest))
@@ -69,13 +69,13 @@ class Store:
         if not os.path.lexists(place):
             new.rename(place)
             return
-        old = place.rename(unused_name(self._state.store, "old"))
+        old = place.rename(make_unused_name(self._state.store, "old"))
         new.rename(place)
         with suppress(OSError):
             remove_tree(old)
 
 
-def _new_files(root: Path) -> NewFile:
+def _make_new_file(root: Path) -> NewFile:
     @contextmanager
     def new_file(path: str, executable: bool) -> Iterator[Callable[[bytes], None]]:
         with _as_space_error():

@@ -17,7 +17,7 @@ from codex_adapter.spaces.reading import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.versions import is_version
 
-__all__ = ["Lock", "Locked", "locked_digests", "spec_name"]
+__all__ = ["Lock", "Locked", "make_lock_name", "read_locked_digests"]
 
 _LARGEST: Final = 16 * 1024 * 1024
 _DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
@@ -35,13 +35,13 @@ class _LockFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     spaces: dict[str, Locked]
 
 
-def spec_name(references: Sequence[str], target: tuple[str, Path] | None) -> str:
+def make_lock_name(references: Sequence[str], target: tuple[str, Path] | None) -> str:
     """Return the name of a spec's lock: a digest of the references, and of the target's name and directory (Z8)."""
     about = [list(references), None if target is None else [target[0], str(target[1])]]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 
-def locked_digests(state: State) -> frozenset[str]:
+def read_locked_digests(state: State) -> frozenset[str]:
     """Return all digests in all lock files, damaged ones included. Raises `SpaceError` (Z10)."""
     try:
         paths = [path for path in state.locks.iterdir() if path.suffix == ".json"]

@@ -24,12 +24,12 @@ _LONGEST: Final = 128
 
 def is_version(text: str) -> bool:
     """Return whether this is a semantic version. Build metadata is refused, because it has no order (Z1)."""
-    return _version(text) is not None
+    return _parse_version(text) is not None
 
 
 def require_selector(selector: str) -> None:
     """Raise `SpaceError` if a text is not a selector (Z3)."""
-    if selector == DEV or is_version(selector) or _range(selector) or TAG.fullmatch(selector):
+    if selector == DEV or is_version(selector) or _parse_range(selector) or TAG.fullmatch(selector):
         return
     raise SpaceError("the text after '@' is not a selector. Write dev, a version, a range like ^1.2, or a tag.")
 
@@ -42,14 +42,14 @@ def choose_version(selector: str | None, available: Collection[str], tags: Calla
     if selector == DEV:
         return DEV
     if selector is None:
-        return _highest(version for version in available if not Version(version).prerelease) or DEV
+        return _find_highest(version for version in available if not Version(version).prerelease) or DEV
     if is_version(selector):
         if selector in available:
             return selector
         raise SpaceError("the registry does not have this version. Publish it, or choose another version.")
-    spec = _range(selector)
+    spec = _parse_range(selector)
     if spec is not None:
-        found = _highest(version for version in available if Version(version) in spec)
+        found = _find_highest(version for version in available if Version(version) in spec)
         if found is None:
             raise SpaceError("the registry has no version in this range. Publish one, or choose another range.")
         return found
@@ -61,7 +61,7 @@ def choose_version(selector: str | None, available: Collection[str], tags: Calla
     return tagged
 
 
-def _version(text: str) -> Version | None:
+def _parse_version(text: str) -> Version | None:
     if len(text) > _LONGEST or not _VERSION.fullmatch(text):
         return None
     try:
@@ -70,7 +70,7 @@ def _version(text: str) -> Version | None:
         return None
 
 
-def _range(selector: str) -> NpmSpec | None:
+def _parse_range(selector: str) -> NpmSpec | None:
     if len(selector) > _LONGEST or not _RANGE.fullmatch(selector) or selector != selector.strip():
         return None
     try:
@@ -79,5 +79,5 @@ def _range(selector: str) -> NpmSpec | None:
         return None
 
 
-def _highest(versions: Iterable[str]) -> str | None:
+def _find_highest(versions: Iterable[str]) -> str | None:
     return max(versions, key=Version, default=None)

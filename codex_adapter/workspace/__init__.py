@@ -9,13 +9,13 @@ from codex_adapter.workspace.commands import CommandResult, run_command
 from codex_adapter.workspace.errors import Code, WorkspaceError
 from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.fingerprints import fingerprint
-from codex_adapter.workspace.isolation import empty_directory, is_replaceable, outside_environment, seal_imports
+from codex_adapter.workspace.isolation import create_empty_directory, is_replaceable, isolate_environment, seal_imports
 from codex_adapter.workspace.listing import Entry, Listing
-from codex_adapter.workspace.paths import components
+from codex_adapter.workspace.paths import split_path
 from codex_adapter.workspace.programs import Program, open_program
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
-from codex_adapter.workspace.secret_places import default_hidden
-from codex_adapter.workspace.steering_files import SteeringWatch, steering_names
+from codex_adapter.workspace.secret_places import list_secret_places
+from codex_adapter.workspace.steering_files import SteeringWatch, list_steering_names
 
 __all__ = [
     "AgentPlaces",
@@ -30,15 +30,15 @@ __all__ = [
     "SteeringWatch",
     "Workspace",
     "WorkspaceError",
-    "components",
-    "default_hidden",
-    "empty_directory",
+    "create_empty_directory",
     "find_sandbox",
     "fingerprint",
     "is_replaceable",
+    "isolate_environment",
+    "list_secret_places",
+    "list_steering_names",
     "open_program",
-    "outside_environment",
     "run_command",
     "seal_imports",
-    "steering_names",
+    "split_path",
 ]

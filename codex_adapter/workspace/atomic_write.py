@@ -11,7 +11,7 @@ from typing import Final
 
 from codex_adapter.durable import write_all
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.paths import temporary_name, temporary_prefix
+from codex_adapter.workspace.paths import make_temporary_name, make_temporary_prefix
 from codex_adapter.workspace.tree import Place, Tree
 
 __all__ = ["remove_temporary_files", "write_file"]
@@ -31,7 +31,7 @@ def write_file(tree: Tree, place: Place, pieces: Iterable[bytes], *, overwrite: 
     exceptions of `pieces` (H4, H5, H7).
     """
     bits = NEW_FILE_BITS if place.status is None else place.status.st_mode & PERMISSION_BITS
-    temporary = temporary_name(place.name)
+    temporary = make_temporary_name(place.name)
     try:
         descriptor = os.open(temporary, NEW_FILE, bits, dir_fd=place.parent)
     except FileNotFoundError:
@@ -54,7 +54,7 @@ def write_file(tree: Tree, place: Place, pieces: Iterable[bytes], *, overwrite: 
 
 def remove_temporary_files(place: Place) -> None:
     """Remove the temporary files for a place. Raises `WorkspaceError` (H4)."""
-    prefix = temporary_prefix(place.name)
+    prefix = make_temporary_prefix(place.name)
     try:
         directory = os.open(b".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.parent)
         try:

@@ -21,7 +21,7 @@ from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.outputs import Outputs
 from codex_adapter.workspace.sandbox import Sandbox
-from codex_adapter.workspace.shell import ShellCall, shell_call
+from codex_adapter.workspace.shell import ShellCall, build_shell_call
 from codex_adapter.workspace.steering_files import remove_commondir
 from codex_adapter.workspace.working_directory import find_root, open_working_directory
 
@@ -70,12 +70,14 @@ async def run_command(
     started_at = trio.current_time()
     status: ExitStatus | None = None
     with open_working_directory(workspace, cwd) as place:
-        call = shell_call(command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None)
+        call = build_shell_call(
+            command, env or {}, environ=os.environ, directory=place.name, announced=sandbox is not None
+        )
         root = None if sandbox is None else find_root(workspace)
         if sandbox is not None and root is not None:
             prefix = sandbox.argv(root, place.name, network=network)
             call = ShellCall((*prefix, *call.argv), call.env)
-        with _outputs(keep, announced=sandbox is not None) as outputs:
+        with _open_outputs(keep, announced=sandbox is not None) as outputs:
             try:
                 with trio.move_on_after(timeout) as limit:
                     status = await _run(call, place.path, outputs, containment or Containment())
@@ -86,7 +88,7 @@ async def run_command(
             if status is not None and not outputs.shell_has_started():
                 raise WorkspaceError("io", "The sandbox cannot be set up. Check that bubblewrap still works here.")
     return CommandResult(
-        exit_code=_TIMED_OUT if status is None else _exit_code(status),
+        exit_code=_TIMED_OUT if status is None else _get_exit_code(status),
         stdout=stdout,
         stderr=stderr,
         duration_ms=round((trio.current_time() - started_at) * 1000),
@@ -101,7 +103,7 @@ async def _run(call: ShellCall, cwd: str, outputs: Outputs, containment: Contain
             call.argv, env=call.env, cwd=cwd, pipes=outputs.command_ends, mark=new_mark()
         )
     except OSError as error:
-        raise _start_error(error, cwd) from None
+        raise _make_start_error(error, cwd) from None
     except SpawnError as error:
         raise WorkspaceError("io", error.advice or str(error)) from None
     status: ExitStatus | None = None
@@ -121,14 +123,14 @@ async def _run(call: ShellCall, cwd: str, outputs: Outputs, containment: Contain
     return status
 
 
-def _outputs(keep: int, *, announced: bool) -> Outputs:
+def _open_outputs(keep: int, *, announced: bool) -> Outputs:
     try:
         return Outputs(keep, announced=announced)
     except OSError as error:
-        raise _start_error(error, "") from None
+        raise _make_start_error(error, "") from None
 
 
-def _start_error(error: OSError, cwd: str) -> WorkspaceError:
+def _make_start_error(error: OSError, cwd: str) -> WorkspaceError:
     reason = os.strerror(error.errno or 0)
     if is_shortage(error):
         return WorkspaceError("exhausted", f"The system has too few resources to start a command ({reason})")
@@ -139,7 +141,7 @@ def _start_error(error: OSError, cwd: str) -> WorkspaceError:
     return WorkspaceError("io", f"The shell cannot be started ({reason})")
 
 
-def _exit_code(status: ExitStatus) -> int:
+def _get_exit_code(status: ExitStatus) -> int:
     if status.code is not None:
         return status.code
     return _SIGNALLED + (status.signal_number or 0)

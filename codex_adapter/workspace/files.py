@@ -14,8 +14,8 @@ from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.workspace import atomic_write
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.listing import Listing, list_files
-from codex_adapter.workspace.paths import components, file_components
-from codex_adapter.workspace.steering_files import is_below, own_programs, refuse_steering, steering_names
+from codex_adapter.workspace.paths import split_file_path, split_path
+from codex_adapter.workspace.steering_files import find_own_programs, is_below, list_steering_names, refuse_steering
 from codex_adapter.workspace.tree import Place, Tree
 
 __all__ = ["Workspace"]
@@ -53,9 +53,9 @@ class Workspace:
     ) -> None:
         self.root = str(Path(root).absolute())
         real = os.path.realpath(self.root)
-        self.steering = steering_names(agents)
-        self._hidden = _below(real, map(os.path.realpath, hidden))
-        self._programs = _below(real, own_programs(real))
+        self.steering = list_steering_names(agents)
+        self._hidden = _find_below(real, map(os.path.realpath, hidden))
+        self._programs = _find_below(real, find_own_programs(real))
         self._hard_links = hard_links
         self._tree = Tree(self.root, mounts=mounts)
 
@@ -71,14 +71,14 @@ class Workspace:
 
     def read(self, path: str, *, limit: int) -> bytes:
         """Return the content of a file of at most `limit` bytes; links inside the root are followed (H1, H3, H7)."""
-        with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, status):
-            return _content(descriptor, status.st_size, limit)
+        with self._tree.place(split_file_path(path)) as place, self._open_regular(place, limit) as (descriptor, status):
+            return _read_content(descriptor, status.st_size, limit)
 
     def digest(self, path: str, *, limit: int) -> bytes | None:
         """Return the SHA-256 of a file's content, None if the file does not exist (H7)."""
         try:
-            with self._tree.place(file_components(path)) as place, self._opened(place, limit) as (descriptor, _):
-                return _digest(descriptor, limit)
+            with self._tree.place(split_file_path(path)) as place, self._open_regular(place, limit) as (descriptor, _):
+                return _compute_digest(descriptor, limit)
         except WorkspaceError as error:
             if error.code == "not_found":
                 return None
@@ -87,7 +87,7 @@ class Workspace:
     def has(self, path: str) -> bool:
         """Return whether the name exists, even as a dangling link (H1)."""
         try:
-            with self._tree.place(file_components(path), follow=False) as place:
+            with self._tree.place(split_file_path(path), follow=False) as place:
                 return place.status is not None
         except WorkspaceError as error:
             if error.code == "not_found":
@@ -100,7 +100,7 @@ class Workspace:
         `pieces` are read one by one. Their exceptions pass through, and then no temporary file is left. The error is
         `exists` if the name exists and `overwrite` is false, and `too_large` for more than `limit` bytes.
         """
-        names = file_components(path)
+        names = split_file_path(path)
         refuse_steering(names, self.steering)
         with self._tree.place(names, make=True) as place:
             self._check_change(place)
@@ -116,17 +116,17 @@ class Workspace:
         Exceptions of `change` pass through. `limit` applies to the old and the new content. Writes by other processes
         at the same time are lost (H3, H4, H5, H7).
         """
-        with self._tree.place(file_components(path)) as place:
+        with self._tree.place(split_file_path(path)) as place:
             self._check_change(place)
-            with self._opened(place, limit) as (descriptor, status):
-                content = _content(descriptor, status.st_size, limit)
+            with self._open_regular(place, limit) as (descriptor, status):
+                content = _read_content(descriptor, status.st_size, limit)
             atomic_write.write_file(
                 self._tree, place._replace(status=status), [change(content)], overwrite=True, limit=limit
             )
 
     def delete(self, path: str) -> None:
         """Remove a file, but not a directory. Of a symbolic link or several hard links, remove only this link (H3)."""
-        with self._tree.place(file_components(path), follow=False) as place:
+        with self._tree.place(split_file_path(path), follow=False) as place:
             self._check_change(place)
             if place.status is None:
                 raise self._tree.missing("File")
@@ -142,7 +142,7 @@ class Workspace:
     def sweep(self, path: str) -> None:
         """Remove the temporary files that killed writers of this path left. No process may write the path now (H4)."""
         try:
-            with self._tree.place(file_components(path)) as place:
+            with self._tree.place(split_file_path(path)) as place:
                 atomic_write.remove_temporary_files(place)
         except WorkspaceError as error:
             if error.code != "not_found":
@@ -161,7 +161,7 @@ class Workspace:
 
         If the system supports it, opening needs no read permission, and the descriptor cannot read the directory.
         """
-        with self._tree.directory(components(path)) as descriptor:
+        with self._tree.directory(split_path(path)) as descriptor:
             yield descriptor
 
     def _check_change(self, place: Place) -> None:
@@ -177,7 +177,7 @@ class Workspace:
             raise WorkspaceError("denied", "Path leads to secrets, which are hidden. Do without them.")
 
     @contextmanager
-    def _opened(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
+    def _open_regular(self, place: Place, limit: int) -> Iterator[tuple[int, os.stat_result]]:
         """Open a regular file for reading, and yield its descriptor and status (H3)."""
         if place.status is None:
             raise self._tree.missing("File")
@@ -204,7 +204,7 @@ class Workspace:
             os.close(descriptor)
 
 
-def _below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
+def _find_below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
     """Return, for each path in the root, the names that lead from the root to it."""
     inside = (os.fsencode(path[len(root) :]) for path in paths if is_below(path, root))
     return tuple(tuple(path.strip(b"/").split(b"/")) for path in inside)
@@ -221,7 +221,7 @@ def _check_regular(status: os.stat_result) -> None:
         raise WorkspaceError("not_a_file", "Path is not a regular file")
 
 
-def _content(descriptor: int, size: int, limit: int) -> bytes:
+def _read_content(descriptor: int, size: int, limit: int) -> bytes:
     """Return the content of a file: by one read without a copy, and by more reads if the file grows meanwhile."""
     content = os.read(descriptor, size + 1)
     while len(content) <= limit and (more := os.read(descriptor, min(CHUNK, limit + 1 - len(content)))):
@@ -231,7 +231,7 @@ def _content(descriptor: int, size: int, limit: int) -> bytes:
     return content
 
 
-def _digest(descriptor: int, limit: int) -> bytes:
+def _compute_digest(descriptor: int, limit: int) -> bytes:
     digest, size = hashlib.sha256(), 0
     while chunk := os.read(descriptor, CHUNK):
         digest.update(chunk)

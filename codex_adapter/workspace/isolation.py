@@ -12,9 +12,9 @@ from typing import Final
 
 from codex_adapter.runtime.containment.marks import directory_name, new_mark
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.steering_files import is_below, own_programs
+from codex_adapter.workspace.steering_files import find_own_programs, is_below
 
-__all__ = ["empty_directory", "is_inside", "is_replaceable", "outside_environment", "seal_imports"]
+__all__ = ["create_empty_directory", "is_inside", "is_replaceable", "isolate_environment", "seal_imports"]
 
 _SEARCHED: Final = ("PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD")
 """Variables with search paths for programs, libraries and modules."""
@@ -29,7 +29,7 @@ def is_inside(path: str, workspace: str) -> bool:
 def is_replaceable(program: str, workspace: str) -> bool:
     """Return whether commands in the workspace could replace a program. Files of this program are protected (H15)."""
     real, root = os.path.realpath(program), os.path.realpath(workspace)
-    return is_inside(program, workspace) and not any(is_below(real, own) for own in own_programs(root))
+    return is_inside(program, workspace) and not any(is_below(real, own) for own in find_own_programs(root))
 
 
 def seal_imports(workspace: str) -> None:
@@ -38,7 +38,7 @@ def seal_imports(workspace: str) -> None:
 
 
 @contextmanager
-def empty_directory(workspace: str) -> Iterator[str]:
+def create_empty_directory(workspace: str) -> Iterator[str]:
     """Create an empty directory outside of the workspace, and remove it after the body.
 
     Its name marks it as a directory of the adapter. Raises `WorkspaceError` (N5, H15).
@@ -59,18 +59,18 @@ def empty_directory(workspace: str) -> Iterator[str]:
             directory.rmdir()
 
 
-def outside_environment(environ: Mapping[str, str], workspace: str) -> dict[str, str]:
+def isolate_environment(environ: Mapping[str, str], workspace: str) -> dict[str, str]:
     """Return `environ` without the entries of search paths that are relative or lead into the workspace (H15)."""
     env = dict(environ)
     for name in _SEARCHED:
         if name in env:
-            env[name] = _outside_path(env[name], workspace)
+            env[name] = _filter_path(env[name], workspace)
     if not env.get("PATH", "."):
         env["PATH"] = os.defpath
     return env
 
 
-def _outside_path(path: str, workspace: str) -> str:
+def _filter_path(path: str, workspace: str) -> str:
     """Return a search path without its entries that are relative or lead into the workspace (H15)."""
     entries = path.split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry.startswith("/") and not is_inside(entry, workspace))

@@ -41,7 +41,7 @@ def list_files(tree: Tree, *, limit: int, hard_links: bool, without: Collection[
     Raises `WorkspaceError` if the root cannot be read, or if the machine fails (H1, H3, H7).
     """
     search = _Search(tree, limit, hard_links=hard_links, without=frozenset(f"{name}/".encode() for name in without))
-    files = tuple(search.below(tree.root, b"", DEEPEST))
+    files = tuple(search.walk(tree.root, b"", DEEPEST))
     return Listing(files, search.skipped, search.left >= 0)
 
 
@@ -53,9 +53,9 @@ class _Search:
         self._hard_links = hard_links
         self._without = without
 
-    def below(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
+    def walk(self, parent: int, path: bytes, depth: int) -> Iterator[Entry]:
         """Yield the files depth first. A directory sorts as its name with a slash, as in the paths of its files."""
-        for name in self._names(parent, is_root=not path):
+        for name in self._read_names(parent, is_root=not path):
             self.left -= 1
             if self.left < 0:
                 return
@@ -77,7 +77,7 @@ class _Search:
             self._tree.check_mount(descriptor)
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode) and depth:
-                yield from self.below(descriptor, path + name, depth - 1)
+                yield from self.walk(descriptor, path + name, depth - 1)
             elif stat.S_ISREG(status.st_mode) and (status.st_nlink == 1 or self._hard_links):
                 yield Entry((path + name).decode(), status.st_size)
             elif not stat.S_ISLNK(status.st_mode):
@@ -87,7 +87,7 @@ class _Search:
         finally:
             os.close(descriptor)
 
-    def _names(self, parent: int, *, is_root: bool) -> list[bytes]:
+    def _read_names(self, parent: int, *, is_root: bool) -> list[bytes]:
         """Return at most one name more than the limit, so that a huge directory needs little memory."""
         try:
             directory = os.open(b".", READABLE, dir_fd=parent)

@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_adapter.workspace.errors import WorkspaceError
 
-__all__ = ["DEEPEST", "components", "file_components", "is_temporary", "temporary_name", "temporary_prefix"]
+__all__ = ["DEEPEST", "is_temporary", "make_temporary_name", "make_temporary_prefix", "split_file_path", "split_path"]
 
 LONGEST_NAME: Final = 255
 LONGEST_PATH: Final = 4095
@@ -18,7 +18,7 @@ DEEPEST: Final = 128
 TEMPORARY: Final = re.compile(rb"\.codex-adapter-[0-9a-f]{16}-[0-9a-f]{16}")
 
 
-def components(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> tuple[str, ...]:
     """Return the names in a path. Two paths with the same names lead to the same file (H2).
 
     Does not read the file system. Raises `WorkspaceError` (`bad_name`).
@@ -46,22 +46,22 @@ def components(path: str) -> tuple[str, ...]:
     return names
 
 
-def file_components(path: str) -> tuple[str, ...]:
+def split_file_path(path: str) -> tuple[str, ...]:
     """Return the names in the path of a file. Raises `WorkspaceError` (`bad_name`) for the path of a directory (H2)."""
-    names = components(path)
+    names = split_path(path)
     if not names or path.endswith(("/", "/.")):
         raise WorkspaceError("bad_name", "Path must end with the name of a file")
     return names
 
 
-def temporary_prefix(name: bytes) -> bytes:
+def make_temporary_prefix(name: bytes) -> bytes:
     """Return the prefix of temporary files for a file of this name (H4)."""
     return b".codex-adapter-%s-" % hashlib.sha256(name).hexdigest()[:16].encode()
 
 
-def temporary_name(name: bytes) -> bytes:
+def make_temporary_name(name: bytes) -> bytes:
     """Return a new name for a temporary file (H4)."""
-    return temporary_prefix(name) + secrets.token_hex(8).encode()
+    return make_temporary_prefix(name) + secrets.token_hex(8).encode()
 
 
 def is_temporary(name: bytes) -> bool:

@@ -15,7 +15,7 @@ from codex_adapter.runtime.containment.containment import Contained, Containment
 from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.exhaustion import is_shortage
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.shell import ShellCall, shell_call
+from codex_adapter.workspace.shell import ShellCall, build_shell_call
 
 __all__ = ["Program", "open_program"]
 
@@ -47,10 +47,10 @@ async def open_program(
     directory = cwd or "."
     with ExitStack() as ours:
         try:
-            call = _call(argv, env, directory)
+            call = _make_call(argv, env, directory)
             program, contained = await _start(call, directory, containment or Containment(), ours)
         except OSError as error:
-            raise _start_error(error) from None
+            raise _make_start_error(error) from None
         except ValueError:
             raise WorkspaceError("bad_name", "The working directory has a character that no path can have") from None
         except SpawnError as error:
@@ -62,19 +62,19 @@ async def open_program(
                 await contained.aclose()
 
 
-def _call(argv: Sequence[str], env: Mapping[str, str], directory: str) -> ShellCall:
+def _make_call(argv: Sequence[str], env: Mapping[str, str], directory: str) -> ShellCall:
     """Return the call of a shell that executes the program.
 
     The shell looks up the program, and sets the variables, so that the containing process does not obey them.
     """
     name = os.path.realpath(directory)
-    return shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
+    return build_shell_call(f"exec {shlex.join(argv)}", env, environ=os.environ, directory=name)
 
 
 async def _start(call: ShellCall, cwd: str, containment: Containment, ours: ExitStack) -> tuple[Program, Contained]:
     with ExitStack() as theirs:
-        stdin, writing = _pipe(theirs, ours, written=True)
-        stdout, reading = _pipe(theirs, ours, written=False)
+        stdin, writing = _open_pipe(theirs, ours, written=True)
+        stdout, reading = _open_pipe(theirs, ours, written=False)
         stderr = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         theirs.callback(os.close, stderr)
         contained = await containment.start(
@@ -83,7 +83,7 @@ async def _start(call: ShellCall, cwd: str, containment: Containment, ours: Exit
     return Program(writing, reading), contained
 
 
-def _pipe(theirs: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, trio.lowlevel.FdStream]:
+def _open_pipe(theirs: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, trio.lowlevel.FdStream]:
     """Return the program's end of a new pipe, and ours as a stream."""
     read_end, write_end = os.pipe()
     end, our_end = (read_end, write_end) if written else (write_end, read_end)
@@ -93,7 +93,7 @@ def _pipe(theirs: ExitStack, ours: ExitStack, *, written: bool) -> tuple[int, tr
     return end, stream
 
 
-def _start_error(error: OSError) -> WorkspaceError:
+def _make_start_error(error: OSError) -> WorkspaceError:
     reason = os.strerror(error.errno or 0)
     if is_shortage(error):
         return WorkspaceError("exhausted", f"The system has too few resources to start a program ({reason})")

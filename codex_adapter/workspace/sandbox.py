@@ -15,9 +15,9 @@ import msgspec
 from codex_adapter.agent_places import AgentPlaces
 from codex_adapter.runtime.exhaustion import is_shortage, parse_shortage
 from codex_adapter.workspace.errors import WorkspaceError
-from codex_adapter.workspace.isolation import is_replaceable, outside_environment
-from codex_adapter.workspace.secret_places import default_hidden
-from codex_adapter.workspace.steering_files import is_below, protect_steering, steering_names
+from codex_adapter.workspace.isolation import is_replaceable, isolate_environment
+from codex_adapter.workspace.secret_places import list_secret_places
+from codex_adapter.workspace.steering_files import is_below, list_steering_names, protect_steering
 
 __all__ = ["Sandbox", "find_sandbox"]
 
@@ -64,11 +64,11 @@ class Sandbox(msgspec.Struct, frozen=True):
         # The user root can write to the machine's /proc even without capabilities.
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         argv += [word for path in emptied for word in ("--tmpfs", path)]
-        argv += [word for path in outside for word in _cover(path)]
+        argv += [word for path in outside for word in _hide(path)]
         # The order counts: later mounts cover earlier ones. The workspace follows the directories that contain it.
-        argv += _name_service() if network else ()
+        argv += _show_name_service() if network else ()
         argv += ["--bind", root, root, *protect_steering(root, self.steering)]
-        argv += [word for path in inside for word in _cover(path)]
+        argv += [word for path in inside for word in _hide(path)]
         return [*argv, "--chdir", directory, "--"]
 
 
@@ -83,11 +83,11 @@ def find_sandbox(
     resources for the test: then it is unknown whether a sandbox works (H13, H14, H15).
     """
     environ = os.environ if environ is None else environ
-    hidden, steering = default_hidden(environ, agents), steering_names(agents)
+    hidden, steering = list_secret_places(environ, agents), list_steering_names(agents)
     if workspace is None:
-        programs = _programs(agents, environ)
+        programs = _find_programs(agents, environ)
     else:
-        found_outside = _programs(agents, outside_environment(environ, workspace))
+        found_outside = _find_programs(agents, isolate_environment(environ, workspace))
         programs = (path for path in found_outside if not is_replaceable(path, workspace))
     found = (Sandbox(path, steering, strict, hidden) for path in programs for strict in (True, False))
     try:
@@ -98,7 +98,7 @@ def find_sandbox(
         raise WorkspaceError("exhausted", f"{problem}. {advice}") from None
 
 
-def _programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iterator[str]:
+def _find_programs(agents: Sequence[AgentPlaces], environ: Mapping[str, str]) -> Iterator[str]:
     found = shutil.which("bwrap", path=environ.get("PATH", os.defpath))
     if found is not None:
         yield str(Path(found).absolute())
@@ -132,7 +132,7 @@ def _works(sandbox: Sandbox) -> bool:
         return trial.returncode == 0 and Path(root, "trial").exists()
 
 
-def _cover(path: str) -> list[str]:
+def _hide(path: str) -> list[str]:
     """Return the arguments that make a command find an empty directory or file at this path."""
     if Path(path).is_dir():
         return ["--tmpfs", path]
@@ -140,7 +140,7 @@ def _cover(path: str) -> list[str]:
     return ["--dev-bind", os.devnull, path] if Path(path).exists() else []
 
 
-def _name_service() -> list[str]:
+def _show_name_service() -> list[str]:
     """Return the arguments that show /etc/resolv.conf, which is often a link into /run."""
     path = os.path.realpath("/etc/resolv.conf")
     covered = any(is_below(path, os.path.realpath(place)) for place in _EMPTIED)

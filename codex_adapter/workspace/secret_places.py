@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_adapter.agent_places import AgentPlaces
 
-__all__ = ["default_hidden"]
+__all__ = ["list_secret_places"]
 
 _HOME: Final = (
     # this program, and agent CLIs that it does not run
@@ -147,36 +147,36 @@ need."""
 _SCHEMES: Final = ("file:", "FILE:", "unix:path=")
 
 
-def default_hidden(environ: Mapping[str, str], agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
+def list_secret_places(environ: Mapping[str, str], agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
     """Return the well-known places below `HOME`, the places that variables name, and the places of `agents` (H14).
 
     The paths are absolute. A path from a pattern exists; another path may not exist.
     """
     names = (*_HOME, *(name for agent in agents for name in agent.logins))
     variables = (*_NAMING, *(variable for agent in agents for variable in agent.variables))
-    found = (*_below_home(environ, names), *_named(environ, variables))
+    found = (*_list_below_home(environ, names), *_list_named(environ, variables))
     return tuple(dict.fromkeys(os.path.abspath(path) for path in found))  # noqa: PTH100
 
 
-def _below_home(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
+def _list_below_home(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
     home = environ.get("HOME")
     if home:
         for name in names:
-            yield from _matching(home, name)
+            yield from _match(home, name)
     for place, variable in _XDG.items():
         base = environ.get(variable)
         if base and base.startswith("/"):
             for name in names:
                 if name.startswith(f"{place}/"):
-                    yield from _matching(base, name.removeprefix(f"{place}/"))
+                    yield from _match(base, name.removeprefix(f"{place}/"))
 
 
-def _matching(base: str, name: str) -> list[str]:
+def _match(base: str, name: str) -> list[str]:
     # The paths are strings, because they may have any character.
     return glob(f"{escape(base)}/{name}") if "*" in name else [f"{base}/{name}"]  # noqa: PTH207
 
 
-def _named(environ: Mapping[str, str], variables: Iterable[str]) -> Iterator[str]:
+def _list_named(environ: Mapping[str, str], variables: Iterable[str]) -> Iterator[str]:
     for variable in variables:
         value = environ.get(variable, "")
         for part in value.split(":") if variable == "KUBECONFIG" else (value,):

@@ -13,7 +13,7 @@ from typing_extensions import override
 from codex_adapter.runtime.containment.marks import MARK_VARIABLE
 from codex_adapter.workspace.errors import WorkspaceError
 
-__all__ = ["ShellCall", "shell_call"]
+__all__ = ["ShellCall", "build_shell_call"]
 
 _DASH: Final = ("/bin/dash", "/usr/bin/dash")
 _SHELL: Final = "/bin/sh"
@@ -39,7 +39,7 @@ class ShellCall(msgspec.Struct, frozen=True):
         return "ShellCall(...)"
 
 
-def shell_call(
+def build_shell_call(
     command: str, env: Mapping[str, str], *, environ: Mapping[str, str], directory: str, announced: bool = False
 ) -> ShellCall:
     """Return the call that runs `command` in `directory` with the variables `env`; `environ` is the adapter's (H12).
@@ -48,7 +48,7 @@ def shell_call(
     opens /dev/null there for the command. Raises `WorkspaceError`, which never contains a value.
     """
     _check(command, env)
-    command, env = _in_utf8(command), {name: _in_utf8(value) for name, value in env.items()}
+    command, env = _to_utf8(command), {name: _to_utf8(value) for name, value in env.items()}
     base = {"PATH": environ.get("PATH") or _PATH, **_FIXED, "PWD": directory}
     base |= {name: environ[name] for name in _INHERITED if name in environ}
     # The containing process has this environment too, outside of the sandbox. A variable that makes the dynamic linker
@@ -59,7 +59,7 @@ def shell_call(
     if env:
         assignments = (f'{name}="${other}"' for name, other in zip(env, neutral, strict=True))
         prelude += [f"export {' '.join(assignments)}", f"unset {' '.join(neutral)}"]
-    shell = _shell()
+    shell = _choose_shell()
     # `--`, because a command may begin with `-`.
     if not prelude:
         return ShellCall((shell, "-c", "--", command), base)
@@ -67,12 +67,12 @@ def shell_call(
     return ShellCall((shell, "-c", "\n".join(prelude), "sh", command), base | neutral)
 
 
-def _shell() -> str:
+def _choose_shell() -> str:
     """Return dash, whose language a policy understands, or the system's shell if dash is not installed (A10, H8)."""
     return next((path for path in _DASH if os.access(path, os.X_OK)), _SHELL)
 
 
-def _in_utf8(text: str) -> str:
+def _to_utf8(text: str) -> str:
     """Return a text that Python passes to the system as UTF-8, even if the locale has another encoding."""
     return os.fsdecode(text.encode())
 

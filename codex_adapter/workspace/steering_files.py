@@ -17,12 +17,12 @@ from codex_adapter.workspace.errors import WorkspaceError
 
 __all__ = [
     "SteeringWatch",
+    "find_own_programs",
     "is_below",
-    "own_programs",
+    "list_steering_names",
     "protect_steering",
     "refuse_steering",
     "remove_commondir",
-    "steering_names",
 ]
 
 _STEERING: Final = frozenset(
@@ -46,7 +46,7 @@ _DEEPEST: Final = 5
 _COPIES: Final = "worktrees"
 """Below `.claude`: copies of the project, not settings."""
 
-_Seen: TypeAlias = tuple[str, int, int, int]
+_Status: TypeAlias = tuple[str, int, int, int]
 
 
 def is_below(path: str, directory: str) -> bool:
@@ -54,7 +54,7 @@ def is_below(path: str, directory: str) -> bool:
     return path.startswith(f"{directory.rstrip('/')}/")
 
 
-def steering_names(agents: Sequence[AgentPlaces]) -> frozenset[str]:
+def list_steering_names(agents: Sequence[AgentPlaces]) -> frozenset[str]:
     """Return the names, in lower case, of files that programs read by themselves and obey (H15).
 
     The names that `agents` obey are included.
@@ -70,7 +70,7 @@ def refuse_steering(names: Iterable[str], steering: AbstractSet[str]) -> None:
             raise WorkspaceError("denied", f"{problem}. Leave the change to the user.")
 
 
-def own_programs(root: str) -> list[str]:
+def find_own_programs(root: str) -> list[str]:
     """Return the directories within `root` that this program runs from: its modules and its Python (H15)."""
     places = (str(Path(__file__).parents[1]), sys.prefix, sys.exec_prefix, sys.base_prefix, sys.executable)
     found = sorted({real for place in places if place and is_below(real := os.path.realpath(place), root)})
@@ -80,13 +80,14 @@ def own_programs(root: str) -> list[str]:
 def protect_steering(root: str, steering: AbstractSet[str]) -> list[str]:
     """Return the arguments of bubblewrap that prevent a command from changing files that steer other programs (H15).
 
-    `root` is the workspace, absolute and without links. `steering` is the result of `steering_names`. Git directories
-    stay writable, except for some of their entries. They are mounts themselves, because a command cannot rename a
-    mount. The same is true for the directories above the files that a git configuration names.
+    `root` is the workspace, absolute and without links. `steering` is the result of `list_steering_names`.
+
+    Git directories stay writable, except for some of their entries. They are mounts themselves, because a command
+    cannot rename a mount. The same is true for the directories above the files that a git configuration names.
     """
-    kept = own_programs(root)
+    kept = find_own_programs(root)
     mounted: list[str] = []
-    for named in _present(root, steering):
+    for named in _find_present(root, steering):
         path = os.path.realpath(named)
         if not is_below(path, root):
             # It is a link to a place outside of the workspace, which is read-only.
@@ -94,11 +95,11 @@ def protect_steering(root: str, steering: AbstractSet[str]) -> list[str]:
         if Path(named).name.lower() != ".git" or not Path(path).is_dir():
             kept.append(path)
             continue
-        repositories = _repositories(path)
+        repositories = _find_repositories(path)
         above = {str(place) for git in repositories for place in (Path(git), *Path(git).parents)}
         mounted += sorted(place for place in above if place == path or is_below(place, path))
         kept += [entry for git in repositories for name in _IN_GIT if _is_kept(entry := f"{git}/{name}")]
-        for entry in _named_by_config(path):
+        for entry in _read_config_names(path):
             kept.append(entry)
             mounted += (str(place) for place in Path(entry).parents if is_below(str(place), root))
     binds = [("--bind-try", path) for path in sorted(set(mounted))] + [("--ro-bind-try", path) for path in kept]
@@ -126,7 +127,7 @@ class SteeringWatch:
         self._has_git = Path(self._root, ".git").exists()
         self._before = self._look()
 
-    def changed(self) -> str | None:
+    def find_change(self) -> str | None:
         """Return a path that was created, changed or removed since then, relative to the workspace; None for no change.
 
         A new repository is not a change: the commands created it, and the adapter runs no program in it.
@@ -138,32 +139,32 @@ class SteeringWatch:
             return path
         return None
 
-    def _look(self) -> list[_Seen]:
-        return list(islice(self._entries(), _MOST_ENTRIES + 1))
+    def _look(self) -> list[_Status]:
+        return list(islice(self._list_entries(), _MOST_ENTRIES + 1))
 
-    def _entries(self) -> Iterator[_Seen]:
-        for path in _present(self._root, self._steering):
+    def _list_entries(self) -> Iterator[_Status]:
+        for path in _find_present(self._root, self._steering):
             if Path(path).name == ".git":
                 if self._has_git:
-                    yield from self._seen(path, inode_only=Path(path).is_dir())
-                    for git in _repositories(path):
+                    yield from self._read_status(path, inode_only=Path(path).is_dir())
+                    for git in _find_repositories(path):
                         for name in _IN_GIT:
-                            yield from self._below(f"{git}/{name}")
+                            yield from self._walk_below(f"{git}/{name}")
             else:
-                yield from self._below(path)
+                yield from self._walk_below(path)
 
-    def _below(self, start: str) -> Iterator[_Seen]:
+    def _walk_below(self, start: str) -> Iterator[_Status]:
         paths = [(start, 0)]
         while paths:
             path, depth = paths.pop()
-            yield from self._seen(path)
+            yield from self._read_status(path)
             if depth == _DEEPEST:
                 continue
             with suppress(OSError):
                 names = sorted(os.listdir(path))  # noqa: PTH208 - a string, which may have any character
                 paths += [(f"{path}/{name}", depth + 1) for name in names if name != _COPIES]
 
-    def _seen(self, path: str, *, inode_only: bool = False) -> Iterator[_Seen]:
+    def _read_status(self, path: str, *, inode_only: bool = False) -> Iterator[_Status]:
         """Yield a value that changes whenever the file at the path changes; for a link, also the target's value."""
         for follow in (False, True):
             with suppress(OSError):
@@ -172,34 +173,34 @@ class SteeringWatch:
                 yield os.path.relpath(path, self._root), found.st_dev, found.st_ino, changed
 
 
-def _present(root: str, steering: AbstractSet[str]) -> list[str]:
+def _find_present(root: str, steering: AbstractSet[str]) -> list[str]:
     with suppress(OSError):
         names = sorted(os.listdir(root))  # noqa: PTH208 - as above
         return [f"{root}/{name}" for name in names if name.lower() in steering]
     return []
 
 
-def _repositories(git: str) -> list[str]:
+def _find_repositories(git: str) -> list[str]:
     """Return a git directory, and the git directories of its submodules and worktrees."""
     found = [git]
     ahead = [f"{git}/modules"]
     while ahead and len(found) < _MOST_REPOSITORIES:
-        for directory in _directories(ahead.pop()):
+        for directory in _list_directories(ahead.pop()):
             if Path(directory, "HEAD").is_file():
                 found.append(directory)
                 ahead.append(f"{directory}/modules")
             else:
                 ahead.append(directory)
-    return [*found, *(path for each in found for path in _directories(f"{each}/worktrees"))]
+    return [*found, *(path for each in found for path in _list_directories(f"{each}/worktrees"))]
 
 
-def _directories(path: str) -> list[str]:
+def _list_directories(path: str) -> list[str]:
     with suppress(OSError), os.scandir(path) as entries:
         return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
     return []
 
 
-def _named_by_config(git: str) -> Iterator[str]:
+def _read_config_names(git: str) -> Iterator[str]:
     """Yield the files and directories of the workspace that the configuration includes, or names as hooks."""
     root = git.rpartition("/")[0]
     with suppress(OSError):

@@ -43,7 +43,7 @@ class Tree:
         self.root = -1
         try:
             self.root = os.open(root, os.O_DIRECTORY | (LOOK & ~os.O_NOFOLLOW))
-            self._mount = None if mounts else _mount(self.root)
+            self._mount = None if mounts else _read_mount(self.root)
         except OSError as error:
             self.close()
             raise WorkspaceError.of(error) from None
@@ -56,7 +56,7 @@ class Tree:
 
     def check_mount(self, descriptor: int) -> None:
         """Raise `WorkspaceError` (`outside`) if a file is on another mount than the root (H3)."""
-        if self._mount is not None and _mount(descriptor) != self._mount:
+        if self._mount is not None and _read_mount(descriptor) != self._mount:
             raise WorkspaceError("outside", "Path leads to a file system other than the workspace's")
 
     @contextmanager
@@ -66,7 +66,7 @@ class Tree:
         With `make`, missing directories are created, and removed again if the body raises. Raises `WorkspaceError`
         (H1, H4, H5).
         """
-        with _walk(self, make=make) as walk:
+        with _open_walk(self, make=make) as walk:
             place = walk.run(names, _FOLLOWED if follow else _LEFT)
             if place is None:
                 raise WorkspaceError("is_directory", "Path is a directory. Name a file.")
@@ -75,7 +75,7 @@ class Tree:
     @contextmanager
     def directory(self, names: Sequence[str]) -> Iterator[int]:
         """Open a directory and yield its descriptor. Raises `WorkspaceError` (H1)."""
-        with _walk(self, make=False) as walk:
+        with _open_walk(self, make=False) as walk:
             walk.run(names, _ENTERED)
             yield walk.here
 
@@ -126,10 +126,10 @@ class _Walk:
             elif ahead or last == _ENTERED:
                 ahead += self._enter(name)
             else:
-                status = self._status(name)
+                status = self._read_status(name)
                 if status is None or last == _LEFT or not stat.S_ISLNK(status.st_mode):
                     return Place(self.here, name, status, (*self._names, name))
-                ahead += self._target(name)
+                ahead += self._read_target(name)
         return None
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ class _Walk:
                 descriptor = os.open(name, DIRECTORY, dir_fd=self.here)
             except OSError as error:
                 if error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
-                    return self._target(name)
+                    return self._read_target(name)
                 if error.errno != errno.ENOENT or not self._make:
                     raise
                 self._mkdir(name)
@@ -179,13 +179,13 @@ class _Walk:
         else:
             self._made.append((parent, name))
 
-    def _status(self, name: bytes) -> os.stat_result | None:
+    def _read_status(self, name: bytes) -> os.stat_result | None:
         try:
             return os.stat(name, dir_fd=self.here, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
-    def _target(self, name: bytes) -> list[bytes]:
+    def _read_target(self, name: bytes) -> list[bytes]:
         """Return the names of a link's target, in reverse order."""
         self._links += 1
         if self._links > MOST_LINKS:
@@ -202,7 +202,7 @@ class _Walk:
 
 
 @contextmanager
-def _walk(tree: Tree, *, make: bool) -> Iterator[_Walk]:
+def _open_walk(tree: Tree, *, make: bool) -> Iterator[_Walk]:
     walk = _Walk(tree, make=make)
     try:
         yield walk
@@ -213,7 +213,7 @@ def _walk(tree: Tree, *, make: bool) -> Iterator[_Walk]:
         walk.close()
 
 
-def _mount(descriptor: int) -> bytes:
+def _read_mount(descriptor: int) -> bytes:
     """Return the number of the mount, or of the device if the system does not report mounts.
 
     The first way does not ask the file system, because a hostile file system may never answer.

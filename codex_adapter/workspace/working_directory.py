@@ -30,7 +30,7 @@ def open_working_directory(workspace: Workspace, cwd: str) -> Iterator[Place]:
         text = "it does not exist" if error.code == "not_found" else error.text
         raise WorkspaceError(error.code, f"Working directory: {text}") from None
     try:
-        yield _place(descriptor, os.path.join(workspace.root, cwd))  # noqa: PTH118 - a string, which may have any character
+        yield _make_place(descriptor, os.path.join(workspace.root, cwd))  # noqa: PTH118 - a string, which may have any character
     finally:
         os.close(descriptor)
 
@@ -39,7 +39,7 @@ def find_root(workspace: Workspace) -> str:
     """Return the current path of the root, without links. Raises `WorkspaceError` if the root has no path any more."""
     descriptor = _open(workspace, "")
     try:
-        name = _place(descriptor, workspace.root).name
+        name = _make_place(descriptor, workspace.root).name
         if os.path.samestat(os.stat(name), os.fstat(descriptor)):  # noqa: PTH116 - a string, which may have any character
             return name
     except OSError:
@@ -58,7 +58,7 @@ def _open(workspace: Workspace, cwd: str) -> int:
             raise WorkspaceError.of(error) from None
 
 
-def _place(descriptor: int, path: str) -> Place:
+def _make_place(descriptor: int, path: str) -> Place:
     by_descriptor = f"/proc/self/fd/{descriptor}"
     try:
         return Place(by_descriptor, os.readlink(by_descriptor))  # noqa: PTH115 - a string, which may have any character

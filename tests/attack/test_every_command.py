@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.attack, pytest.mark.rule("C7", "K4", "N1", "S10")]
 UNCLEAR = ("Traceback", "internal error", "Errno", "errno", "Exception")
 CLEAR_RECORDS = (
     '"advice":',
-    "too little left",
-    "The sandbox could not be set up",
+    "too few resources",
+    "The sandbox cannot be set up",
     "Cannot fork",
     "codex backend error: io",
     "codex backend error: timeout",

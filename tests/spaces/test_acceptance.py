@@ -113,7 +113,7 @@ def test_all_that_would_be_accepted_together_is_named(home: Home) -> None:
         write_files(home.project, {file: TEXTS[Path(file).name]})
     with pytest.raises(SpaceError, match=f"^asp-targets.toml: {CHANGED}") as refused:
         turn(home, spec, home.project)
-    assert str(refused.value).endswith("; look at these as well: space:path:../base, space:project:review")
+    assert str(refused.value).endswith(" Check these too: space:path:../base, space:project:review.")
 
 
 def test_what_a_killed_writer_left_of_the_record_goes(home: Home) -> None:
@@ -199,7 +199,8 @@ def test_state_that_the_agent_may_change_is_refused(home: Home, place: str) -> N
     }[place]
     before = everything(home.path)
     with pytest.raises(
-        SpaceError, match=r"^aspHome lies where the agent may write, so it could change what later turns"
+        SpaceError,
+        match=r"^aspHome is in a directory where the agent may write, so the agent could change what later turns",
     ):
         prepare(asp_home, [f"space:path:{own}"], writable=lambda _: [str(root)])
     assert everything(home.path) == before
@@ -310,7 +311,7 @@ def test_a_hard_link_that_an_agent_of_an_earlier_turn_could_have_changed_is_not_
     turn(home, [f"space:path:{make_space(home.path.parent / 'first', 'first')}"], home.project)
     own = make_space(home.path.parent / "own", "own", files={"AGENTS.md": "a"})
     (home.project / "name").hardlink_to(own / "AGENTS.md")
-    with pytest.raises(SpaceError, match="it has hard links, by which an agent could change it"):
+    with pytest.raises(SpaceError, match="an agent could change it by its hard links"):
         turn(home, [f"space:path:{own}"])
     turn(home, [f"space:path:{own}"], accept=True)
     turn(home, [f"space:path:{own}"])

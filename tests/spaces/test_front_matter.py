@@ -57,7 +57,7 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
         ("---\ndescription: ''\n---", "the key 'description' is missing or empty"),
         ("---\ndescription: # x\n---", "the key 'description' is missing or empty"),
         (f"---\nname: {SECRET}\ndescription: x\n---", "the key 'name' is not the name of its directory"),
-        (f"---\ndescription: x\n{SECRET}\n---", "line 3 is no YAML as it stands; put texts in quotes"),
+        (f"---\ndescription: x\n{SECRET}\n---", "line 3 is not valid YAML. Put texts in quotes."),
         ("---\n- a\n---", "its front matter has no keys. Write lines 'key: value'."),
         ("---\n---", "the key 'description' is missing or empty"),
         *(
@@ -65,7 +65,7 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
             for it in ("~", "null", "[a]", "{a: b}", ">", "\n  a: b", "\n- a")
         ),
         *(
-            (f"---\ndescription: {it} {SECRET}\n---", "line 2 is no YAML as it stands; put texts in quotes")
+            (f"---\ndescription: {it} {SECRET}\n---", "line 2 is not valid YAML. Put texts in quotes.")
             for it in (
                 "'",
                 '"',
@@ -87,18 +87,18 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
             )
         ),
         *(
-            (f"---\ndescription: {it}\n---", "line 3 is no YAML as it stands")
+            (f"---\ndescription: {it}\n---", "line 3 is not valid YAML")
             for it in ("x\n  more: y", "x # y\n  more", "x\n- y", ">\n- y", ">\n\tx")
         ),
-        ("---\ndescription: x\ndescription: y\n---", "the key in line 3 is there twice"),
-        ("---\n'a': x\na: y\n---", "the key in line 3 is there twice"),
+        ("---\ndescription: x\ndescription: y\n---", "the key in line 3 occurs twice"),
+        ("---\n'a': x\na: y\n---", "the key in line 3 occurs twice"),
         ('---\ndescription: "\\UFFFFFFFF"\n---', "its front matter is not valid YAML"),
         (f"---\ndescription: {'[' * 20_000}\n---", "its front matter is not valid YAML"),
         (f"---\ndescription: {'x' * 66_000}\n---", "its front matter is longer than 64 KiB"),
-        ('---\ndescription: "\\ud800"\n---', "the value in line 2 has a character that is no text"),
-        ('---\ndescription: "\\0"\n---', "the value in line 2 has a character that is no text"),
-        ("---\nx: 1\ndescription: a\x07\n---", "line 3 has a character that is no text"),
-        ("---\ndescription: a\u2028b\n---", "line 2 has a character that is no text"),
+        ('---\ndescription: "\\ud800"\n---', "the value in line 2 has a control character or an invalid character"),
+        ('---\ndescription: "\\0"\n---', "the value in line 2 has a control character or an invalid character"),
+        ("---\nx: 1\ndescription: a\x07\n---", "line 3 has a control character or an invalid character"),
+        ("---\ndescription: a\u2028b\n---", "line 2 has a control character or an invalid character"),
         (b"---\ndescription: \xff\n---", "is not UTF-8"),
     ],
 )
@@ -114,5 +114,5 @@ def test_a_skill_has_a_name_that_every_harness_takes() -> None:
     for name in ("a", "1", "a_b-c", "a" * 64):
         assert descriptions(text, name) == {name: "x"}
     for name in ("A b", "A", "-a", "a.b", "a" * 65, "ü", "a\n"):
-        with pytest.raises(SpaceError, match="rename its directory"):
+        with pytest.raises(SpaceError, match="Rename its directory"):
             descriptions(text, name)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codex_adapter.spaces.shell_lines import with_directory
+from codex_adapter.spaces.shell_lines import insert_directory
 
 pytestmark = pytest.mark.rule("Z2")
 
@@ -44,7 +44,7 @@ LINES = [
 @given(NASTY)
 def test_the_directory_is_part_of_one_word_wherever_it_stands(directory: str) -> None:
     right = [(line, word) for line, word in LINES if word is not None]
-    script = "printf '%s\\0' " + " ".join(with_directory(line, directory) for line, _ in right)
+    script = "printf '%s\\0' " + " ".join(insert_directory(line, directory) for line, _ in right)
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True, timeout=10)
     assert done.stderr == b""
     assert done.stdout.decode().split("\0")[:-1] == [word.replace("{}", directory) for _, word in right]
@@ -53,11 +53,11 @@ def test_the_directory_is_part_of_one_word_wherever_it_stands(directory: str) ->
 @settings(max_examples=10)
 @given(NASTY)
 def test_a_comment_ends_with_the_line_whatever_the_directory_is(directory: str) -> None:
-    line = with_directory("printf %s ${SPACE} #' ${SPACE}", directory)
+    line = insert_directory("printf %s ${SPACE} #' ${SPACE}", directory)
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=True, timeout=10)
     assert (done.stdout.decode(), done.stderr) == (directory, b"")
 
 
 @given(st.text(st.sampled_from("a'\"\\$(){}`# "), max_size=10))
 def test_a_line_without_a_directory_stays_as_it_is(line: str) -> None:
-    assert with_directory(line, "/d") == line
+    assert insert_directory(line, "/d") == line

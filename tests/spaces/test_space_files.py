@@ -86,9 +86,9 @@ command = "true"
         ('schema = true\nid = "a"', "space.toml: the key 'schema' has a wrong type or value"),
         (f'schema = 1\nid = "{SECRET.upper()}"', "space.toml: the key 'id' has a wrong type or value"),
         ('schema = 1\nid = "a\\n"', "space.toml: the key 'id' has a wrong type or value"),
-        (HEAD + f'version = "{SECRET}"', "space.toml: the key 'version' is no semantic version"),
-        (HEAD + 'version = "1.2.3+b"', "space.toml: the key 'version' is no semantic version"),
-        (HEAD + 'version = "01.2.3"', "space.toml: the key 'version' is no semantic version"),
+        (HEAD + f'version = "{SECRET}"', "space.toml: the key 'version' is not a semantic version"),
+        (HEAD + 'version = "1.2.3+b"', "space.toml: the key 'version' is not a semantic version"),
+        (HEAD + 'version = "01.2.3"', "space.toml: the key 'version' is not a semantic version"),
         (HEAD + "deps = [1]", "space.toml: the key 'deps[0]' has a wrong type or value"),
         (HEAD + 'colour = "red"', "space.toml: the key 'colour' is unknown; remove it"),
         (HEAD + "[settings]\nmodels = 1", "space.toml: the key 'settings.models' is unknown; remove it"),
@@ -96,11 +96,11 @@ command = "true"
         (HEAD + "[settings.env]\nA = 1", "space.toml: the key 'settings.env[...]' has a wrong type or value"),
         (HEAD + f'[settings.env]\nA = "{SECRET}\\u0000"', "space.toml: the key 'settings.env[...]' has a wrong"),
         (HEAD + f'[settings.env]\n"{SECRET}" = ""', "space.toml: a key in 'settings.env' is not an allowed name"),
-        (HEAD + f"x = {SECRET}", "space.toml is no TOML in line 3; mend it"),
-        (HEAD + HEAD, "space.toml is no TOML in line 3; mend it"),
+        (HEAD + f"x = {SECRET}", "space.toml is not valid TOML in line 3. Fix it."),
+        (HEAD + HEAD, "space.toml is not valid TOML in line 3. Fix it."),
         (b"\xff", "space.toml is not UTF-8"),
-        (HEAD + "x = " + "[" * 9000, "space.toml is no TOML; mend it"),
-        (HEAD + "x = " + "9" * 9000, "space.toml is no TOML; mend it"),
+        (HEAD + "x = " + "[" * 9000, "space.toml is not valid TOML. Fix it."),
+        (HEAD + "x = " + "9" * 9000, "space.toml is not valid TOML. Fix it."),
         ("a" + ".a" * 30000 + "=1", "space.toml: a line has more than 500 dots"),
         ("[a" + ".a" * 400 + "]\nx=1", "space.toml: the key 'a'"),
     ],
@@ -180,8 +180,11 @@ def test_what_is_wrong_with_hooks_is_named(text: str, says: str) -> None:
         ({"A": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
         ({"a-b": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
         ({"a": {}}, "server 'a' must have either the key 'command' or the key 'url'"),
-        ({"a": {"command": "x", "url": "http://x"}}, "server 'a' has to have either the key"),
-        ({"a": {"url": "http://x", "env": {"A": SECRET}}}, "server 'a' has the key 'url', with which no other key"),
+        ({"a": {"command": "x", "url": "http://x"}}, "server 'a' must have either the key"),
+        (
+            {"a": {"url": "http://x", "env": {"A": SECRET}}},
+            "server 'a' has the key 'url', so it must not have any other key",
+        ),
         ({"a": {"url": f"ftp://{SECRET}"}}, "the key 'mcpServers[...].url' has a wrong type or value"),
         ({"a": {"command": "x", "args": [1]}}, "the key 'mcpServers[...].args[0]' has a wrong type or value"),
         ({"a": {"command": "x", "env": {"A": f"{SECRET}\0"}}}, "the key 'mcpServers[...].env[...]' has a wrong"),
@@ -203,13 +206,13 @@ def test_what_is_no_json_is_refused(text: str | bytes) -> None:
 @pytest.mark.rule("Z1", "Z2")
 def test_a_key_that_is_there_twice_in_json_is_refused() -> None:
     twice = '{"mcpServers":{"a":{"command":"x","env":{"A":"1","A":"1"}}}}'
-    assert complaint(mcp=twice) == "mcp/mcp.json: the key 'A' is there twice"
+    assert complaint(mcp=twice) == "mcp/mcp.json: the key 'A' occurs twice"
 
 
 @pytest.mark.rule("Z3")
 def test_tags_have_names_and_versions() -> None:
     assert read_tags(b'schema = 1\n[tags]\nstable = "1.0.0"') == {"stable": "1.0.0"}
-    with pytest.raises(SpaceError, match=r"^tags\.toml: the key 'tags\.stable' is no version$"):
+    with pytest.raises(SpaceError, match=r"^tags\.toml: the key 'tags\.stable' is not a version$"):
         read_tags(b'schema = 1\n[tags]\nstable = "^1"')
     with pytest.raises(SpaceError, match=r"^tags\.toml: a key in 'tags' is not an allowed name"):
         read_tags(b'schema = 1\n[tags]\n"1" = "1.0.0"')

@@ -128,7 +128,7 @@ def test_a_space_that_changed_since_it_was_read_is_not_taken_for_what_it_was(hom
     store = Store(State(home.path))
     digest = read_content(place).digest
     write_files(place, {"more": ""})
-    with pytest.raises(SpaceError, match=r"^it changes while it is read. Try again.$"):
+    with pytest.raises(SpaceError, match=r"^it changes while it is read. Try again\.$"):
         store.keep(place, digest)
     assert store.content(digest) is None
 

@@ -43,7 +43,7 @@ def test_what_could_be_two_kinds_of_selector_is_the_first_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("selector", "says"),
-    [("1.0.1", "this version"), ("^3", "this range"), ("other", "no such tag"), ("gone", "tag 'gone'")],
+    [("1.0.1", "this version"), ("^3", "this range"), ("other", "does not have this tag"), ("gone", "tag 'gone'")],
 )
 def test_what_nothing_answers_to_is_refused(selector: str, says: str) -> None:
     with pytest.raises(SpaceError, match=says):

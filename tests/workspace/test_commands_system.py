@@ -19,7 +19,7 @@ from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace import shell as shell_module
 from codex_adapter.workspace.commands import run_command
 from codex_adapter.workspace.sandbox import Sandbox
-from codex_adapter.workspace.shell import shell_call
+from codex_adapter.workspace.shell import build_shell_call
 
 from ..faults.leftovers import descriptors
 from .shells import Shell
@@ -204,7 +204,7 @@ async def test_a_variable_reaches_no_process_but_the_command(held: Shell, root: 
 )
 def test_a_variable_that_cannot_be_set_is_refused_and_its_value_not_told(name: str, value: str, code: str) -> None:
     with pytest.raises(WorkspaceError) as caught:
-        shell_call("true", {"FINE": "x", name: value}, environ={}, directory="/")
+        build_shell_call("true", {"FINE": "x", name: value}, environ={}, directory="/")
     assert (caught.value.code, caught.value.system) == (code, False)
     assert SECRET not in str(caught.value)
 
@@ -247,18 +247,18 @@ async def test_variables_that_are_too_long_in_all_are_refused(shell: Shell) -> N
 def test_no_value_stands_among_the_arguments(name: str, value: str) -> None:
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         return
-    call = shell_call("true", {name: SECRET + value}, environ={}, directory="/")
+    call = build_shell_call("true", {name: SECRET + value}, environ={}, directory="/")
     assert all(SECRET not in argument for argument in call.argv)
 
 
 @pytest.mark.rule("H12")
 def test_without_a_path_there_is_a_sensible_one() -> None:
-    assert "/usr/bin" in shell_call("true", {}, environ={}, directory="/").env["PATH"].split(":")
+    assert "/usr/bin" in build_shell_call("true", {}, environ={}, directory="/").env["PATH"].split(":")
 
 
 @pytest.mark.rule("N4", "H12")
 def test_a_command_of_a_run_keeps_the_mark_of_that_run() -> None:
-    call = shell_call("true", {}, environ={"CODEX_ADAPTER_RUN": "outer"}, directory="/")
+    call = build_shell_call("true", {}, environ={"CODEX_ADAPTER_RUN": "outer"}, directory="/")
     assert call.env["CODEX_ADAPTER_RUN"] == "outer"
 
 

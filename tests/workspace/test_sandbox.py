@@ -16,7 +16,7 @@ import pytest
 from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace.sandbox import Sandbox
-from codex_adapter.workspace.secret_places import default_hidden
+from codex_adapter.workspace.secret_places import list_secret_places
 
 from .shells import Shell
 
@@ -299,7 +299,7 @@ async def test_the_places_of_secrets_are_empty(sandboxed: Shell, sandbox: Sandbo
     (visible / ".gnupg").symlink_to("elsewhere")
     (visible / ".kube").symlink_to("nowhere")
     (visible / "shown").write_text("shown")
-    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ, known_places()))
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=list_secret_places(environ, known_places()))
     command = f"cd {visible}; grep -rs . . ; cat .netrc; ls -A .ssh .gnupg/; true"
     assert (await sandboxed(command)).stdout.text() == "./shown:shown\n.gnupg/:\n\n.ssh:\n"
     await sandboxed.output(f"echo x >{visible}/.netrc; echo x >{visible}/.ssh/id")
@@ -322,7 +322,7 @@ async def test_a_secret_inside_the_workspace_is_hidden_too(sandboxed: Shell, san
     (root / ".ssh").mkdir()
     (root / ".ssh" / "id").write_text(SECRET)
     (root / ".netrc").write_text(SECRET)
-    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden({"HOME": str(root)}, known_places()))
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=list_secret_places({"HOME": str(root)}, known_places()))
     assert await sandboxed.output("cat .netrc; ls -A .ssh; echo x >.ssh/id; echo x >.netrc; rm -f .ssh/id") == ""
     assert (root / ".netrc").read_text() == (root / ".ssh" / "id").read_text() == SECRET
 
@@ -373,7 +373,7 @@ async def test_the_well_known_places_are_hidden(sandboxed: Shell, sandbox: Sandb
         place = visible / name
         environ[variable] = str(place.parents[BASES[variable] - 1] if variable in BASES else place)
     environ["KRB5CCNAME"] = f"FILE:{visible}/n/krb5"
-    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=default_hidden(environ, known_places()))
+    sandboxed.sandbox = msgspec.structs.replace(sandbox, hidden=list_secret_places(environ, known_places()))
     read = await sandboxed(f"cd {visible}; cat {' '.join(secrets)}; grep -rsl . .")
     assert SECRET not in read.stdout.text()
     assert sorted(read.stdout.text().split()) == sorted(f"./{name}" for name in shown)
@@ -381,12 +381,12 @@ async def test_the_well_known_places_are_hidden(sandboxed: Shell, sandbox: Sandb
 
 @pytest.mark.rule("H14")
 def test_without_a_home_only_what_is_named_is_hidden() -> None:
-    assert default_hidden({}, known_places()) == ()
-    assert default_hidden({"HOME": "/home/u", "CODEX_SQLITE_HOME": "/x"}, ())[-1] == "/home/u/.env"
-    found = default_hidden({"HOME": "/home/u", "CODEX_SQLITE_HOME": "/x"}, known_places())
+    assert list_secret_places({}, known_places()) == ()
+    assert list_secret_places({"HOME": "/home/u", "CODEX_SQLITE_HOME": "/x"}, ())[-1] == "/home/u/.env"
+    found = list_secret_places({"HOME": "/home/u", "CODEX_SQLITE_HOME": "/x"}, known_places())
     assert {"/home/u/.codex", "/home/u/.claude", "/x"} < set(found)
-    assert default_hidden({"CODEX_HOME": "/x"}, known_places()) == ("/x",)
-    assert "/home/u/.ssh" in default_hidden({"HOME": "/home/u"}, known_places())
+    assert list_secret_places({"CODEX_HOME": "/x"}, known_places()) == ("/x",)
+    assert "/home/u/.ssh" in list_secret_places({"HOME": "/home/u"}, known_places())
 
 
 # --- which workspaces ------------------------------------------------------------------------------------------------

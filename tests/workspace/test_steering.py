@@ -18,17 +18,17 @@ from codex_adapter.workspace import (
     WorkspaceError,
     find_sandbox,
     is_replaceable,
-    outside_environment,
+    isolate_environment,
     seal_imports,
 )
-from codex_adapter.workspace.steering_files import own_programs, steering_names
+from codex_adapter.workspace.steering_files import find_own_programs, list_steering_names
 from tests.widths import thinned
 
 from .shells import Shell
 
 pytestmark = pytest.mark.rule("H15")
 
-STEERING = steering_names(known_places())
+STEERING = list_steering_names(known_places())
 COMMIT = "git -c user.name=n -c user.email=n@localhost commit -q"
 WORK_OF_GIT = f"""\
 set -e
@@ -187,9 +187,9 @@ def test_no_operation_on_files_changes_what_steers_other_programs(workspace: Wor
             workspace.write(path, [b"evil"], overwrite=True, limit=100)
         assert (caught.value.code, caught.value.system) == ("denied", False)
     for path in (f"sub/{name}/x", "link/x"):
-        with pytest.raises(WorkspaceError, match="leave the change to the user"):
+        with pytest.raises(WorkspaceError, match="Leave the change to the user"):
             workspace.replace(path, lambda _: b"evil", limit=100)
-        with pytest.raises(WorkspaceError, match="leave the change to the user"):
+        with pytest.raises(WorkspaceError, match="Leave the change to the user"):
             workspace.delete(path)
         assert workspace.read(path, limit=100) == b"own"
     assert sorted(path.name for path in root.iterdir()) == ["link", "sub"]
@@ -207,7 +207,7 @@ def installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.fault("workspace", "The adapter is installed in the workspace", "No command or operation can change it")
 async def test_the_program_itself_is_not_changed(sandboxed: Shell, root: Path, installed: Path) -> None:
-    assert own_programs(str(root)) == [str(installed)]
+    assert find_own_programs(str(root)) == [str(installed)]
     await sandboxed("echo x > .venv/lib/module.py; rm -rf .venv; mv .venv x; echo x > .venv/lib/other.py; true")
     assert seen(installed) == {".venv/lib/module.py": b"own"}
     with (
@@ -223,8 +223,8 @@ def test_what_is_in_the_workspace_is_neither_run_nor_imported(
     (tmp_path / "link").symlink_to(root)
     monkeypatch.chdir(root)
     environ = {"PATH": f"{root}/bin:/usr/bin::bin:{tmp_path}/link/x:{root}", "PYTHONPATH": "src:/a", "HOME": "/h"}
-    assert outside_environment(environ, str(root)) == {"PATH": "/usr/bin", "PYTHONPATH": "/a", "HOME": "/h"}
-    assert outside_environment({"PATH": str(root)}, str(root)) == {"PATH": os.defpath}
+    assert isolate_environment(environ, str(root)) == {"PATH": "/usr/bin", "PYTHONPATH": "/a", "HOME": "/h"}
+    assert isolate_environment({"PATH": str(root)}, str(root)) == {"PATH": os.defpath}
     assert is_replaceable(f"{root}/node_modules/codex", str(root))
     assert not is_replaceable(f"{installed}/bin/codex", str(root))
     assert not is_replaceable("/usr/bin/codex", str(root))
@@ -246,7 +246,7 @@ def test_a_sandbox_of_the_workspace_is_not_taken(root: Path, sandbox: Sandbox) -
 
 def test_the_settings_of_the_agents_that_are_named_steer() -> None:
     other = AgentPlaces(settings=frozenset({".other"}))
-    assert steering_names((*known_places(), other)) == {
+    assert list_steering_names((*known_places(), other)) == {
         *(".git", ".husky", ".envrc", ".mcp.json"),
         *(".codex", ".agents", ".claude", ".gemini", ".cursor", ".other"),
         *(".vscode", ".idea", ".devcontainer"),
@@ -256,9 +256,9 @@ def test_the_settings_of_the_agents_that_are_named_steer() -> None:
 def test_a_change_is_seen_and_a_new_repository_is_none(root: Path) -> None:
     watch = SteeringWatch(str(root), STEERING)
     git(root, "init", "-q")
-    assert watch.changed() is None
+    assert watch.find_change() is None
     (root / ".envrc").write_text("x")
-    assert watch.changed() == ".envrc"
+    assert watch.find_change() == ".envrc"
 
 
 @pytest.mark.rule("H14")

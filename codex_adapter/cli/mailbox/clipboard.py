@@ -15,7 +15,7 @@ from typing import Final
 import trio
 
 from codex_adapter.extras import how_to_install
-from codex_adapter.workspace import outside_environment
+from codex_adapter.workspace import isolate_environment
 
 __all__ = ["Clipboard"]
 
@@ -35,7 +35,7 @@ class Clipboard:
     def __init__(self, nursery: trio.Nursery, remark: Callable[[str], Awaitable[object]], *, workspace: str) -> None:
         self._nursery = nursery
         self._remark = remark
-        self._env = outside_environment(os.environ, workspace)
+        self._env = isolate_environment(os.environ, workspace)
         self._copying = trio.CancelScope()
 
     def copy(self, file: Path) -> None:

@@ -18,7 +18,7 @@ from codex_adapter.prompting import AgentPrompter, OpenRun, PromptedAgent
 from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 from codex_adapter.records import encode_completion, encode_events
-from codex_adapter.workspace import Containment, Workspace, WorkspaceError, outside_environment, run_command
+from codex_adapter.workspace import Containment, Workspace, WorkspaceError, isolate_environment, run_command
 
 __all__ = ["AgentAnswerer", "AnswerFailed", "Answerer", "CommandAnswerer"]
 
@@ -153,7 +153,7 @@ class CommandAnswerer:
                     ran = await run_command(
                         here,
                         f"exec <{shlex.quote(str(outbox))}\n{self._command}",
-                        env=_environment(outside_environment(os.environ, workspace)),
+                        env=_environment(isolate_environment(os.environ, workspace)),
                         timeout=self._timeout,
                         sandbox=None,
                         keep=2 * MOST_ANSWER_BYTES + 2,

@@ -14,7 +14,7 @@ from codex_adapter.protocols.mailbox.layout import MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.messages import SessionState
 from codex_adapter.protocols.mailbox.session import Session
 from codex_adapter.protocols.mailbox.session_store import Clock, SessionSettings, SessionStore, utc_now
-from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, WorkspaceError, default_hidden
+from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, WorkspaceError, list_secret_places
 
 __all__ = ["begin_session", "end_session", "open_session", "sessions", "workspace_of"]
 
@@ -109,7 +109,7 @@ def workspace_of(layout: MailboxLayout, session: str | None) -> str:
 
 
 def _hidden(sandbox: Sandbox | None, agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
-    return default_hidden(os.environ, agents) if sandbox is None else sandbox.hidden
+    return list_secret_places(os.environ, agents) if sandbox is None else sandbox.hidden
 
 
 def _chosen(layout: MailboxLayout, store: SessionStore, session: str | None) -> SessionState:

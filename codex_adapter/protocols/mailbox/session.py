@@ -51,7 +51,7 @@ from codex_adapter.protocols.mailbox.messages import (
 from codex_adapter.protocols.mailbox.outbox import OutboxContent, render_outbox
 from codex_adapter.protocols.mailbox.rounds import AnswerRecord, Begun, Finished, RoundJournal
 from codex_adapter.protocols.mailbox.session_store import SessionStore
-from codex_adapter.workspace import WorkspaceError, components
+from codex_adapter.workspace import WorkspaceError, split_path
 
 __all__ = ["Session"]
 
@@ -183,7 +183,7 @@ class Session:
             result = await self._begin(journal, position, index, command)
         requested = None
         if isinstance(command, ReadFile) and result.success:
-            requested = "/".join(components(command.path))
+            requested = "/".join(split_path(command.path))
         # The command has run: a cancellation must not lose its result.
         with trio.CancelScope(shield=True):
             await work_through(journal.add, Finished(position, index, result, requested))

@@ -101,7 +101,7 @@ class AgentWork:
         while (end := self._end()) is None:
             if self._records.turn == self._turns:
                 return self._ended("turn_limit")
-            if self._steering.changed() is not None:
+            if self._steering.find_change() is not None:
                 return self._ended("failed")
             self._records.turn += 1
             text = await self._agent.turn(prompt)
@@ -177,7 +177,7 @@ class AgentWork:
         return None if pending is None else self._ended("awaiting_approval", pending=pending)
 
     def _ended(self, reason: Reason, *, pending: PendingApproval | None = None, error: str | None = None) -> WorkEnd:
-        if error is None and (changed := self._steering.changed()) is not None:
+        if error is None and (changed := self._steering.find_change()) is not None:
             error = _CHANGED.format(changed)
         return WorkEnd(reason, self._records.turn, self._agent.id, self._agent.outcome, pending, error)
 

@@ -15,7 +15,7 @@ from codex_adapter.protocols.operations.placement import is_within_reach
 from codex_adapter.protocols.operations.policy import Policy, PolicyError
 from codex_adapter.protocols.operations.state_file import StateError
 from codex_adapter.protocols.operations.store import Store
-from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, default_hidden, find_sandbox
+from codex_adapter.workspace import AgentPlaces, Containment, Sandbox, Workspace, find_sandbox, list_secret_places
 
 __all__ = ["open_executor"]
 
@@ -40,7 +40,7 @@ def open_executor(
     """
     path = None if state is None else os.path.realpath(state)
     state_files = () if path is None else (path, f"{path}-wal", f"{path}-shm")
-    secrets = (*default_hidden(os.environ, agents), *hidden, *map(os.path.expanduser, policy.sandbox.hidden))
+    secrets = (*list_secret_places(os.environ, agents), *hidden, *map(os.path.expanduser, policy.sandbox.hidden))
     with Workspace(
         root, agents=agents, hard_links=policy.files.hard_links, mounts=policy.files.mounts, hidden=secrets
     ) as workspace:

@@ -56,11 +56,11 @@ class AgentSpacesClient:
         """
         emitter = Emitter(callbacks, request.external_session_id, request.external_run_id)
         try:
-            harness = await self._harness(request)
+            harness = await self._find_harness(request)
             # Checked only once, because the agent must have exactly the reach that is recorded now.
             wrong_cwd = await _inquire_cwd(request.cwd)
             writable = partial(harness.writable, cwd=request.cwd, env=request.env) if wrong_cwd is None else _nowhere
-            environment = await _in_spaces(partial(prepare, writable=writable), request, harness.id)
+            environment = await _look_up_environment(partial(prepare, writable=writable), request, harness.id)
         except TurnError as error:
             return await Turn.refuse(request, emitter, error)
         return await Turn(request, emitter, harness, environment, wrong_cwd).run()
@@ -68,7 +68,7 @@ class AgentSpacesClient:
     async def resolve(self, request: ResolveRequest) -> ResolveResponse:
         """Return whether a turn could have this environment. Write nothing and raise nothing (U6)."""
         try:
-            await _in_spaces(resolve, request, None)
+            await _look_up_environment(resolve, request, None)
         except TurnError as error:
             return ResolveResponse(ok=False, error=error.error)
         except Exception:  # noqa: BLE001 - every error becomes a response
@@ -77,7 +77,7 @@ class AgentSpacesClient:
 
     async def describe(self, request: DescribeRequest) -> DescribeResponse:
         """Return the names of all hooks, skills and tools of an environment. Raises `TurnError` (U11)."""
-        environment = await _in_spaces(resolve, request, None)
+        environment = await _look_up_environment(resolve, request, None)
         tools, unanswered = await list_all_tools(environment.servers, seconds=_SECONDS_FOR_TOOLS)
         return DescribeResponse(
             hooks=tuple(hook.name for hook in environment.hooks),
@@ -88,12 +88,12 @@ class AgentSpacesClient:
 
     async def get_harness_capabilities(self) -> HarnessCapabilities:
         """Return the harnesses that are installed here and work, with their models (U5)."""
-        found = [(harness.id, await _models_of(harness)) for harness in self._harnesses.values()]
+        found = [(harness.id, await _list_models(harness)) for harness in self._harnesses.values()]
         return HarnessCapabilities(
             harnesses=tuple(HarnessModels(id=id_, models=models) for id_, models in found if models is not None)
         )
 
-    async def _harness(self, request: RunTurnRequest) -> Harness:
+    async def _find_harness(self, request: RunTurnRequest) -> Harness:
         harness = self._harnesses.get(request.harness)
         if harness is None:
             known = ", ".join(self._harnesses) or "none"
@@ -102,7 +102,7 @@ class AgentSpacesClient:
         return harness
 
 
-async def _models_of(harness: Harness) -> tuple[str, ...] | None:
+async def _list_models(harness: Harness) -> tuple[str, ...] | None:
     try:
         await harness.check()
     except TurnError:
@@ -121,7 +121,7 @@ def _nowhere(_: Environment) -> tuple[str, ...]:
     return ()
 
 
-async def _in_spaces(
+async def _look_up_environment(
     look_up: Callable[..., Environment],
     request: RunTurnRequest | ResolveRequest | DescribeRequest,
     harness: str | None,
@@ -131,13 +131,13 @@ async def _in_spaces(
         # It may wait for other writers. A cancellation abandons the thread, which is as harmless as a kill.
         look_up = partial(look_up, accept=request.accept_changed_spaces)
         return await trio.to_thread.run_sync(
-            look_up, request.asp_home, _spec(request.spec), harness, abandon_on_cancel=True
+            look_up, request.asp_home, _convert_spec(request.spec), harness, abandon_on_cancel=True
         )
     except SpaceError as error:
         raise TurnError(str(error), "resolve_failed") from None
 
 
-def _spec(spec: SpaceSpec) -> Spec:
+def _convert_spec(spec: SpaceSpec) -> Spec:
     """Convert the spec of a request. Raises `TurnError` (U3)."""
     target = spec.target
     if spec.spaces and target is None:

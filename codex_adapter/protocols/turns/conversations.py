@@ -45,7 +45,7 @@ class Conversations:
     def find(self, session: str) -> Conversation | None:
         """Return the conversation with this key; None if it cannot be resumed."""
         try:
-            found = msgspec.json.decode(read_regular(self._record(session), _LARGEST), type=Conversation)
+            found = msgspec.json.decode(read_regular(self._get_record_path(session), _LARGEST), type=Conversation)
         except (FileNotFoundError, NotADirectoryError, NotRegularError):
             return None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -80,23 +80,23 @@ class Conversations:
         """Write the record of a conversation, whole or not at all."""
         # This file is removed first: a directory with a record must never count as the directory of a killed turn.
         (self._begun / conversation.directory).unlink(missing_ok=True)
-        write_whole(self._record(conversation.session), msgspec.json.encode(conversation))
+        write_whole(self._get_record_path(conversation.session), msgspec.json.encode(conversation))
 
     def _remove_abandoned(self) -> None:
         removed = 0
         for begun in self._begun.iterdir():
-            if _NAME.fullmatch(begun.name) and _age(begun) > ABANDONED:
+            if _NAME.fullmatch(begun.name) and _get_age(begun) > ABANDONED:
                 self.abandon(self._root / begun.name)
                 removed += 1
             if removed == _MOST_REMOVED:
                 return
 
-    def _record(self, session: str) -> Path:
+    def _get_record_path(self, session: str) -> Path:
         """Return the path of a record. Its name is a digest, because a key may be any text."""
         return self._root / f"{hashlib.sha256(session.encode(errors='surrogatepass')).hexdigest()}.json"
 
 
-def _age(path: Path) -> float:
+def _get_age(path: Path) -> float:
     """Return the seconds since a file was written; 0 if it has just been removed."""
     try:
         return time.time() - path.lstat().st_mtime

@@ -44,43 +44,43 @@ class Translation:
             case TextPart():
                 text = self.texts.receive(event)
                 if text is not None and text.whole:
-                    await self._text(text)
+                    await self._emit_text(text)
             case ToolCall() as call:
-                await self._tool(call, result=event.kind == "tool_result")
+                await self._emit_tool(call, result=event.kind == "tool_result")
             case SessionHandle(session=session):
                 self._emitter.harness_session_id = session.id
             case Plan(items=items):
-                await self._log("info", "plan", items=[msgspec.to_builtins(item) for item in items])
+                await self._emit_log("info", "plan", items=[msgspec.to_builtins(item) for item in items])
             case TokenUsage(usage=usage):
-                await self._log("debug", "usage", **usage)
+                await self._emit_log("debug", "usage", **usage)
             case UnknownLine(type=type_, item_type=item_type):
-                await self._log("debug", "unknown event", type=type_, itemType=item_type)
+                await self._emit_log("debug", "unknown event", type=type_, itemType=item_type)
             case _ if event.message is not None:
-                await self._log("warn" if event.kind == "error" else "info", event.message)
+                await self._emit_log("warn" if event.kind == "error" else "info", event.message)
 
     async def close(self) -> None:
         """Emit a result for each call that has no result yet, so that every call has one (U7)."""
         for id_, name in list(self._open.items()):
-            await self._answer(id_, name, _UNANSWERED, is_error=True)
+            await self._emit_result(id_, name, _UNANSWERED, is_error=True)
 
-    async def _text(self, text: AssembledText) -> None:
+    async def _emit_text(self, text: AssembledText) -> None:
         if text.item_type != _MESSAGE:
             if text.complete:
-                await self._log("debug", text.item_type, text=text.text)
+                await self._emit_log("debug", text.item_type, text=text.text)
         elif text.complete:
             self._shown.pop(text.item_id, None)
             await self._emitter.emit(MessageEvent, role="assistant", content=text.text)
         else:
-            await self._grow(text)
+            await self._emit_growth(text)
 
-    async def _grow(self, text: AssembledText) -> None:
+    async def _emit_growth(self, text: AssembledText) -> None:
         """Emit the new text of a message. A rewritten message is emitted only when it is complete."""
         before, now = self._shown.get(text.item_id, ""), text.text
         if now.startswith(before) and now != before:
             self._shown[text.item_id] = now
             await self._emitter.emit(MessageDeltaEvent, role="assistant", delta=now[len(before) :])
 
-    async def _tool(self, call: ToolCall, *, result: bool) -> None:
+    async def _emit_tool(self, call: ToolCall, *, result: bool) -> None:
         tool = call.tool
         id_ = tool.backend_item_id
         if id_ is None:
@@ -91,32 +91,32 @@ class Translation:
             return
         if id_ not in self._open:
             self._open[id_] = name
-            await self._emitter.emit(ToolCallEvent, tool_use_id=id_, tool_name=name, input=_input(call))
+            await self._emitter.emit(ToolCallEvent, tool_use_id=id_, tool_name=name, input=_convert_input(call))
         if result:
             failed = tool.status != "completed"
-            await self._answer(id_, self._open[id_], _output(call), is_error=failed)
+            await self._emit_result(id_, self._open[id_], _convert_output(call), is_error=failed)
 
-    async def _answer(self, id_: str, name: str, output: Any, *, is_error: bool) -> None:
+    async def _emit_result(self, id_: str, name: str, output: Any, *, is_error: bool) -> None:
         del self._open[id_]
         self._closed.add(id_)
         await self._emitter.emit(ToolResultEvent, tool_use_id=id_, tool_name=name, output=output, is_error=is_error)
 
-    async def _log(self, level: LogLevel, message: str, **fields: Any) -> None:
+    async def _emit_log(self, level: LogLevel, message: str, **fields: Any) -> None:
         await self._emitter.emit(LogEvent, level=level, message=message, fields=fields or None)
 
 
-def _input(call: ToolCall) -> dict[str, Any]:
+def _convert_input(call: ToolCall) -> dict[str, Any]:
     """Return the input fields of a tool by their names."""
-    return {} if call.input is None else _payloads(call.input)
+    return {} if call.input is None else _convert_payloads(call.input)
 
 
-def _output(call: ToolCall) -> dict[str, Any]:
+def _convert_output(call: ToolCall) -> dict[str, Any]:
     """Return the output of a tool, and its exit code if it has one."""
-    output = {} if call.output is None else _payloads(call.output)
+    output = {} if call.output is None else _convert_payloads(call.output)
     return output if call.tool.exit_code is None else {**output, "exitCode": call.tool.exit_code}
 
 
-def _payloads(fields: msgspec.Struct) -> dict[str, Any]:
+def _convert_payloads(fields: msgspec.Struct) -> dict[str, Any]:
     """Return each payload by its name, with JSON decoded. A truncated payload stays text; `truncated` lists it."""
     found: dict[str, Any] = {}
     cut: list[str] = []
@@ -125,7 +125,7 @@ def _payloads(fields: msgspec.Struct) -> dict[str, Any]:
         if payload is None:
             continue
         key = _WIRE_NAMES.get(name, name)
-        found[key] = payload.text if payload.truncated or name not in _JSON else _decoded(payload.text)
+        found[key] = payload.text if payload.truncated or name not in _JSON else _decode(payload.text)
         if payload.truncated:
             cut.append(key)
     return {**found, "truncated": cut} if cut else found
@@ -136,7 +136,7 @@ _JSON: Final = frozenset({"changes", "arguments", "result"})
 _WIRE_NAMES: Final = {"aggregated_output": "output"}
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

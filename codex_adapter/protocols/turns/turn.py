@@ -71,11 +71,11 @@ class Turn:
         try:
             if refusal is not None:
                 raise refusal
-            result = await self._result(translation)
+            result = await self._run_harness(translation)
         except (TurnError, AdapterError, OSError) as error:
             if self._emitter.broken:
                 raise
-            result = RunResult(success=False, error=self._error_of(error))
+            result = RunResult(success=False, error=self._convert_error(error))
         await translation.close()
         await self._emitter.finish(result)
         return RunTurnResponse(
@@ -85,7 +85,7 @@ class Turn:
             model=self._model,
         )
 
-    async def _result(self, translation: Translation) -> RunResult:
+    async def _run_harness(self, translation: Translation) -> RunResult:
         turn = await self._prepare()
         async with self._harness.open(turn) as run:
             async for batch in run.events.batches():
@@ -101,7 +101,7 @@ class Turn:
             final = outcome.final_text
         return RunResult(success=True, final_output=final)
 
-    def _error_of(self, error: TurnError | AdapterError | OSError) -> AgentSpacesError | None:
+    def _convert_error(self, error: TurnError | AdapterError | OSError) -> AgentSpacesError | None:
         match error:
             case TurnError(error=data):
                 return data

@@ -11,7 +11,7 @@ import trio
 from codex_adapter.extras import how_to_install
 from codex_adapter.spaces.environment import Server
 from codex_adapter.spaces.mcp.protocol import NOT_STARTED, ServerError
-from codex_adapter.spaces.mcp.stdio import tools_by_stdio
+from codex_adapter.spaces.mcp.stdio import list_tools_by_stdio
 from codex_adapter.workspace import Containment
 
 __all__ = ["ServerError", "list_all_tools", "list_tools"]
@@ -28,14 +28,16 @@ async def list_tools(server: Server, *, seconds: float, containment: Containment
     with trio.move_on_after(seconds):
         if server.command is not None:
             argv = (server.command, *server.args)
-            return await tools_by_stdio(argv, env=server.env, cwd=server.cwd, containment=containment or Containment())
+            return await list_tools_by_stdio(
+                argv, env=server.env, cwd=server.cwd, containment=containment or Containment()
+            )
         if server.url is None:
             raise ServerError(NOT_STARTED)
         try:
-            from codex_adapter.spaces.mcp.streamable_http import tools_by_http  # noqa: PLC0415 - an extra
+            from codex_adapter.spaces.mcp.streamable_http import list_tools_by_http  # noqa: PLC0415 - an extra
         except ImportError:
             raise ServerError(f"Packages for servers with a URL are missing. {how_to_install('turns')}") from None
-        return await tools_by_http(server.url)
+        return await list_tools_by_http(server.url)
     raise ServerError(f"The server did not answer in {seconds:g} seconds. Check what it waits for.")
 
 

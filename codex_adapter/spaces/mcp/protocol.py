@@ -24,7 +24,7 @@ __all__ = [
     "ServerError",
     "ServerRequest",
     "Session",
-    "answer_to",
+    "build_answer",
     "read_messages",
 ]
 
@@ -131,17 +131,17 @@ class Session(ABC):
     async def list_tools(self) -> tuple[str, ...]:
         """Return the names of the server's tools, in its order, each once (U11)."""
         capable = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": _CLIENT}
-        welcome = _result(await self._request("initialize", capable), _Welcome)
+        welcome = _read_result(await self._request("initialize", capable), _Welcome)
         # The list of tools has the same format in all revisions, so older and newer revisions are accepted too.
         self.revision = welcome.protocol_version
-        await self.notify(_encoded(method="notifications/initialized"))
+        await self.notify(_encode(method="notifications/initialized"))
         names: list[str] = []
         params: dict[str, str] = {}
         for _ in range(MOST_PAGES):
             response = await self._request("tools/list", params)
             if response.error == _METHOD_NOT_FOUND and "tools" not in welcome.capabilities and not names:
                 return ()
-            page = _result(response, _Page)
+            page = _read_result(response, _Page)
             names += (tool.name for tool in page.tools)
             if len(names) > MOST_TOOLS or not all(tool.name.isprintable() for tool in page.tools):
                 break
@@ -160,61 +160,61 @@ class Session(ABC):
 
     async def _request(self, method: str, params: Mapping[str, Any]) -> Response:
         self._number += 1
-        message = _encoded(id=self._number, method=method, params=params)
+        message = _encode(id=self._number, method=method, params=params)
         return await self.exchange(message, self._number)
 
 
-def answer_to(request: ServerRequest) -> bytes:
+def build_answer(request: ServerRequest) -> bytes:
     """Return our response to a request from the server, on one line. A ping succeeds; all other requests fail (U11)."""
     if request.method == "ping":
-        return _encoded(id=request.id, result={})
-    return _encoded(id=request.id, error={"code": _METHOD_NOT_FOUND, "message": "This client only lists tools"})
+        return _encode(id=request.id, result={})
+    return _encode(id=request.id, error={"code": _METHOD_NOT_FOUND, "message": "This client only lists tools"})
 
 
 def read_messages(text: bytes) -> Iterator[Message]:
     """Yield the requests and responses in a text. Skip notifications, and text that is not a message (U11)."""
-    for one in _batch(text):
-        message = _decoded(one, _Message)
+    for one in _split_batch(text):
+        message = _decode(one, _Message)
         if message is None:
             continue
-        number = _decoded(message.id, int)
+        number = _decode(message.id, int)
         if message.method:
-            id_ = number if number is not None else _decoded(message.id, str)
-            method = _decoded(message.method, str)
+            id_ = number if number is not None else _decode(message.id, str)
+            method = _decode(message.method, str)
             if id_ is not None and method is not None:
                 yield ServerRequest(id_, method)
         elif number is not None and (message.result or message.error):
-            yield Response(number, message.result, _error_code(message.error))
+            yield Response(number, message.result, _read_error_code(message.error))
 
 
-def _batch(text: bytes) -> Sequence[bytes | msgspec.Raw]:
+def _split_batch(text: bytes) -> Sequence[bytes | msgspec.Raw]:
     # Checking the first character excludes most other texts in a tenth of the time.
     match text.lstrip()[:1]:
         case b"{":
             return [text]
         case b"[":  # batches exist in revision 2025-03-26
-            return _decoded(text, list[msgspec.Raw]) or []
+            return _decode(text, list[msgspec.Raw]) or []
     return []
 
 
-def _error_code(error: msgspec.Raw) -> int | None:
+def _read_error_code(error: msgspec.Raw) -> int | None:
     if bytes(error) in (b"", b"null"):
         return None
-    return (_decoded(error, _Error) or _Error()).code
+    return (_decode(error, _Error) or _Error()).code
 
 
-def _result(response: Response, kind: type[_T]) -> _T:
-    result = _decoded(response.result, kind) if response.error is None else None
+def _read_result(response: Response, kind: type[_T]) -> _T:
+    result = _decode(response.result, kind) if response.error is None else None
     if result is None:
         raise ServerError(MISUNDERSTOOD)
     return result
 
 
-def _encoded(**members: Any) -> bytes:
+def _encode(**members: Any) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", **members})
 
 
-def _decoded(text: bytes | msgspec.Raw, kind: type[_T]) -> _T | None:
+def _decode(text: bytes | msgspec.Raw, kind: type[_T]) -> _T | None:
     """Decode a text from a server. Return None for another type, because an exception could quote the text."""
     try:
         return msgspec.json.decode(text, type=kind)

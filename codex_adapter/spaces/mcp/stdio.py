@@ -18,12 +18,12 @@ from codex_adapter.spaces.mcp.protocol import (
     ServerError,
     ServerRequest,
     Session,
-    answer_to,
+    build_answer,
     read_messages,
 )
 from codex_adapter.workspace import Containment, WorkspaceError, open_program
 
-__all__ = ["StdioSession", "tools_by_stdio"]
+__all__ = ["StdioSession", "list_tools_by_stdio"]
 
 _INHERITED: Final = ("LOGNAME", "USER", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ")
 """Variables of the adapter that a server gets besides HOME and PATH. Agents pass the same variables to servers."""
@@ -32,7 +32,7 @@ _EXIT_GRACE: Final = 0.25
 """Seconds for a server to exit by itself."""
 
 
-async def tools_by_stdio(
+async def list_tools_by_stdio(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None, containment: Containment
 ) -> tuple[str, ...]:
     """Start a server and return the names of its tools. Leave no process of it. Raises `ServerError` (H8, U11)."""
@@ -66,7 +66,7 @@ class StdioSession(Session):
             for received in read_messages(await self._read_line()):
                 if isinstance(received, ServerRequest):
                     # If the server does not read the response, the time limit ends this.
-                    await self.notify(answer_to(received))
+                    await self.notify(build_answer(received))
                 elif received.number == number:
                     response = received
             if response is not None:

@@ -22,11 +22,11 @@ from codex_adapter.spaces.mcp.protocol import (
     ServerError,
     ServerRequest,
     Session,
-    answer_to,
+    build_answer,
     read_messages,
 )
 
-__all__ = ["Body", "EventBody", "JsonBody", "tools_by_http"]
+__all__ = ["Body", "EventBody", "JsonBody", "list_tools_by_http"]
 
 _HEADERS: Final = {
     "Accept": "application/json, text/event-stream",
@@ -43,10 +43,10 @@ _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSE
 """Errors of the library, of the lookup of host names, and of proxies."""
 
 
-async def tools_by_http(url: str) -> tuple[str, ...]:
+async def list_tools_by_http(url: str) -> tuple[str, ...]:
     """Return the names of the tools of the server at `url`, and end its session. Raises `ServerError` (U11)."""
     try:
-        async with _client(httpx2.URL(url)) as client:
+        async with _open_client(httpx2.URL(url)) as client:
             session = _HttpSession(client, url)
             try:
                 return await session.list_tools()
@@ -57,7 +57,7 @@ async def tools_by_http(url: str) -> tuple[str, ...]:
         raise ServerError(UNREACHABLE) from None
 
 
-def _client(url: httpx2.URL) -> httpx2.AsyncClient:
+def _open_client(url: httpx2.URL) -> httpx2.AsyncClient:
     # Loading the trusted certificates blocks for 50 ms. Without TLS, an empty context is enough.
     verify = url.scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     # The proxies of the environment are for other machines. The caller sets the time limit.
@@ -87,7 +87,7 @@ class _HttpSession(Session):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._answer, unanswered)
             with requests:
-                outcome = await self._outcome(message, number, requests)
+                outcome = await self._receive_outcome(message, number, requests)
             if isinstance(outcome, ServerError):
                 nursery.cancel_scope.cancel()
         if isinstance(outcome, ServerError):
@@ -103,15 +103,15 @@ class _HttpSession(Session):
         """End the server's session, if it has one."""
         if self._session_id is not None:
             with suppress(*_FAILURES):
-                async with self._client.stream("DELETE", self._url, headers=self._headers()):
+                async with self._client.stream("DELETE", self._url, headers=self._build_headers()):
                     pass
 
     async def _answer(self, unanswered: trio.MemoryReceiveChannel[ServerRequest]) -> None:
         with unanswered, suppress(ServerError, *_FAILURES):
             async for request in unanswered:
-                await self.notify(answer_to(request))
+                await self.notify(build_answer(request))
 
-    async def _outcome(
+    async def _receive_outcome(
         self, message: bytes, number: int, requests: trio.MemorySendChannel[ServerRequest]
     ) -> Response | ServerError:
         """Return the response to request `number`. Send requests from the server to `requests`."""
@@ -137,21 +137,21 @@ class _HttpSession(Session):
 
     @asynccontextmanager
     async def _post(self, message: bytes) -> AsyncIterator[httpx2.Response]:
-        async with self._client.stream("POST", self._url, content=message, headers=self._headers()) as http:
+        async with self._client.stream("POST", self._url, content=message, headers=self._build_headers()) as http:
             session_id = http.headers.get(_SESSION)
             if not http.is_success or (session_id is not None and not _SESSION_ID.fullmatch(session_id)):
                 raise ServerError(MISUNDERSTOOD)
             self._session_id = self._session_id or session_id
             yield http
 
-    def _headers(self) -> dict[str, str]:
+    def _build_headers(self) -> dict[str, str]:
         own = {_SESSION: self._session_id, "MCP-Protocol-Version": self.revision}
         return _HEADERS | {name: value for name, value in own.items() if value is not None}
 
 
 async def _read(http: httpx2.Response, receive: Callable[[bytes], bool]) -> None:
     """Pass each message of an HTTP response to `receive`, until `receive` returns true. Raises `ServerError`."""
-    body = _body(http)
+    body = _choose_body(http)
     failure: ServerError | None = None
     # The library reads with nested generators. Only the end of the data or a cancellation closes all of them.
     with trio.CancelScope() as enough:
@@ -224,7 +224,7 @@ class EventBody:
 Body: TypeAlias = JsonBody | EventBody
 
 
-def _body(http: httpx2.Response) -> Body:
+def _choose_body(http: httpx2.Response) -> Body:
     match http.headers.get("Content-Type", "").partition(";")[0].strip().lower():
         case "application/json":
             return JsonBody()

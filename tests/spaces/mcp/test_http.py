@@ -23,7 +23,7 @@ from .servers import LONG, NEVER, remote
 
 pytestmark = pytest.mark.rule("U11")
 SECRET = "sk-said-by-the-server"
-GONE, OTHER, SLOW = "cannot be reached", "does not answer as", "did not answer in"
+GONE, OTHER, SLOW = "cannot be reached", "does not answer like", "did not answer in"
 EVENTS = {"Content-Type": "text/event-stream"}
 JSON = {"Content-Type": "application/json"}
 

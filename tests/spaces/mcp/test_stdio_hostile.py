@@ -19,7 +19,7 @@ from .servers import LONG, NEVER
 pytestmark = pytest.mark.rule("U11")
 Serving = Callable[[str], Server]
 SECRET = "sk-said-by-the-server"
-SLOW, GONE, OTHER = "did not answer in", "cannot be started", "does not answer as"
+SLOW, GONE, OTHER = "did not answer in", "cannot be started", "does not answer like"
 
 
 def welcomed(script: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.spaces.mcp import ServerError
-from codex_adapter.spaces.mcp.protocol import LineSplitter, ServerRequest, answer_to, read_messages
+from codex_adapter.spaces.mcp.protocol import LineSplitter, ServerRequest, build_answer, read_messages
 from codex_adapter.spaces.mcp.stdio import StdioSession
 from codex_adapter.spaces.mcp.streamable_http import Body, EventBody, JsonBody
 
@@ -84,7 +84,7 @@ async def _names(stream: bytes) -> tuple[str, ...]:
 def test_whatever_is_asked_can_be_answered(message: Any) -> None:
     for said in read_messages(json.dumps(message).encode()):
         if isinstance(said, ServerRequest):
-            told = json.loads(answer_to(said))
+            told = json.loads(build_answer(said))
             assert told["id"] == said.id
             assert ("result" in told) == (said.method == "ping")
 
