@@ -68,7 +68,7 @@ class OptionNames:
             return self._for_config_fields(_REQUEST_FIELD.sub(in_field, message))
         members = "|".join(sorted({name for option in self._of_key.values() for name in option.members}))
         keys = "|".join(map(re.escape, self._of_key))
-        key = rf"({keys})(?::? (?:{members}))?(?:\[(\d+)\])?(?![\w.])"
+        key = rf"({keys})(?::? (?:{members}))?(?:\[(\d+)\])?(?!\w|\.\w)"
         return self._for_config_fields(_REQUEST_FIELD.sub(in_field, re.sub(key, in_key, message)))
 
     def _for_config_fields(self, message: str) -> str:
