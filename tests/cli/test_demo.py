@@ -37,7 +37,7 @@ def test_the_real_cli_runs_offline_and_writes_its_file(cli: Cli, empty: Path) ->
     assert "\nx $ cat hello.txt (failed, exit 1" in text
     assert "\nhello.txt contains: Hello from the Codex CLI.\n" in text
     assert "The commands exited with 0, 1, 0." in text
-    assert "\nThe agent ended with exit status: 0. Its session is 0" in text
+    assert "\nThe agent ended with exit status: 0.\nSession: 0" in text
     assert "\x1b" not in text
     assert list(empty.iterdir()) == []
 

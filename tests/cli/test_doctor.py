@@ -222,7 +222,7 @@ def test_the_text_says_the_same(cli: Cli) -> None:
     assert done.stdout.endswith(b"\nA run can start.\n")
     assert b"takes: " not in done.stdout
     done = cli.run("doctor", "--verbose", "--codex", cli.agent())
-    assert b"takes: additional directories, images" in done.stdout
+    assert b"supports: additional directories, images" in done.stdout
     assert b"\nok   containment: " in done.stdout
     done = cli.run("doctor", "--codex", "/nowhere")
     assert done.status == 1

@@ -124,7 +124,7 @@ def test_the_task_comes_from_standard_input(desk: Desk) -> None:
 def test_a_task_that_is_none_is_refused(desk: Desk, stdin: bytes) -> None:
     done = desk.run("start", "--no-wait", stdin=stdin)
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("the task must be")
+    assert done.complaint.startswith("The task must be")
     assert not desk.mailbox.exists()
 
 

@@ -104,7 +104,7 @@ def test_each_outbox_is_copied_to_the_clipboard(desk: Desk) -> None:
     desk.cli.env["WAYLAND_DISPLAY"] = "wayland-0"
     done = desk.run("start", "--no-wait", "--clipboard", "--format", "pretty", "Mäke it work.")
     assert (done.status, done.stderr) == (0, "")
-    assert "Paste the clipboard, or copy the whole text of" in done.stdout.decode()
+    assert "Copy the clipboard, or the whole text of" in done.stdout.decode()
     assert clip.read_text() == desk.outbox(1)
     desk.answer(running("true"))
     assert desk.run("once", "--clipboard").status == 0

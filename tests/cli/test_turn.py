@@ -225,7 +225,7 @@ def test_without_a_cli_the_turn_fails(place: Place) -> None:
 def test_a_prompt_that_is_none_is_refused(place: Place, stdin: bytes) -> None:
     done = place.run(stdin=stdin)
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("the prompt must be")
+    assert done.complaint.startswith("The prompt must be")
     assert not place.home.exists()
 
 
