@@ -1,9 +1,9 @@
-// Many runs of the Codex CLI behind one pipe. Go 1.19 or later, the standard library only.
+// Supervise many runs of the Codex CLI over one pipe. Needs only Go 1.19 or later.
 //
 //	go run supervisor.go 'Fix the failing test' 'Write the missing docs' -- --max-runs 8 --idle-timeout 300
 //
-// One run for each prompt; what follows `--` are options of `codex-adapter serve`. Exit status: 0 when every run
-// completed its turn, 130 or 143 after SIGINT or SIGTERM, else 1.
+// It starts one run for each prompt. Arguments after `--` are options of `codex-adapter serve`. Exit status: 0 if every
+// run completed its turn, 130 or 143 after SIGINT or SIGTERM, else 1.
 package main
 
 import (
@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	credit   = 64               // events of one run that may wait here; while they do, that run is held up, and no other
-	patience = 30 * time.Second // after which a daemon that was to stop, and has not, is killed
+	credit   = 64               // the limit of waiting events of one run; at the limit, only that run stops
+	patience = 30 * time.Second // the time to stop; then the daemon is killed
 )
 
 type object = map[string]any
 
-// A message of the daemon: an answer when it has no method, else a notification.
+// A message of the daemon: an answer if it has no method, else a notification.
 type message struct {
 	ID     *int64          `json:"id"`
 	Method string          `json:"method"`
@@ -54,8 +54,8 @@ type event struct {
 
 type completion struct {
 	OK        bool    `json:"ok"`      // the turn completed and the agent exited with 0
-	Outcome   string  `json:"outcome"` // "completed", or "failed" with an error in place of all else
-	Turn      string  `json:"turn"`    // "completed", "failed", "cut_off" or, where no turn began, ""
+	Outcome   string  `json:"outcome"` // "completed", or "failed" with an error instead of other fields
+	Turn      string  `json:"turn"`    // "completed", "failed", "cut_off", or "" if no turn began
 	FinalText *string `json:"final_text"`
 	Error     struct{ Kind, Message string }
 }
@@ -68,13 +68,13 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("refused %s %q", r.Data.Kind, r.Message) }
 
-var errGone = errors.New("the daemon has closed its output")
+var errClosed = errors.New("the daemon closed its output")
 
-// Daemon is a `codex-adapter serve` under way. Its methods may be called from any goroutine.
+// Daemon is a running `codex-adapter serve`. Its methods can be called from any goroutine.
 type Daemon struct {
 	command *exec.Cmd
-	gone    chan struct{} // closed when the daemon will say no more
-	broken  error         // why, when it was no message that it said; read it after `gone`
+	ended   chan struct{} // closed when the output of the daemon ended
+	broken  error         // the reason, if a line was not a message; read it after `ended`
 
 	writing sync.Mutex
 	stdin   io.WriteCloser
@@ -89,8 +89,8 @@ type Daemon struct {
 func Start(options ...string) (*Daemon, error) {
 	command := exec.Command("codex-adapter", append([]string{"serve"}, options...)...)
 	command.Stderr = os.Stderr
-	// In a process group of its own, so that Ctrl-C reaches only us, and it is we who say what it means. When we die,
-	// in whatever way, the daemon finds its stdin at its end, cancels its runs and exits.
+	// A separate process group: Ctrl-C reaches only this process, which then decides. If this process dies, the stdin
+	// of the daemon ends, and the daemon cancels its runs and exits.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := command.StdinPipe()
 	if err != nil {
@@ -104,7 +104,7 @@ func Start(options ...string) (*Daemon, error) {
 		return nil, err
 	}
 	daemon := &Daemon{
-		command: command, stdin: stdin, gone: make(chan struct{}),
+		command: command, stdin: stdin, ended: make(chan struct{}),
 		calls: map[int64]chan message{}, runs: map[string]chan params{},
 	}
 	go daemon.read(bufio.NewReader(stdout))
@@ -112,27 +112,27 @@ func Start(options ...string) (*Daemon, error) {
 }
 
 func (d *Daemon) read(stdout *bufio.Reader) {
-	defer close(d.gone)
+	defer close(d.ended)
 	for {
-		// No bufio.Scanner: it ends at a line that is longer than its buffer.
+		// Not bufio.Scanner: it stops at a line that is longer than its buffer.
 		line, err := stdout.ReadBytes('\n')
 		if err != nil {
-			return // and what a daemon that was killed had not finished is no message
+			return // a killed daemon can leave a partial line
 		}
-		var told message
-		if d.broken = json.Unmarshal(line, &told); d.broken != nil {
+		var received message
+		if d.broken = json.Unmarshal(line, &received); d.broken != nil {
 			return
 		}
 		d.mutex.Lock()
-		run := d.runs[told.Params.RunID]
-		if told.Method == "" && told.ID != nil {
-			d.calls[*told.ID] <- told
-			delete(d.calls, *told.ID)
+		run := d.runs[received.Params.RunID]
+		if received.Method == "" && received.ID != nil {
+			d.calls[*received.ID] <- received
+			delete(d.calls, *received.ID)
 		}
 		d.mutex.Unlock()
-		if told.Method != "" && run != nil {
-			// Does not wait: there is room for all events that we gave credit for, and for the completion.
-			run <- told.Params
+		if received.Method != "" && run != nil {
+			// This does not wait: the channel has room for the credit and the completion.
+			run <- received.Params
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (d *Daemon) send(value object) error {
 	return err
 }
 
-// Call sends a request and waits for its answer. The error is a *refusal, or tells that the daemon is gone.
+// Call sends a request and waits for its answer. The error is a *refusal, or errClosed.
 func (d *Daemon) Call(method string, parameters object) error {
 	answered := make(chan message, 1)
 	d.mutex.Lock()
@@ -158,25 +158,25 @@ func (d *Daemon) Call(method string, parameters object) error {
 	d.calls[id] = answered
 	d.mutex.Unlock()
 	if err := d.send(object{"id": id, "method": method, "params": parameters}); err != nil {
-		return errGone
+		return errClosed
 	}
 	select {
-	case told := <-answered:
-		if told.Error != nil {
-			return told.Error
+	case answer := <-answered:
+		if answer.Error != nil {
+			return answer.Error
 		}
 		return nil
-	case <-d.gone:
-		return errGone
+	case <-d.ended:
+		return errClosed
 	}
 }
 
-// Run carries out one run and calls `handle` for each of its events, which may take its time: only this run waits.
+// Run executes one run and calls `handle` for each of its events. A slow `handle` stops only this run.
 func (d *Daemon) Run(id, prompt string, handle func(event)) (completion, error) {
-	// Known before it is asked for: its first events can come together with the answer.
-	told := make(chan params, credit+1)
+	// Register the run before the request: its first events can arrive together with the answer.
+	messages := make(chan params, credit+1)
 	d.mutex.Lock()
-	d.runs[id] = told
+	d.runs[id] = messages
 	d.mutex.Unlock()
 	defer func() {
 		d.mutex.Lock()
@@ -190,38 +190,38 @@ func (d *Daemon) Run(id, prompt string, handle func(event)) (completion, error) 
 	}
 	for handled := 1; ; handled++ {
 		select {
-		case what := <-told:
-			if what.Completion != nil {
-				return *what.Completion, nil
+		case received := <-messages:
+			if received.Completion != nil {
+				return *received.Completion, nil
 			}
-			handle(*what.Event)
+			handle(*received.Event)
 			if handled%(credit/2) == 0 {
-				// A daemon that is gone is found out by the next wait.
+				// The next wait detects a daemon that ended.
 				_ = d.send(object{"method": "run/credit", "params": object{"runId": id, "events": credit / 2}})
 			}
-		case <-d.gone:
-			if len(told) == 0 {
-				return completion{}, errGone
+		case <-d.ended:
+			if len(messages) == 0 {
+				return completion{}, errClosed
 			}
 		}
 	}
 }
 
-// End lets the daemon exit and waits for that. It cancels the runs that are left.
+// End asks the daemon to exit and waits until it does. The daemon cancels the remaining runs.
 func (d *Daemon) End() error {
 	defer d.KillLater().Stop()
 	_ = d.send(object{"method": "exit"})
 	d.writing.Lock()
 	d.stdin.Close()
 	d.writing.Unlock()
-	<-d.gone // what Wait would cut off
+	<-d.ended // Wait would close the pipe before all is read
 	if err := d.command.Wait(); err != nil {
 		return fmt.Errorf("the daemon ended with %w", err)
 	}
 	return d.broken
 }
 
-// KillLater kills the daemon should it not stop by itself. What its runs have started goes with it.
+// KillLater kills the daemon if it does not stop by itself. The processes of its runs end with it.
 func (d *Daemon) KillLater() *time.Timer {
 	return time.AfterFunc(patience, func() { _ = d.command.Process.Kill() })
 }
@@ -234,7 +234,7 @@ func main() {
 			break
 		}
 	}
-	// Before there is anything that a signal could leave behind.
+	// Handle signals before the daemon exists.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	daemon, err := Start(options...)
@@ -253,12 +253,12 @@ func main() {
 			waiting = false
 		case number := <-signals:
 			if interrupted > 0 {
-				_ = daemon.command.Process.Signal(syscall.SIGTERM) // the second such one ends agents without asking them
+				_ = daemon.command.Process.Signal(syscall.SIGTERM) // the second signal ends agents without asking them
 				continue
 			}
 			interrupted = 128 + int(number.(syscall.Signal))
 			daemon.KillLater()
-			// Not in the way of the next signal. The runs are told that they are cancelled, and so all ends in order.
+			// In a goroutine, so that the next signal can be handled. The runs are cancelled, and everything ends in order.
 			go func() { _ = daemon.Call("shutdown", object{"mode": "cancel"}) }()
 		}
 	}
@@ -273,21 +273,21 @@ func main() {
 	os.Exit(status)
 }
 
-// supervise carries out one run for each prompt, all at once, and tells whether every one completed its turn.
+// supervise executes one run for each prompt, all at once, and returns whether each of them completed its turn.
 func supervise(daemon *Daemon, prompts []string) bool {
 	client := object{"protocolVersion": "1.0", "clientInfo": object{"name": "supervisor.go"}}
 	if err := daemon.Call("initialize", client); err != nil {
 		fmt.Fprintf(os.Stderr, "supervisor: %v\n", err)
 		return false
 	}
-	batch := make([]byte, 8) // a journal takes the id of a run only once
+	batch := make([]byte, 8) // a journal accepts each id only once
 	if _, err := rand.Read(batch); err != nil {
 		fmt.Fprintf(os.Stderr, "supervisor: %v\n", err)
 		return false
 	}
 	good := make(chan bool)
 	for index, prompt := range prompts {
-		// All at once: those for which there is no place wait in the daemon's queue.
+		// All at once: runs above the limit wait in the daemon's queue.
 		go func(id, prompt string) { good <- run(daemon, id, prompt) }(fmt.Sprintf("%x-%d", batch, index+1), prompt)
 	}
 	all := true
@@ -301,28 +301,28 @@ func supervise(daemon *Daemon, prompts []string) bool {
 	return all
 }
 
-// Your work goes in here.
+// run executes one run. Put your own work here.
 func run(daemon *Daemon, id, prompt string) bool {
-	done, err := daemon.Run(id, prompt, func(told event) {
-		text := told.Text
+	done, err := daemon.Run(id, prompt, func(e event) {
+		text := e.Text
 		if text == nil {
-			text = told.Message
+			text = e.Message
 		}
-		say(id, text, told.Kind, told.Data.Tool.Kind, told.Data.Tool.Status)
+		report(id, text, e.Kind, e.Data.Tool.Kind, e.Data.Tool.Status)
 	})
 	switch {
 	case err != nil:
-		say(id, nil, err.Error())
+		report(id, nil, err.Error())
 	case done.Outcome == "completed":
-		say(id, done.FinalText, done.Outcome, done.Turn)
+		report(id, done.FinalText, done.Outcome, done.Turn)
 	default:
-		say(id, &done.Error.Message, done.Outcome)
+		report(id, &done.Error.Message, done.Outcome)
 	}
 	return err == nil && done.OK
 }
 
-// A line about a run. Quoted, a text is one line, and none of its control characters reaches the terminal.
-func say(id string, text *string, words ...string) {
+// report prints a line about a run. A quoted text is one line without control characters.
+func report(id string, text *string, words ...string) {
 	line := id
 	for _, word := range words {
 		if word != "" {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Many runs of the Codex CLI behind one pipe, in little. bash 4.1 or later, and jq.
+# Supervise many runs of the Codex CLI over one pipe: a minimal version. Needs bash 4.1 or later, and jq.
 #
 #   supervisor.sh 'Fix the failing test' 'Write the missing docs' -- --max-runs 8 --idle-timeout 300
 #
-# One run for each prompt; what follows `--` are options of `codex-adapter serve`. Exit status: 0 when every run
-# completed its turn, 130 or 143 after SIGINT or SIGTERM, else 1. `supervisor.mjs` shows what is left out here: credit,
-# by which a slow consumer of one run holds up that run only.
+# It starts one run for each prompt. Arguments after `--` are options of `codex-adapter serve`. Exit status: 0 if every
+# run completed its turn, 130 or 143 after SIGINT or SIGTERM, else 1. `supervisor.mjs` also shows credit: with it, a
+# slow consumer of one run stops only that run.
 set -u
 
 prompts=() options=()
@@ -14,30 +14,30 @@ while (($#)); do
   prompts+=("$1"); shift
 done
 
-# bash forgets the descriptors of a coprocess that has ended, so that this one waits until we have taken our own.
+# bash closes the descriptors of a coprocess that ended. So the coprocess waits until the script has duplicated them.
 coproc DAEMON { IFS= read -r _; exec codex-adapter serve ${options[@]+"${options[@]}"}; }
 daemon=$DAEMON_PID
 exec {to}>&"${DAEMON[1]}" {from}<&"${DAEMON[0]}" {DAEMON[1]}>&- {DAEMON[0]}<&-
 echo >&"$to"
 
-trap '' PIPE # a daemon that is gone, or a reader of ours, must not be our end without a word
+trap '' PIPE # a daemon or a reader that ended must not kill this script silently
 call() { # METHOD ID PARAMS
   jq -cn --arg method "$1" --arg id "$2" --argjson params "$3" \
     '{jsonrpc: "2.0", $id, $method, $params}' >&"$to" 2>/dev/null
 }
-say() { printf '%s\n' "$*" || exit 1; } # nobody reads what we say: without us, the daemon cancels its runs
+say() { printf '%s\n' "$*" || exit 1; } # the reader left: when this script exits, the daemon cancels its runs
 
 interrupted=''
 interrupt() {
-  # Ctrl-C reaches the daemon too, which does the same by itself; `kill` reaches only us.
+  # Ctrl-C reaches the daemon, too, which does the same by itself. `kill` reaches only this script.
   if [[ -z $interrupted ]]; then call shutdown cancel '{"mode": "cancel"}'; else kill -TERM "$daemon"; fi 2>/dev/null
   interrupted=$1
 }
 trap 'interrupt 130' INT
 trap 'interrupt 143' TERM
 
-# Every message as one short line: what it is, what it is about, and what to say of it. A line that a daemon which was
-# killed had not finished is none. A text becomes one line, and none of its control characters reaches the terminal.
+# Convert every message to one short line: its kind, its subject and its text, without control characters. A partial
+# line of a killed daemon is ignored.
 read -r -d '' digest <<'JQ'
   def words: map(values) | join(" ");
   def safe: values | tojson | explode | map(if . > 126 and . < 160 then 63 else . end) | implode;
@@ -52,8 +52,8 @@ read -r -d '' digest <<'JQ'
 JQ
 exec {told}< <(trap '' INT; trap - PIPE; exec jq --unbuffered -rR "$digest" <&"$from" {to}>&-) {from}<&-
 
-# One request at a time: who writes and writes, and reads nothing, can wait for the daemon while it waits for him.
-batch=$(date +%s)-$$ # a journal takes the id of a run only once
+# Send one request at a time: a supervisor that only writes can wait for the daemon while the daemon waits for it.
+batch=$(date +%s)-$$ # a journal accepts each id only once
 declare -A live=()
 unsuccessful=0 last=0 line=''
 next() {
@@ -70,7 +70,7 @@ call initialize initialize '{"protocolVersion": "1.0", "clientInfo": {"name": "s
 while :; do
   IFS= read -r piece <&"$told"
   status=$? line+=$piece
-  if ((status > 128)); then continue; fi # a signal came, and was dealt with; the rest of the line is still to come
+  if ((status > 128)); then continue; fi # a signal was handled; the rest of the line is not read yet
   if ((status)); then break; fi
   IFS=$'\t' read -r what id text <<<"$line"
   line=''
@@ -82,7 +82,7 @@ while :; do
   esac
 done
 
-if ((${#live[@]})); then ((unsuccessful++)); echo "supervisor: the daemon is gone; unfinished: ${!live[*]}" >&2; fi
+if ((${#live[@]})); then ((unsuccessful++)); echo "supervisor: the daemon ended; unfinished runs: ${!live[*]}" >&2; fi
 echo '{"jsonrpc": "2.0", "method": "exit"}' >&"$to" 2>/dev/null
 exec {to}>&-
 while wait "$daemon"; status=$?; kill -0 "$daemon" 2>/dev/null; do :; done # a signal ends only `wait`

@@ -22,7 +22,7 @@ export type CancelParams = {
   kill?: boolean;
 };
 
-/** The last record of a run that came to a completion. */
+/** The last record of a run that ended with a completion. */
 export type CompletedRecord = {
   type: "completion";
   status: ExitStatus;
@@ -173,7 +173,7 @@ export type RpcError = {
   data?: Record<string, string | boolean> | null;
 };
 
-/** What a run is asked for. */
+/** A request for a run. */
 export type RunRequest = {
   prompt: string;
   working_dir?: string | null;

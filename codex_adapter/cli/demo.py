@@ -128,7 +128,7 @@ def _summary(narrator: _DemoNarrator, file: str, written: str | None) -> list[st
     ]
     if isinstance(narrator.outcome, Completion):
         session = printable(narrator.outcome.session_id or "unknown")
-        lines.append(f"The agent ended with {narrator.outcome.status}. Its session is {session}.")
+        lines += [f"The agent ended with {narrator.outcome.status}.", f"Session: {session}"]
     return lines
 
 

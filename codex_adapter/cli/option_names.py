@@ -9,7 +9,7 @@ from typing import Final
 
 from codex_adapter.options import Option
 
-__all__ = ["OptionNames"]
+__all__ = ["OptionNames", "name_time_limits"]
 
 _CONFIG_FIELD: Final = re.compile(r"(?<![.\w])config\.(?!toml\b)([a-z_]+)")
 _REQUEST_FIELD: Final = re.compile(r"\A(working_dir|timeout|env|interval)(?=:? )")
@@ -45,7 +45,7 @@ class OptionNames:
         The subject of the message keeps its name if no option set it, because the caller wrote that name. The next
         step always names options, and so does the name of a time limit.
         """
-        message = _LIMIT.sub(lambda limit: f"`{_option(limit[1])}`", message)
+        message = name_time_limits(message)
         if self._parsed is None:
             return self.for_fields(message)
         for key, option in self._of_key.items():
@@ -68,7 +68,7 @@ class OptionNames:
             return self._for_config_fields(_REQUEST_FIELD.sub(in_field, message))
         members = "|".join(sorted({name for option in self._of_key.values() for name in option.members}))
         keys = "|".join(map(re.escape, self._of_key))
-        key = rf"({keys})(?::? (?:{members}))?(?:\[(\d+)\])?(?![\w.])"
+        key = rf"({keys})(?::? (?:{members}))?(?:\[(\d+)\])?(?!\w|\.\w)"
         return self._for_config_fields(_REQUEST_FIELD.sub(in_field, re.sub(key, in_key, message)))
 
     def _for_config_fields(self, message: str) -> str:
@@ -79,6 +79,11 @@ class OptionNames:
         if getattr(self._parsed, attribute, None) is None:
             return False
         return not (adds and getattr(self._parsed, "request", None) is not None)
+
+
+def name_time_limits(message: str) -> str:
+    """Return a message with options in place of the fields of time limits (E5)."""
+    return _LIMIT.sub(lambda limit: f"`{_option(limit[1])}`", message)
 
 
 def _option(name: str) -> str:

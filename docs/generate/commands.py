@@ -78,8 +78,11 @@ def _page(name: str) -> Iterator[str]:
         else:
             yield f"{cell(paragraph)}\n\n"
     for paragraph in statuses:
-        parts = _STATUS.sub("", " ".join(paragraph.split())).rstrip(".").split("; ")
-        yield "## Exit status\n\n" + "".join(f"- {cell(_capitalized(part))}.\n" for part in parts) + "\n"
+        if found := _GROUP.fullmatch(paragraph):
+            parts = [f"{names}: {meaning}" for names, meaning in _rows(found["rows"])]
+        else:
+            parts = [_STATUS.sub("", " ".join(paragraph.split()))]
+        yield "## Exit status\n\n" + "".join(f"- {cell(_capitalized(part))}\n" for part in parts) + "\n"
     yield "## Examples\n\n" + code(_without_indent(examples.partition("\n")[2]), "sh")
 
 

@@ -1,11 +1,11 @@
-// Conversations of several turns, all at once, over one `codex-adapter serve`. Node 18 or later; compiled by `tsc`.
+// Hold several conversations at once over one `codex-adapter serve`. Needs Node 18 or later; compiled by `tsc`.
 //
 //   node conversation.mjs PLAN.json -- --codex codex
 //
-// The plan is {"turn": {...}, "conversations": {"NAME": {"cwd": "/absolute", "prompts": ["first", "second"]}}}: `turn`
-// has the params of `turns/run` that all turns have in common, such as aspHome, spec and harness; with "seconds" beside
-// the prompts, a turn that takes longer is cancelled. Of each turn a line of JSON is written: its ids, its response and
-// its events. Exit status: 0 when every turn went well, else 1.
+// The plan is {"turn": {...}, "conversations": {"NAME": {"cwd": "/absolute", "prompts": ["first", "second"]}}}. `turn`
+// has the params of `turns/run` for all turns, such as aspHome, spec and harness. With "seconds" beside the prompts, a
+// turn that takes longer is cancelled. The output is one line of JSON for each turn: its ids, its response and its
+// events. Exit status: 0 if every turn succeeded, else 1.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -29,10 +29,10 @@ class Daemon {
   constructor(options: string[]) {
     this.child = spawn("codex-adapter", ["serve", ...options], { stdio: ["pipe", "pipe", "inherit"] });
     this.ended = once(this.child, "close").catch((error: Error) => this.fail(error)); // such as ENOENT
-    this.child.stdin.on("error", () => {}); // the daemon is gone: the end of its output tells that too
+    this.child.stdin.on("error", () => {}); // the daemon ended: the end of its output shows that, too
     createInterface({ input: this.child.stdout, crlfDelay: Infinity })
       .on("line", (line: string) => this.take(JSON.parse(line)))
-      .on("close", () => this.fail(new Error("the daemon has ended")));
+      .on("close", () => this.fail(new Error("the daemon ended")));
   }
 
   call<T>(method: string, params: object): Promise<T> {
@@ -41,7 +41,7 @@ class Daemon {
     return new Promise<T>((resolve, reject) => this.calls.set(id, { resolve: resolve as Call["resolve"], reject }));
   }
 
-  /** One turn: each of its events, in their order, and then its response. */
+  /** Run one turn: pass its events in order to `onEvent`, and return its response. */
   async turn(params: Turn & Record<string, unknown>, onEvent: (event: AgentEvent) => void): Promise<Response> {
     const run = String(params.externalRunId);
     this.listeners.set(run, onEvent);
@@ -52,13 +52,13 @@ class Daemon {
     }
   }
 
-  /** The stop button: the turn ends, whatever it is about, and `turn` throws once nothing of it is left. */
+  /** Cancel a turn: it ends, and `turn` throws when no process of it is left. */
   async cancel(externalRunId: string): Promise<void> {
-    await this.call("turns/cancel", { externalRunId }).catch(() => {}); // a daemon that has ended left no turn
+    await this.call("turns/cancel", { externalRunId }).catch(() => {}); // an ended daemon has no turn
   }
 
   async end(): Promise<void> {
-    this.child.stdin.end(); // which cancels whatever is still under way
+    this.child.stdin.end(); // cancels all active turns
     await this.ended;
   }
 
@@ -79,7 +79,7 @@ class Daemon {
   }
 }
 
-/** One conversation: its turns one after another, each going on by the key that the last one gave. */
+/** Run the turns of one conversation in order. Each continues the session of the one before. */
 async function hold(daemon: Daemon, turn: Turn, name: string, { cwd, prompts, seconds }: Talk): Promise<boolean> {
   let harnessSessionId: string | undefined;
   for (const [number, prompt] of prompts.entries()) {

@@ -89,7 +89,7 @@ def doctor(scene: Scene) -> tuple[Done, bool]:
 
 def demo(scene: Scene) -> tuple[Done, bool]:
     done = scene.run("demo")
-    return done, b"hello.txt holds: Hello from the Codex CLI." in done.stdout
+    return done, b"hello.txt contains: Hello from the Codex CLI." in done.stdout
 
 
 COMMANDS: Final[tuple[Trial, ...]] = (run, serve, operations, mailbox, turn, replay, doctor, demo)

@@ -49,6 +49,24 @@ def test_help_has_the_options_of_the_agent_that_is_chosen(capfd: pytest.CaptureF
         assert "--sandbox MODE" not in text
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([command, "--agent", "toy"] for command in ("run", "login", "demo", "doctor")),
+        ["turn", "--harness", "toy"],
+        ["replay", "--agent", "toy"],
+        ["serve", "--agent", "toy"],
+    ],
+)
+def test_help_names_the_agent_that_is_selected(capfd: pytest.CaptureFixture[str], words: list[str]) -> None:
+    text = shown(capfd, *words, "--help")
+    assert "the Codex CLI" not in text
+    assert "--sandbox" not in text
+    assert "--codex" not in text
+    if words[0] not in ("replay", "serve"):
+        assert "the toy" in text
+
+
 def test_a_daemon_takes_the_options_of_all_its_agents_each_once(capfd: pytest.CaptureFixture[str]) -> None:
     text = shown(capfd, "serve", "--agent", "codex", "--agent", "toy", "--help")
     assert "--codex BINARY" in text
@@ -114,11 +132,12 @@ def test_doctor_reports_on_an_agent_that_reports_nothing_of_itself(cli: Cli) -> 
 
 
 @pytest.mark.rule("C3", "C16")
-@pytest.mark.parametrize(("command", "what"), [("login", "login; log in with its own program"), ("demo", "demo")])
-def test_an_agent_without_a_login_or_a_demo_says_so(cli: Cli, command: str, what: str) -> None:
+@pytest.mark.parametrize(("command", "step"), [("login", "Log in with its own program"), ("demo", "Use another agent")])
+def test_an_agent_without_a_login_or_a_demo_says_so(cli: Cli, command: str, step: str) -> None:
     done = cli.run(command, "--agent", "toy")
     assert done.status == 2
-    assert done.complaint == f"the toy has no {what}. See `codex-adapter {command} --help`."
+    complaint = f"the toy does not support `{command}`. {step}. See `codex-adapter {command} --help`."
+    assert done.complaint == complaint
 
 
 @pytest.mark.rule("C4")
@@ -222,17 +241,17 @@ def test_an_agent_without_options_fails_as_any_other(cli: Cli) -> None:
     bring(cli, "bare", "bare_agent:AGENT")
     done = cli.run("run", "--agent", "bare", "--timeout", "1", "hang")
     assert (done.status, done.records[-1]["error"]["failure"]) == (124, "timeout")
-    assert "internal error" not in done.stderr
+    assert "Internal error" not in done.stderr
     for words in (("--timeout", "-1", "x"), ("--extension", "a.b=1", "x"), ("--working-dir", "/none", "x"), (" ",)):
         refused = cli.run("run", "--agent", "bare", "--format", "text", *words)
-        assert (refused.status, "internal error" in refused.stderr) == (2, False)
+        assert (refused.status, "Internal error" in refused.stderr) == (2, False)
     assert cli.run("turn", "--harness", "bare", "--help").status == 0
 
 
 @pytest.mark.rule("AG7", "O17")
 def test_an_agent_that_cannot_be_restricted_does_no_operations(cli: Cli) -> None:
     done = cli.run("operations", "--workspace", ".", "--agent", "toy", "--task", "hi")
-    assert (done.status, "internal error" in done.stderr) == (2, False)
+    assert (done.status, "Internal error" in done.stderr) == (2, False)
     assert "does not support" in done.complaint
 
 

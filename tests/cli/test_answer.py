@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
@@ -44,9 +45,9 @@ def test_text_is_the_final_text_and_nothing_else(cli: Cli, command: str) -> None
 @pytest.mark.parametrize(
     ("steps", "options", "status", "said"),
     [
-        ((ReadPrompt(), Exit(3)), (), 3, "the run did not succeed: no turn began, the agent ended with exit status: 3"),
-        ((*GOOD[:3], Exit(0)), (), 0, "the turn is cut off"),
-        ((*GOOD[:3], Hang()), ("--timeout", "0.5"), 124, ADVICE["time_limit"]),
+        ((ReadPrompt(), Exit(3)), (), 3, "The run failed: no turn began, and the agent ended with exit status: 3."),
+        ((*GOOD[:3], Exit(0)), (), 0, "its turn is cut off"),
+        ((*GOOD[:3], Hang()), ("--timeout", "0.5"), 124, name_time_limits(ADVICE["time_limit"])),
     ],
     ids=["no turn", "cut off", "time limit"],
 )
@@ -102,7 +103,7 @@ def test_what_is_not_a_file_is_refused_before_the_run(cli: Cli, kind: str) -> No
                 path = cli.directory / "missing" / "answer"
         done = cli.run("run", "--codex", cli.agent(WriteFile("started")), "--last-message", str(path), "x")
     assert (done.status, done.stdout) == (2, b"")
-    assert "--last-message must be a file" in done.complaint
+    assert "--last-message must be a regular file" in done.complaint
     assert not (cli.directory / "started").exists()
 
 

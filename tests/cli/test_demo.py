@@ -35,9 +35,9 @@ def test_the_real_cli_runs_offline_and_writes_its_file(cli: Cli, empty: Path) ->
     text = done.stdout.decode()
     assert text.startswith("# The real Codex CLI: ")
     assert "\nx $ cat hello.txt (failed, exit 1" in text
-    assert "\nhello.txt holds: Hello from the Codex CLI.\n" in text
-    assert "the commands exited with 0, 1, 0." in text
-    assert "\nThe agent ended with exit status: 0, session 0" in text
+    assert "\nhello.txt contains: Hello from the Codex CLI.\n" in text
+    assert "The commands exited with 0, 1, 0." in text
+    assert "\nThe agent ended with exit status: 0.\nSession: 0" in text
     assert "\x1b" not in text
     assert list(empty.iterdir()) == []
 
@@ -49,7 +49,7 @@ def test_without_a_cli_it_says_so_and_uses_the_scripted_agent(cli: Cli, empty: P
     assert (done.status, done.stderr) == (0, "")
     text = done.stdout.decode()
     assert text.startswith("# A scripted agent, not the real Codex CLI. The Codex CLI was not found: install it with")
-    assert "\nhello.txt holds: Hello from the Codex CLI.\n" in text
+    assert "\nhello.txt contains: Hello from the Codex CLI.\n" in text
     assert list(empty.iterdir()) == []
 
 

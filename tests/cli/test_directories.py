@@ -59,7 +59,7 @@ def test_a_directory_for_our_own_records_is_made(cli: Cli, words: tuple[str, ...
 def test_no_directory_is_made_by_the_name_of_a_tilde(cli: Cli, words: tuple[str, ...]) -> None:
     done = cli.run(*words)
     assert (done.status, done.stdout) == (2, b"")
-    assert "begins with ~, which no shell has replaced; write it in full, or ./~" in done.complaint
+    assert "begins with ~, which the shell did not expand. Use an absolute path, or ./~" in done.complaint
     assert not any(path.name.startswith("~") for path in cli.directory.iterdir())
 
 
@@ -73,8 +73,8 @@ def test_no_directory_is_made_by_the_name_of_a_tilde(cli: Cli, words: tuple[str,
             (("operations", "--audit", "--state", "gone/state.db"), "--state: "),
             (("mailbox", "resume", "--mailbox", "gone"), "there is no mailbox"),
             (("mailbox", "status", "--mailbox", "gone"), "there is no mailbox"),
-            (("turn", "--space", "space:path:house", "--cwd", "gone", "Hi."), "--cwd: there is no such directory"),
-            (("turn", "--space", "space:path:house", "--codex-home", "gone", "Hi."), "--codex-home, or CODEX_HOME"),
+            (("turn", "--space", "space:path:house", "--cwd", "gone", "Hi."), "--cwd: the directory does not exist"),
+            (("turn", "--space", "space:path:house", "--codex-home", "gone", "Hi."), "--codex-home is not a directory"),
             (("run", "--last-message", "gone/answer", "Hi."), "--last-message"),
         ],
         2,

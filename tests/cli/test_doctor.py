@@ -60,7 +60,7 @@ def test_a_sandbox_that_cannot_start_is_reported_with_what_to_do(cli: Cli) -> No
     assert (status, report["ok"], report["agent_sandbox"]) == (0, True, False)
     assert "danger-full-access" in finding(report, "agent sandbox")["advice"]
     done = cli.run("doctor", "--codex", binary)
-    assert done.stdout.endswith(b"Its commands would fail in the sandbox of the Codex CLI.\n")
+    assert done.stdout.endswith(b"A run can start, but its commands fail in the sandbox of the Codex CLI.\n")
     assert list(cli.directory.glob("**/codex-adapter-doctor-*")) == []
 
 
@@ -222,7 +222,7 @@ def test_the_text_says_the_same(cli: Cli) -> None:
     assert done.stdout.endswith(b"\nA run can start.\n")
     assert b"takes: " not in done.stdout
     done = cli.run("doctor", "--verbose", "--codex", cli.agent())
-    assert b"takes: additional directories, images" in done.stdout
+    assert b"supports: additional directories, images" in done.stdout
     assert b"\nok   containment: " in done.stdout
     done = cli.run("doctor", "--codex", "/nowhere")
     assert done.status == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step
 from codex_adapter.testing.thread_lines import agent_message, command_started, thread_started, turn_started
@@ -58,7 +59,7 @@ def test_it_is_124_after_a_time_limit_which_the_hint_names(
     assert done.status == 124
     error = {"kind": "backend", "message": message, "failure": "timeout", "hint": hint, "advice": ADVICE[hint]}
     assert done.completion == {"outcome": "failed", "ok": False, "error": error}
-    assert done.complaint == ADVICE[hint]
+    assert done.complaint == name_time_limits(ADVICE[hint])
 
 
 def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:

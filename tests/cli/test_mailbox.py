@@ -109,7 +109,7 @@ def test_end_completes_a_session_without_the_model(desk: Desk) -> None:
     assert (ended["sessionId"], ended["isComplete"], ended["waiting"]) == (id_, True, [])
     done = desk.run("resume", id_)
     assert (done.status, done.stderr) == (0, "")
-    assert [record["text"] for record in done.records] == ["the session is complete already"]
+    assert [record["text"] for record in done.records] == ["The session is already complete."]
     assert desk.run("end", id_).status == 0
     assert desk.run("resume").status == 2
 
@@ -124,7 +124,7 @@ def test_the_task_comes_from_standard_input(desk: Desk) -> None:
 def test_a_task_that_is_none_is_refused(desk: Desk, stdin: bytes) -> None:
     done = desk.run("start", "--no-wait", stdin=stdin)
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("the task must be")
+    assert done.complaint.startswith("The task must be")
     assert not desk.mailbox.exists()
 
 
@@ -225,7 +225,7 @@ def test_a_session_goes_on_in_its_own_workspace_only(desk: Desk, action: str) ->
         [
             (["status"], "--mailbox: there is no mailbox; begin one with `mailbox start`"),
             (["resume"], "--mailbox: there is no mailbox"),
-            (["start", "--workspace", "nowhere", "Hi."], "--workspace: there is no such directory; make it first"),
+            (["start", "--workspace", "nowhere", "Hi."], "--workspace: the directory does not exist. Create it first"),
             (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is not a directory"),
         ],
         2,
@@ -263,7 +263,7 @@ def test_a_signal_ends_the_waiting(desk: Desk, number: int, status: int) -> None
         process.send_signal(number)
         done = desk.cli.finish(process)
     assert (done.status, done.stderr) == (status, "")
-    assert done.records[-1]["text"] == "stopped; go on with `mailbox resume`"
+    assert done.records[-1]["text"] == "Stopped. To continue, use `mailbox resume`."
     desk.answer(done_with("Later."))
     assert desk.run("resume").status == 0
 
@@ -311,7 +311,7 @@ def test_commands_without_a_sandbox_are_said_to_be(desk: Desk) -> None:
     desk.begun("--no-sandbox")
     desk.answer(running('echo "$HOME" > ../outside'))
     remark, *_ = desk.run("once", "--no-sandbox").records
-    assert remark["text"] == "commands run without a sandbox: what you may do, they may do, too"
+    assert remark["text"] == "Commands run without a sandbox, with all your rights."
     assert (desk.cli.directory / "outside").exists()
 
 

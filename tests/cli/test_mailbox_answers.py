@@ -77,7 +77,7 @@ def test_a_command_that_fails_ends_it_and_the_session_can_go_on(desk: Desk) -> N
     done = desk.run("start", "--answer", "echo 'no \x1b[2J model' >&2; exit 3", "Make it work.")
     assert done.status == 1
     assert done.complaint == "the answering command ended with 3: no ␛[2J model"
-    assert done.records[-1]["text"].startswith("there is no answer; go on with `mailbox resume`")
+    assert done.records[-1]["text"].startswith("No answer was received. To continue, use `mailbox resume`.")
     assert desk.run("resume", "--answer", desk.program("model", TWO_ROUNDS)).status == 0
 
 

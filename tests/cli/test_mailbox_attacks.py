@@ -128,7 +128,7 @@ def test_a_signal_in_the_last_command_is_told_by_the_status_of_a_single_round(de
         process.send_signal(number)
         done = desk.cli.finish(process)
     assert (done.status, done.stderr) == (128 + number, "")
-    assert done.records[-1]["text"] == "stopped; go on with `mailbox resume`"
+    assert done.records[-1]["text"] == "Stopped. To continue, use `mailbox resume`."
     assert Survivors(desk.root).now() == []
 
 
@@ -192,7 +192,7 @@ def test_a_workspace_that_is_not_there_any_more_is_to_be_moved_back(desk: Desk) 
     moved = desk.root.rename(desk.cli.directory / "moved")
     done = desk.run("once")
     assert done.status == 2
-    told = "--mailbox: the workspace of its session: there is no such directory; move it back; "
+    told = "--mailbox: the workspace of its session: the directory does not exist. Move it back. "
     assert done.complaint.startswith(told)
     desk.root.symlink_to("/")
     done = desk.run("once")

@@ -36,9 +36,7 @@ def test_a_terminal_shows_what_to_do_what_is_waited_for_and_what_came(desk: Desk
     terminal = Terminal(desk, "start", "Make it work.")
     terminal.until("waiting for an answer in the inbox")
     outbox = desk.mailbox / "outbox" / f"{desk.session}_seq0001.txt"
-    told = (
-        f"Copy the whole text of {outbox} to the model, and save its answer as a .txt file in {desk.mailbox / 'inbox'}"
-    )
+    told = f"Copy the whole text of {outbox} to the model. Save its answer as a .txt file in {desk.mailbox / 'inbox'}"
     assert told in bare(terminal.shown)
     desk.answer(running("seq 20; exit 3"), running("echo fine"), message("Half\nway."))
     terminal.until("outbox 2")
@@ -67,7 +65,7 @@ def test_whoever_is_killed_while_it_waits_leaves_the_cursor_to_be_seen(desk: Des
     terminal.until("waiting for an answer in the inbox")
     terminal.process.send_signal(number)
     assert terminal.finish(desk.cli).status == (143 if number == signal.SIGTERM else -9)
-    last = "! stopped; go on with `mailbox resume`\r\n" if number == signal.SIGTERM else " s)"
+    last = "! Stopped. To continue, use `mailbox resume`.\r\n" if number == signal.SIGTERM else " s)"
     assert bare(terminal.shown).endswith(last)
     assert "None" not in terminal.shown
     assert terminal.shown.rindex(SHOWN) > terminal.shown.rindex(HIDDEN)
@@ -85,7 +83,7 @@ def test_what_a_model_says_is_text_to_the_terminal(desk: Desk, more: tuple[str, 
 
 def test_without_rich_or_notifications_it_is_plain_lines_and_goes_on_all_the_same(desk: Desk) -> None:
     terminal = Terminal(desk, "start", "Make it work.", program=without("rich", "inotify_simple", "pyperclip"))
-    terminal.until("save its answer as a .txt file")
+    terminal.until("Save its answer as a .txt file")
     desk.answer(done_with("All done."))
     assert terminal.finish(desk.cli).status == 0
     assert "All done.\r\n+ the task is complete\r\n" in terminal.shown
@@ -106,7 +104,7 @@ def test_each_outbox_is_copied_to_the_clipboard(desk: Desk) -> None:
     desk.cli.env["WAYLAND_DISPLAY"] = "wayland-0"
     done = desk.run("start", "--no-wait", "--clipboard", "--format", "pretty", "Mäke it work.")
     assert (done.status, done.stderr) == (0, "")
-    assert "Paste the clipboard or the whole text of" in done.stdout.decode()
+    assert "Copy the clipboard, or the whole text of" in done.stdout.decode()
     assert clip.read_text() == desk.outbox(1)
     desk.answer(running("true"))
     assert desk.run("once", "--clipboard").status == 0
@@ -117,10 +115,10 @@ def test_each_outbox_is_copied_to_the_clipboard(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        (ADAPTER, "the outbox is not on the clipboard: install wl-clipboard, xclip or xsel, or copy the file"),
+        (ADAPTER, "The outbox is not on the clipboard. Install wl-clipboard, xclip or xsel, or copy the file."),
         (
             without("pyperclip"),
-            "outboxes are not copied to the clipboard: packages are missing. "
+            "Outboxes are not copied to the clipboard: packages are missing. "
             "Install them: pip install 'inotify-simple>=2.0' 'markdown-it-py>=3.0' 'pyperclip>=1.9' 'rich>=13.7'",
         ),
     ],

@@ -15,7 +15,7 @@ import pytest
 
 from .command import ADAPTER, SOON, Cli
 
-ASKED = "Carry it out? y for yes, n for no, or no and a reason: "
+ASKED = "Execute it? Type y for yes, n for no, or n and a reason: "
 TAKE_THE_TERMINAL = """
 import fcntl, os, sys, termios
 os.setsid()
@@ -93,7 +93,7 @@ def test_a_person_sees_the_command_and_approves_it(desk: Desk) -> None:
     desk.send({"type": "shell", "command": "rm -rf a\nls", "env": {"X": "1"}}, {"type": "message", "content": "."})
     assert desk.answer()["status"] == "awaiting_approval"
     seen = desk.asked()
-    assert "An agent asks: shell, Command 'rm' requires approval" in seen
+    assert "An agent requests shell: Command 'rm' requires approval" in seen
     assert "(shell.approve)\n  $ rm -rf a\n  $ ls\n  with X=1\n" in seen
     desk.type("y\n")
     resumed = desk.answer()
@@ -151,4 +151,4 @@ def test_when_the_terminal_is_gone_the_operation_goes_on_waiting(desk: Desk) -> 
 def test_without_a_terminal_there_is_nobody_to_ask(cli: Cli) -> None:
     done = cli.run("operations", "--workspace", ".", "--approve", "ask", start_new_session=True)
     assert (done.status, done.stdout) == (2, b"")
-    assert "--approve: there is no terminal to ask at" in done.stderr
+    assert "--approve: no terminal is available" in done.stderr

@@ -136,7 +136,7 @@ def test_bars_are_to_scale_and_labelled_by_their_outcome() -> None:
 
 def test_without_times_the_order_is_drawn_and_said() -> None:
     reader = read_page(page(runs(b"".join(line for _, line in records(STORY)))))
-    assert "No times are known: drawn by order" in reader.text
+    assert "Times are unknown. Drawn by order" in reader.text
     assert "Duration" not in reader.text
     assert "#3" in reader.text
     assert all(told["width"] != "0.000%" for name, told in reader.elements if name == "rect")
@@ -224,7 +224,7 @@ def test_an_attribute_cannot_be_broken_out_of() -> None:
 def test_payloads_are_shown_where_the_label_does_not_say_them_and_a_cut_is_said() -> None:
     reader = shown([(0, turn_started()), *((1, line) for line in _command("echo one\necho two", "é" * 20_000))])
     assert "echo one\necho two" in reader.text
-    assert "Output its end was cut off" in reader.text
+    assert "Output (truncated)" in reader.text
 
 
 @pytest.mark.rule("M7")

@@ -67,7 +67,7 @@ def test_a_prompt_from_standard_input_has_no_block(cli: Cli, agent: str, tmp_pat
 def test_what_is_not_text_is_refused_by_its_place(cli: Cli, agent: str) -> None:
     done = cli.run("run", "--codex", agent, "P", stdin=b"ab\xff")
     assert done.status == 2
-    assert done.complaint.startswith("standard input is not UTF-8 at byte 2. ")
+    assert done.complaint.startswith("Standard input is not UTF-8 at byte 2. ")
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
@@ -84,7 +84,7 @@ async def test_an_open_and_silent_input_is_reported_and_then_refused(
         os.dup2(kept, 0)
         for fd in (ours, theirs, kept):
             os.close(fd)
-    assert "waiting for standard input" in capfd.readouterr().err
+    assert "Waiting for standard input" in capfd.readouterr().err
 
 
 ASK = """
@@ -122,15 +122,15 @@ def test_decisions_on_standard_input_are_no_part_of_a_task(cli: Cli, agent: str,
     assert (prompt(tmp_path) or "").endswith("Review this")
     done = cli.run(*words, "-", stdin=b"no decision\n")
     assert (done.status, done.stdout) == (2, b"")
-    assert "--task - is standard input, which has decisions" in done.complaint
+    assert "--task - cannot read standard input, which has the decisions" in done.complaint
 
 
 @pytest.mark.rule("C9", "C11")
 @pytest.mark.parametrize(
     ("words", "awaited"),
     [
-        (("serve",), "waiting for the JSON-RPC messages of a supervisor on standard input"),
-        (("operations", "--workspace", "."), "waiting for the operations messages of an agent, or decisions"),
+        (("serve",), "Waiting for the JSON-RPC messages of a supervisor on standard input"),
+        (("operations", "--workspace", "."), "Waiting for messages with operations, or decisions,"),
     ],
 )
 def test_at_a_terminal_a_command_says_what_it_waits_for(cli: Cli, words: tuple[str, ...], awaited: str) -> None:

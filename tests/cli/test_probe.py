@@ -207,7 +207,7 @@ def test_the_text_says_the_same(cli: Cli, empty: Path) -> None:
     assert done.status == 1
     assert f"\nok   M5 {SESSION}\n" in text
     assert f"\nFAIL T4 {KNOWN}\n     unknown kinds: weather.changed\n" in text
-    end = r"\n33 hold, 1 broken, 0 not probed \(\d+\.\d s\)\.\nThis CLI breaks promises of the adapter\.\n\Z"
+    end = r"\n33 hold, 1 broken, 0 not probed \(\d+\.\d s\)\.\nThis agent CLI breaks promises\.\n\Z"
     assert re.search(end, text)
     done = cli.run("doctor", "--probe", "--format", "pretty", "--codex", "/nowhere/codex")
     assert done.stdout.endswith(b"\nNothing was probed.\n")

@@ -28,7 +28,7 @@ def test_only_what_not_every_release_does_is_a_difference() -> None:
 def test_both_are_told_in_lines() -> None:
     version = Version(0, 155, 0)
     lines = release_lines(features_of(version), differences_of(version))
-    assert lines[0].startswith("takes: additional directories, ")
-    assert lines[1] == "does not take: approval policy 'on-failure', approval policy 'untrusted'"
-    assert "known of it: without a network, reconnect notices never end" in lines
-    assert release_lines({"images": True}, {}) == ["takes: images"]
+    assert lines[0].startswith("supports: additional directories, ")
+    assert lines[1] == "does not support: approval policy 'on-failure', approval policy 'untrusted'"
+    assert "quirk: without a network, reconnect notices never end" in lines
+    assert release_lines({"images": True}, {}) == ["supports: images"]

@@ -70,7 +70,7 @@ def test_it_is_described_by_names(cli: Cli, space: Path) -> None:
         "# hooks: note",
         "# skills: greeting",
         f"# tools: {', '.join(answer['tools'])}",
-        "! MCP server broken did not answer, so its tools are not known",
+        "! MCP server broken did not answer. Its tools are unknown.",
     ]
 
 

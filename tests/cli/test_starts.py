@@ -41,8 +41,8 @@ def test_a_closed_descriptor_without_a_null_device_is_reported(cli: Cli) -> None
     done = cli.finish(cli.start("--help", program=program))
     assert (done.status, done.stdout) == (125, b"")
     assert done.complaint == (
-        "/dev/null cannot be opened (Permission denied), and standard input, output or error is closed. "
-        "Open it, or give access to /dev/null"
+        "A standard stream (input, output or error) is closed, and /dev/null cannot be opened "
+        "(Permission denied). Open the stream, or allow access to /dev/null."
     )
 
 

@@ -145,11 +145,11 @@ def test_an_id_that_comes_again_is_another_call() -> None:
 def test_what_is_unknown_or_was_dropped_is_noted_in_words_of_ours() -> None:
     dropped = encode_events([Event(0, "codex", "tool_call", "tool", data=Dropped())])
     (run,) = runs(dropped)
-    assert [entry.text for entry in run.entries if isinstance(entry, Note)] == ["details were too large to be kept"]
+    assert [entry.text for entry in run.entries if isinstance(entry, Note)] == ["details were too large to keep"]
     unknown = one([(0, {"type": "of.tomorrow", "text": "SECRET"})])
     (note,) = unknown.entries
     assert isinstance(note, Note)
-    assert note.text == "an event of an unknown kind: of.tomorrow"
+    assert note.text == "event of an unknown kind: of.tomorrow"
 
 
 def test_records_that_are_missing_are_a_gap_where_they_are() -> None:

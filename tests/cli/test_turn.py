@@ -188,7 +188,7 @@ def test_a_turn_that_fails_says_why_on_standard_error(place: Place, form: str) -
                 ["--model", "no/such"],
                 1,
                 "model_not_supported",
-                "codex does not have this model; this release of it lists none to choose from",
+                "codex does not have this model. Its release lists no models.",
             ),
             (
                 ["--session", "0199a213-81c0-7800-8aa1-bbab2a035a54"],
@@ -225,7 +225,7 @@ def test_without_a_cli_the_turn_fails(place: Place) -> None:
 def test_a_prompt_that_is_none_is_refused(place: Place, stdin: bytes) -> None:
     done = place.run(stdin=stdin)
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("the prompt must be")
+    assert done.complaint.startswith("The prompt must be")
     assert not place.home.exists()
 
 
@@ -249,7 +249,7 @@ def test_without_the_packages_of_turns_it_says_what_to_install(place: Place, pac
     program = (sys.executable, "-c", WITHOUT.format(package=package))
     done = place.cli.run(*words, program=program)
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("packages for turns are missing. Install them: pip install 'httpx2>=")
+    assert done.complaint.startswith("Packages for turns are missing. Install them: pip install 'httpx2>=")
     assert place.cli.run(words[0], "--help", program=program).status == 0
 
 

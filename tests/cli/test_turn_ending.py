@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Step, WriteFile
 from codex_adapter.testing.thread_lines import (
@@ -66,10 +67,10 @@ def test_a_turn_that_takes_too_long_is_ended(
 ) -> None:
     cli.env["CODEX_BINARY"] = cli.agent(*BEGIN, *steps, Hang())
     done = cli.run(*turn, limit, "0.3", "Hi.")
-    assert (done.status, done.complaint) == (124, ADVICE[hint])
+    assert (done.status, done.complaint) == (124, name_time_limits(ADVICE[hint]))
     run = done.records[0]["externalRunId"]
     check_events(done.records, run, run)
-    assert done.records[-1]["result"]["error"]["message"] == done.complaint
+    assert done.records[-1]["result"]["error"]["message"] == ADVICE[hint]
     assert Survivors(cli.directory).now() == []
 
 

@@ -51,21 +51,24 @@ def attempt(cli: Cli, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
             (("--" + name, ""), f"--{name} must not be empty")
             for name in ("session", "model", "cwd", "attach", "codex", "codex-home", "asp-home", "mask", "containment")
         ),
-        *((("--" + name, SECRET), f"--{name}: must be a number of seconds") for name in ("timeout", "idle-timeout")),
+        *((("--" + name, SECRET), f"--{name} must be a number of seconds") for name in ("timeout", "idle-timeout")),
         (("--timeout", "-1"), "--timeout must be a finite number of seconds"),
         (("--idle-timeout", "-1"), "--idle-timeout must be a finite number of seconds, zero or more"),
         (("--tool-timeout", "nan"), "--tool-timeout must be a finite number of seconds"),
         (("--containment", SECRET), "--containment must be one of cgroup"),
-        (("--timeout", "1", "--timeout", "2"), "--timeout: is given twice"),
+        (("--timeout", "1", "--timeout", "2"), "--timeout occurs twice"),
         (("--codex-home", SECRET), "--codex-home is not a directory"),
         (("--codex-home", "house/space.toml"), "--codex-home is not a directory"),
-        (("--env", f"CODEX_HOME={SECRET}"), "--env: CODEX_HOME is reserved for the conversation; --codex-home says"),
-        (("--env", f"CODEX_SQLITE_HOME={SECRET}"), "--env: CODEX_SQLITE_HOME is the conversation's own"),
+        (
+            ("--env", f"CODEX_HOME={SECRET}"),
+            "--env: CODEX_HOME is reserved for the conversation. To select a login, use --codex-home",
+        ),
+        (("--env", f"CODEX_SQLITE_HOME={SECRET}"), "--env: CODEX_SQLITE_HOME is reserved for the conversation"),
         (("--env", f"={SECRET}"), "--env must be NAME=VALUE or NAME"),
-        (("--asp-home", f"~/{SECRET}"), "--asp-home, or ASP_HOME, begins with ~, which no shell has replaced"),
-        (("--cwd", SECRET), "--cwd: there is no such directory"),
+        (("--asp-home", f"~/{SECRET}"), "--asp-home, or ASP_HOME, begins with ~, which the shell did not expand"),
+        (("--cwd", SECRET), "--cwd: the directory does not exist"),
         (("--target", "review"), "Specify either --space, once or more, or --target"),
-        (("--target-dir", "."), "--target-dir is for --target"),
+        (("--target-dir", "."), "--target-dir needs --target"),
         (("--harness", SECRET), "--harness must be codex"),
     ],
 )
@@ -79,7 +82,7 @@ def test_what_would_be_silently_something_else_is_refused(attempt: Try, words: t
 def test_a_target_has_a_name_and_a_directory(attempt: Try, name: str) -> None:
     words = {"target": "review", "target-dir": "."} | {name: ""}
     done = attempt("turn", *(f"--{option}={value}" for option, value in words.items()), "Hi.")
-    assert (done.status, done.complaint.partition(";")[0]) == (2, f"--{name} must not be empty")
+    assert (done.status, done.complaint.partition(".")[0]) == (2, f"--{name} must not be empty")
 
 
 @pytest.mark.rule("C14")
@@ -87,8 +90,8 @@ def test_a_target_has_a_name_and_a_directory(attempt: Try, name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"HOME": ""}, "--asp-home is missing, and you have no home"),
-        ({"HOME": "hunter2"}, "--asp-home is missing, and you have no home"),
+        ({"HOME": ""}, "--asp-home is missing, and HOME is not set"),
+        ({"HOME": "hunter2"}, "--asp-home is missing, and HOME is not set"),
         ({"ASP_HOME": "~/hunter2"}, "--asp-home, or ASP_HOME, begins with ~"),
         ({"ASP_HOME": "hunter2-\udcff"}, "--asp-home must be UTF-8"),
     ],

@@ -31,7 +31,7 @@ def test_a_journal_is_told_with_what_was_asked(cli: Cli) -> None:
     only = runs / "only.jsonl"
     only.write_bytes(journal([(0.0, asked("only", prompt="Fix\x1b it."))]))
     told = cli.run("view", "runs/only.jsonl").stdout.decode().splitlines()
-    assert told[1] == "# asked: Fix␛ it."
+    assert told[1] == "# prompt: Fix␛ it."
     assert told[2].startswith("! no completion")
     both = (runs / "second.jsonl").read_bytes() + (runs / "first.jsonl").read_bytes() + only.read_bytes()
     told = cli.run("view", "-", stdin=both).stdout.decode().splitlines()

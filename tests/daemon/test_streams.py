@@ -159,7 +159,7 @@ def test_a_terminal_serves_for_a_person_who_tries_it(workshop: Workshop) -> None
     daemon.close_stdout()
     daemon.whole = True
     what = "the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first"
-    daemon.told_to_a_person = f"codex-adapter: waiting for {what}. Ctrl-D ends the input\n"
+    daemon.told_to_a_person = f"codex-adapter: Waiting for {what}. To end the input, press Ctrl-D.\n"
 
 
 @pytest.mark.rule("J10")

@@ -8,9 +8,9 @@ from codex_adapter.testing import Answer, Reasoning, Route, Scenario, Shell, ans
 
 __all__ = ["MODEL"]
 
-NOTES: Final = '''{"protocolVersion":"1.0","operations":[
+NOTES: Final = """{"protocolVersion":"1.0","operations":[
 {"type":"createFile","id":"notes","path":"notes.txt","content":"count.py counts words.\\n"},
-{"type":"shell","id":"clean","command":"rm -rf build"}]}'''
+{"type":"shell","id":"clean","command":"rm -rf build"}]}"""
 NOTED: Final = '{"protocolVersion":"1.0","operations":[{"type":"message","content":"The notes are in notes.txt."}]}'
 TALKS: Final[dict[str, tuple[Answer, ...]]] = {
     # a regular expression for the body of a request: answers in their order, the last one repeated

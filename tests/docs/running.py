@@ -31,7 +31,14 @@ PROGRAMS: Final = {
 }
 """The languages of whole programs, and the command that runs one. Our TypeScript is JavaScript, too."""
 SUFFIXES: Final = {"python": "py", "js": "mjs", "ts": "mjs", "go": "go"}
-OF_THE_MACHINE: Final = ("/home/me", "/opt/codex-adapter", "/etc/", "/run/codex-adapter", "/tmp/codex-next", "/var/lib/")
+OF_THE_MACHINE: Final = (
+    "/home/me",
+    "/opt/codex-adapter",
+    "/etc/",
+    "/run/codex-adapter",
+    "/tmp/codex-next",
+    "/var/lib/",
+)
 """Places that pages name; in a test they are below its own directory."""
 NO_RETRIES: Final = {"request_max_retries": 0, "stream_max_retries": 0}
 LONGEST: Final = 120.0

@@ -125,7 +125,7 @@ def test_processes_that_run_out_anywhere_in_a_start_are_a_typed_failure(public_c
     for run in done:
         assert run.completion["outcome"] == ("completed" if run.status == 3 else "failed")
         assert run.status == 3 or run.completion["error"]["message"] in (SPAWN, IO)
-        assert "internal error" not in run.stderr
+        assert "Internal error" not in run.stderr
 
 
 FULL_ACCOUNT = """
@@ -171,7 +171,7 @@ def test_no_room_for_a_thread_is_a_typed_failure_at_most(cli: Cli) -> None:
         "Hi.",
         program=(*huge, *limited("RLIMIT_AS", 512 * 1024 * 1024), *ADAPTER),
     )
-    assert "internal error" not in done.stderr
+    assert "Internal error" not in done.stderr
     if done.status != 3:
         assert done.status in (125, 126)
         assert done.completion["outcome"] == "failed"
@@ -191,7 +191,7 @@ def test_a_command_without_descriptors_says_so(cli: Cli) -> None:
     assert done[64].status == 3
     for run in list(done.values())[:-1]:
         assert run.status in (3, 125, 126)
-        assert "internal error" not in run.stderr
+        assert "Internal error" not in run.stderr
         assert "Traceback" not in run.stderr
         assert run.status == 3 or run.complaint
         assert run.status == 125 or run.completion
@@ -208,6 +208,6 @@ def test_a_command_without_a_thread_says_what_is_missing(command: Trial) -> None
     with scene_in("pids_limit_1") as scene:
         done, right = command(scene)
         assert not right
-        reason = "the system has too little left to go on (Resource temporarily unavailable)"
+        reason = "The system is out of resources (Resource temporarily unavailable)"
         assert done.stderr == f"codex-adapter: {reason}; raise its limits, or try again later\n"
         assert scene.left() == []

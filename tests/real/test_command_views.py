@@ -56,5 +56,5 @@ def test_the_demo_really_runs_the_cli_and_leaves_nothing(stage: Stage) -> None:
     assert (done.status, done.stderr) == (0, b"")
     text = done.stdout.decode()
     assert str(stage.release.binary) in text
-    assert "hello.txt holds: Hello from the Codex CLI." in text
+    assert "hello.txt contains: Hello from the Codex CLI." in text
     assert list((stage.root / "tmp").glob("codex-adapter*")) == []

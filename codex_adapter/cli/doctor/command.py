@@ -47,7 +47,7 @@ which promises of the adapter hold with this program. It needs less than 30 seco
 
 exit status:
   0              A run can start. With --orphans: no process is left. With --probe: no promise is broken.
-  1              The opposite.
+  1              Otherwise.
   2              The command line is wrong.
   3              Only the login is missing (with --require-login).
 """

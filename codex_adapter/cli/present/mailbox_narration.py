@@ -64,8 +64,10 @@ class MailboxNarrator:
                 yield Line("notice", f"session {session}, outbox {sequence}: {self._outbox}")
             case Waiting(inbox=inbox, answering=None):
                 self._waiting_for = "an answer in the inbox"
-                what = "Paste the clipboard, or copy" if self._clipboard else "Copy"
-                text = f"{what} the whole text of {self._outbox}, to the model."
+                text = f"the whole text of {self._outbox}"
+                text = (
+                    f"Copy the clipboard, or {text}, to the model." if self._clipboard else f"Copy {text} to the model."
+                )
                 yield Line("plan", f"{text} Save its answer as a .txt file in {one_line(inbox)}")
             case Waiting(answering=who):
                 self._waiting_for = "the answer"

@@ -31,7 +31,7 @@ _DESCRIPTION = """\
 Run {} once. Events are written as JSON Lines. The last line is the completion.
 
 exit status:
-  that of the agent, and:
+  the agent's    The agent ended by itself.
   2              The command line is wrong, or the request was refused.
   124            A time limit passed.
   125            Another failure of the adapter.

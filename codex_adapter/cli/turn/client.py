@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from codex_adapter import UnsupportedCapabilityError
 from codex_adapter.agent import Agent
 from codex_adapter.cli.errors import UsageError
+from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.cli.present.lines import printable
 from codex_adapter.extras import how_to_install
 from codex_adapter.protocols.turns import AgentSpacesError, RunTurnResponse
@@ -50,7 +51,7 @@ def open_client(configs: Sequence[tuple[Agent, RunConfig]]) -> AgentSpacesClient
 
 def error_text(error: AgentSpacesError) -> str:
     """Return the text of an error in one line, with options in place of the members of a request (U6)."""
-    text = " ".join(printable(error.message).split())
+    text = name_time_limits(" ".join(printable(error.message).split()))
     text = _ATTACHMENT.sub(lambda number: f"--attach: number {int(number[1]) + 1}", text)
     return _MEMBER.sub(lambda member: _OPTIONS[member[1]], text)
 

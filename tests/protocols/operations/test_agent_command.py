@@ -161,14 +161,14 @@ def test_a_closed_output_stops_the_work(cli: Cli) -> None:
     ("options", "complaint"),
     thinned(
         [
-            (["--task", "x"], "--task is for an agent; give --agent codex with it"),
-            (["--turns", "3"], "--turns is for an agent"),
-            (["--idle-timeout", "3"], "--idle-timeout is for an agent"),
+            (["--task", "x"], "--task needs an agent. Specify --agent codex, too"),
+            (["--turns", "3"], "--turns needs an agent"),
+            (["--idle-timeout", "3"], "--idle-timeout needs an agent"),
             (["--agent", "other", "--task", "x"], "--agent: must be codex"),
             (["--agent", "codex"], "--task is missing"),
             (["--agent", "codex", "--task", " "], "--task is missing"),
             (["--agent", "codex", "--task", "x", "--turns", "0"], "--turns: must be a whole number"),
-            (["--agent", "codex", "--task", "x", "--audit"], "--agent and --audit are two things"),
+            (["--agent", "codex", "--task", "x", "--audit"], "--agent and --audit exclude each other"),
             (["--agent", "codex", "--task", "x", "--env", "NOT_SET"], "--env: number 1 is not set here"),
         ],
         3,
