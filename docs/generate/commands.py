@@ -35,7 +35,8 @@ The page of a command names its own statuses. These have the same meaning everyw
 | 126, 127 | The CLI of the agent cannot be executed, or was not found. |
 | 128 + n | The signal with the number n ended the agent, or asked the command to stop. |
 """
-_STATUS: Final = re.compile(r"exit status(?:es)?:\s*", re.IGNORECASE)
+_LAST: Final = ("exit status:", "examples:")
+_NUMBERED: Final = re.compile(r" *[0-9]+\. ")
 _GROUP: Final = re.compile(r"(?P<title>\S[^\n]*):\n(?P<rows>(?: .*\n?)+)")
 _ROW: Final = re.compile(r"  (?P<name>\S.*?)(?:  +(?P<meaning>\S.*))?")
 
@@ -62,28 +63,36 @@ def help_of(name: str) -> str:
 
 def _page(name: str) -> Iterator[str]:
     usage, *paragraphs = help_of(name).rstrip().split("\n\n")
+    # Options come before statuses: they are read more often. The sort keeps the order of all other paragraphs.
+    paragraphs.sort(key=lambda paragraph: [paragraph.startswith(title) for title in reversed(_LAST)])
     yield f"# {name}\n\n"
     yield code(usage.removeprefix("usage: "))
-    statuses = [paragraph for paragraph in paragraphs if _STATUS.match(paragraph)]
-    rest = [paragraph for paragraph in paragraphs if paragraph not in statuses]
-    *rest, examples = rest
-    for paragraph in rest:
-        if found := _GROUP.fullmatch(paragraph):
-            rows = ((_names(names), cell(meaning)) for names, meaning in _rows(found["rows"]))
-            yield f"## {cell(_capitalized(found['title'].removeprefix('positional ')))}\n\n" + table(
-                ("name", "meaning"), rows
-            )
-        elif all(line.startswith("  ") for line in paragraph.splitlines()):
-            yield code(_without_indent(paragraph))
+    for paragraph in paragraphs:
+        found = _GROUP.fullmatch(paragraph)
+        if found is None:
+            yield _paragraph(paragraph)
+            continue
+        yield f"## {cell(_capitalized(found['title'].removeprefix('positional ')))}\n\n"
+        if found["title"] == "examples":
+            yield code(_without_indent(found["rows"]), "sh")
         else:
-            yield f"{cell(paragraph)}\n\n"
-    for paragraph in statuses:
-        if found := _GROUP.fullmatch(paragraph):
-            parts = [f"{names}: {meaning}" for names, meaning in _rows(found["rows"])]
-        else:
-            parts = [_STATUS.sub("", " ".join(paragraph.split()))]
-        yield "## Exit status\n\n" + "".join(f"- {cell(_capitalized(part))}\n" for part in parts) + "\n"
-    yield "## Examples\n\n" + code(_without_indent(examples.partition("\n")[2]), "sh")
+            yield _rows_as_table(found["rows"], ("status" if found["title"] == "exit status" else "name", "meaning"))
+
+
+def _paragraph(text: str) -> str:
+    lines = text.splitlines()
+    if not all(line.startswith("  ") for line in lines):
+        return f"{cell(text)}\n\n"
+    if _NUMBERED.match(text):
+        return "".join(f"{cell(line)}\n" for line in lines) + "\n"
+    return _rows_as_table(text, ("name", "meaning"))
+
+
+def _rows_as_table(text: str, head: tuple[str, str]) -> str:
+    """Return a table. A row without a meaning is a sentence above it."""
+    rows = [*_rows(text)]
+    sentences = "".join(f"{cell(_capitalized(name))}\n\n" for name, meaning in rows if not meaning)
+    return sentences + table(head, ((_names(name), cell(meaning)) for name, meaning in rows if meaning))
 
 
 def _capitalized(text: str) -> str:
@@ -91,8 +100,8 @@ def _capitalized(text: str) -> str:
 
 
 def _names(text: str) -> str:
-    """Return the names of an option as code, one on a line."""
-    return "<br>".join(f"`{name}`" for name in text.split(", "))
+    """Return the names of an option as code, one on a line; words with code of their own stay as they are."""
+    return cell(text) if "`" in text else "<br>".join(f"`{name}`" for name in re.split(r", (?=-)", text))
 
 
 def _rows(text: str) -> Iterator[tuple[str, str]]:

@@ -27,9 +27,14 @@ class Docstrings(griffe.Extension):
     @override
     def on_package(self, *, pkg: griffe.Module, **_others: Any) -> None:
         """Give each struct a constructor with its fields."""
+        structs: list[griffe.Class] = []
         for kind in list(_classes(pkg)):
             if "__init__" not in kind.members and any(base in _STRUCTS for base in _bases(kind)):
                 kind.set_member("__init__", _constructor(kind))
+                structs.append(kind)
+        # Only now, since the fields of a class are found by its bases.
+        for kind in structs:
+            kind.bases = [base for base in kind.bases if _name(base) not in _STRUCTS]
 
 
 def _classes(module: griffe.Object) -> Iterator[griffe.Class]:
@@ -43,7 +48,11 @@ def _classes(module: griffe.Object) -> Iterator[griffe.Class]:
 def _bases(kind: griffe.Class) -> Iterator[str]:
     """Return the names of the classes above, those outside of the package included."""
     for each in (kind, *kind.mro()):
-        yield from (str(base).rpartition(".")[2] for base in each.bases)
+        yield from map(_name, each.bases)
+
+
+def _name(base: object) -> str:
+    return str(base).rpartition(".")[2]
 
 
 def _constructor(kind: griffe.Class) -> griffe.Function:
@@ -56,7 +65,9 @@ def _constructor(kind: griffe.Class) -> griffe.Function:
     way = ways.keyword_only if str(kind.keywords.get("kw_only")) == "True" else ways.positional_or_keyword
     parameters = [griffe.Parameter("self", kind=ways.positional_or_keyword)]
     for name, field in fields.items():
-        parameters.append(griffe.Parameter(name, annotation=field.annotation, kind=way, default=field.value))
+        # A private constant says nothing to a reader.
+        default = "..." if str(field.value or "").startswith("_") else field.value
+        parameters.append(griffe.Parameter(name, annotation=field.annotation, kind=way, default=default))
     return griffe.Function("__init__", parameters=griffe.Parameters(*parameters), parent=kind)
 
 

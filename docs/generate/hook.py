@@ -9,7 +9,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.generate.included import ROOT, linked_files, translated
+from docs.generate.included import ROOT, linked_files, translated, with_rule_links
 from docs.generate.links import broken_links
 from docs.generate.pages import generated_pages, navigation, with_lists
 
@@ -29,7 +29,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, *, page: Page, files: Files, **_others: object) -> str:
     """Translate the links of a page, and add the lists of pages."""
-    text = translated(page.file.src_uri, markdown)
+    text = with_rule_links(page.file.src_uri, translated(page.file.src_uri, markdown))
     return with_lists(text, lambda: _texts(files))
 
 

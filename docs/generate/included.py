@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ROOT", "included_pages", "linked_files", "origin_of", "place_of", "translated"]
+__all__ = ["ROOT", "included_pages", "linked_files", "origin_of", "place_of", "translated", "with_rule_links"]
 
 ROOT: Final = Path(__file__).parents[2]
 _MOVED: Final[Mapping[str, str]] = {
@@ -25,6 +25,10 @@ _MOVED: Final[Mapping[str, str]] = {
 }
 """The place on the site of files that are not in docs/; rules keep their names."""
 _LINK: Final = re.compile(r"(?P<before>\]\()(?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?P<after>\))")
+_RULE: Final = re.compile(r"^### (?P<id>[A-Z]{1,2}[0-9]{1,2}) - .*$", re.MULTILINE)
+_PLAIN: Final = re.compile(r"(`[^`]*`|\[[^\]]*\]\([^)]*\)|^#.*$|^    .*$)", re.MULTILINE)
+"""What does not have references to rules: code, links and headings."""
+_REFERENCE: Final = re.compile(r"\b[A-Z]{1,2}[0-9]{1,2}\b")
 _FENCED: Final = re.compile(r"(^ *(`{3,}|~{3,}).*?^ *\2`*~*$\n?)", re.MULTILINE | re.DOTALL)
 
 
@@ -75,6 +79,26 @@ def translated(place: str, markdown: str) -> str:
         return f"{link['before']}{there}{link['anchor'] or ''}{link['after']}"
 
     return _outside_code(markdown, lambda text: _LINK.sub(on_site, text))
+
+
+@cache
+def _rules() -> Mapping[str, str]:
+    """Return the place of each rule by its id."""
+    pages = {place: text for place, text in included_pages().items() if place.startswith("rules/")}
+    return {rule["id"]: posixpath.basename(place) for place, text in pages.items() for rule in _RULE.finditer(text)}
+
+
+def with_rule_links(place: str, markdown: str) -> str:
+    """Return a page of rules whose headings have the ids as anchors, and whose references are links."""
+    if not place.startswith("rules/"):
+        return markdown
+
+    def linked(reference: re.Match[str]) -> str:
+        page = _rules().get(reference[0])
+        return reference[0] if page is None else f"[{reference[0]}]({page}#{reference[0].lower()})"
+
+    parts = _PLAIN.split(_RULE.sub(lambda rule: f"{rule[0]} {{: #{rule['id'].lower()} }}", markdown))
+    return "".join(_REFERENCE.sub(linked, part) if number % 2 == 0 else part for number, part in enumerate(parts))
 
 
 def _targets(place: str, markdown: str) -> Iterator[str]:

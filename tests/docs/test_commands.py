@@ -37,5 +37,8 @@ def test_a_page_has_the_words_of_the_help(name: str) -> None:
     assert said - shown - {"usage", "positional", "status"} == set()
 
 
-def test_statuses_are_a_list() -> None:
-    assert len(re.findall(r"^- ", command_pages()["run.md"].partition("## Exit status")[2], re.MULTILINE)) >= 5
+def test_statuses_are_a_table_between_the_options_and_the_examples() -> None:
+    before, _, after = command_pages()["run.md"].partition("## Exit status\n")
+    table, _, _ = after.partition("## Examples\n")
+    assert "| `--timeout SECONDS` |" in before
+    assert {"| `2` |", "| `124` |", "| `128+n` |"} <= {*re.findall(r"^\| `[^|]*` \|", table, re.MULTILINE)}

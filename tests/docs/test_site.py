@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from docs.generate.included import ROOT, linked_files, origin_of, place_of, translated
+from docs.generate.included import ROOT, linked_files, origin_of, place_of, translated, with_rule_links
 from docs.generate.links import broken_links
 from docs.generate.pages import generated_pages, generated_places, navigation, with_lists
 
@@ -31,6 +31,16 @@ LINKS = [
 @pytest.mark.parametrize(("place", "markdown", "on_site"), LINKS)
 def test_links_to_files_become_links_on_the_site(place: str, markdown: str, on_site: str) -> None:
     assert translated(place, markdown) == on_site
+
+
+@pytest.mark.rule("DC1")
+def test_ids_in_the_rules_become_links() -> None:
+    page = "### S6 - `CODEX_HOME`\nSee C5 and (P1, Z99), not `C5`.\n\n    C5\n"
+    assert with_rule_links("rules/spawn.md", page) == (
+        "### S6 - `CODEX_HOME` {: #s6 }\n"
+        "See [C5](command-line.md#c5) and ([P1](library.md#p1), Z99), not `C5`.\n\n    C5\n"
+    )
+    assert with_rule_links("project/changelog.md", page) == page
 
 
 @pytest.mark.rule("DC1")
