@@ -1,4 +1,7 @@
-"""Test that the types of the TypeScript client match the schema, and its compiled files match the source."""
+"""Test that the types of the TypeScript client match the schema, and its compiled files match the source.
+
+The `README.md` of the client shows the command that compiles it.
+"""
 
 from __future__ import annotations
 
