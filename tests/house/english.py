@@ -30,7 +30,7 @@ WORDS: Final = {
     "is no": r"\b(?<!there )(?:is|are|was|were|be|been) (?:no|none)\b(?! longer| more| later| less)",
     "there is none": r"\bthere (?:is|are|was|were) none\b",
     "tell": r"\b(?:tell|tells|told|telling|untold)\b",
-    "say": r"\b(?:say|says|said|saying|sayings)\b",
+    "say": r"\b(?:said|saying|sayings)\b",
     "go on": r"\b(?:go|goes|going|gone|went) on\b",
     "gone": r"\bgone\b",
     "nobody": r"\b(?:whoever|whom|whomever|nobody|somebody|anybody|no-one|whosoever)\b",
@@ -54,7 +54,7 @@ WORDS: Final = {
     "lest": r"\b(?:lest|whence|hither|thither|therein|thereof|whereof|forthwith|aught|ere|amidst|in its midst)\b",
     "nor": r"(?:^|[.;] )Nor\b|\bneither of which\b",
     "is to": r"\b(?:is|are|was|were) to (?!be sure)(?:be )?[a-z]+(?:ed|en|ept|ent|n|t)\b(?= [.,;:]|\.|,|$)",
-    "learnt": r"\b(?:learnt|whilst|amongst|amidst|towards|wherefrom|whereby|therewith)\b",
+    "learnt": r"\b(?:learnt|whilst|amongst|amidst|wherefrom|whereby|therewith)\b",
     "for good": r"\bfor good\b|\bas ever\b|\bat all times\b",
 }
 """Phrases of a private dialect, by name. What to write instead is a table in CONTRIBUTING.md."""
@@ -113,6 +113,8 @@ def check(paths: Iterable[Path]) -> list[Finding]:
             found += _check_docstring(passage)
         if path.suffix == ".py":
             found += _check_identifiers(path)
+        elif path.name == "README.md" or {"tutorials", "how-to", "explanation"} & set(path.parts):
+            found += _check_ids(path)
     return found
 
 
@@ -239,7 +241,7 @@ def _check_words(passage: Passage) -> Iterator[Finding]:
     plain = re.sub(r"`[^`\n]*`|\{[^{}]*\}|\"[^\"\n]{1,60}\"|“[^”]*”", "code", passage.text)
     plain = " ".join(plain.split())
     for name, pattern in WORDS.items():
-        for match in re.finditer(pattern, plain):
+        for match in re.finditer(pattern, plain, re.IGNORECASE):
             around = plain[max(0, match.start() - 40) : match.end() + 40]
             yield Finding(passage.path, passage.line, name, around)
 
@@ -271,6 +273,12 @@ def _check_identifiers(path: Path) -> Iterator[Finding]:
     for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
         if token.type == tokenize.NAME and IDENTIFIERS & set(token.string.lower().strip("_").split("_")):
             yield Finding(path, token.start[0], "a name in dialect", token.string)
+
+
+def _check_ids(path: Path) -> Iterator[Finding]:
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := _RULES.search(line):
+            yield Finding(path, number, "a rule's id on a page for users", match[0])
 
 
 def _syllables(word: str) -> int:
