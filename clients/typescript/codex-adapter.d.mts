@@ -1,10 +1,10 @@
-// Compiled from codex-adapter.mts, SHA-256 b2344225775b6e5bb8f3936b315871b1f606b924e3506b4ac59eb13916626ebb. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 91322280b02cbb6a5f69d20e0ad3ef569fcaf8ecd1d826d30452ca88cf8a0f9c. Do not edit.
 /** The run to cancel; with `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
     kill?: boolean;
 };
-/** The last record of a run that came to a completion. */
+/** The last record of a run that ended with a completion. */
 export type CompletedRecord = {
     type: "completion";
     status: ExitStatus;
@@ -136,7 +136,7 @@ export type RpcError = {
     message: string;
     data?: Record<string, string | boolean> | null;
 };
-/** What a run is asked for. */
+/** A request for a run. */
 export type RunRequest = {
     prompt: string;
     working_dir?: string | null;

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 b2344225775b6e5bb8f3936b315871b1f606b924e3506b4ac59eb13916626ebb. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 91322280b02cbb6a5f69d20e0ad3ef569fcaf8ecd1d826d30452ca88cf8a0f9c. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

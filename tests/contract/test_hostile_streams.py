@@ -65,7 +65,8 @@ def assert_whole(found: Measured, most_mib: float = MOST_MIB, **completion: Any)
 def assert_failed(found: Measured, status: int, failure: str, message: str, hint: Hint | None = None) -> None:
     """The run is told to have failed, by the last event too, in little memory."""
     told = {} if hint is None else {"hint": hint, "advice": ADVICE[hint]}
-    assert (found.done.status, found.done.stderr) == (status, f"codex-adapter: {ADVICE[hint]}\n" if hint else "")
+    complaint = "" if hint is None else f"codex-adapter: {ADVICE[hint]}\n".replace("`timeout`", "`--timeout`")
+    assert (found.done.status, found.done.stderr) == (status, complaint)
     assert found.completion["error"] == {"kind": "backend", "message": message, "failure": failure, **told}
     assert found.complaints[-1] == message
     assert found.peak_mib < MOST_MIB
