@@ -26,5 +26,5 @@ def read_tags(content: bytes) -> dict[str, str]:
     tags = read_toml(content, _Tags, "tags.toml").tags
     for tag, version in tags.items():
         if not is_version(version):
-            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is not a version")
+            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is not a version. Fix it.")
     return tags
