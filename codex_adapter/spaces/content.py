@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import LARGEST_TEXT, LARGEST_TOML
+from codex_adapter.spaces.file_readers import LARGEST_TEXT, LARGEST_TOML
 from codex_adapter.strict_decode import shown
 
 __all__ = ["MOST_BYTES", "MOST_NAMES", "Content", "NewFile", "is_utf8", "read_content"]

@@ -13,8 +13,8 @@ from msgspec import Meta
 
 from codex_adapter.spaces.environment import HookEvent, Permissions
 from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.file_readers import read_json, read_text, read_toml
 from codex_adapter.spaces.front_matter import read_front_matter
-from codex_adapter.spaces.reading import read_json, read_text, read_toml
 from codex_adapter.spaces.references import ID
 from codex_adapter.spaces.versions import is_version
 from codex_adapter.strict_decode import shown

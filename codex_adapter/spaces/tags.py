@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import read_toml
+from codex_adapter.spaces.file_readers import read_toml
 from codex_adapter.spaces.space_files import Table
 from codex_adapter.spaces.versions import TAG, is_version
 from codex_adapter.strict_decode import shown

@@ -10,7 +10,7 @@ import msgspec
 
 from codex_adapter.spaces.environment import Permissions
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import LARGEST_TOML, read_optional, read_toml
+from codex_adapter.spaces.file_readers import LARGEST_TOML, read_optional, read_toml
 from codex_adapter.spaces.space_files import Table, Word
 from codex_adapter.strict_decode import shown
 
