@@ -11,8 +11,8 @@ import msgspec
 
 from codex_adapter.spaces.content import is_utf8
 from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.file_readers import read_json, read_optional
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.strict_decode import shown
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import LARGEST_TEXT, LARGEST_TOML
+from codex_adapter.spaces.file_readers import LARGEST_TEXT, LARGEST_TOML
 from codex_adapter.strict_decode import shown
 
 __all__ = ["MOST_BYTES", "MOST_NAMES", "Content", "NewFile", "is_utf8", "read_content"]
@@ -83,7 +83,7 @@ class _Walk:
 
     def directory(self, fd: int, prefix: str, depth: int) -> None:
         if depth > _DEEPEST:
-            raise SpaceError(f"its directories are more than {_DEEPEST} deep")
+            raise SpaceError(f"its directories are more than {_DEEPEST} deep. Use fewer levels.")
         for name in self._list_names(fd, prefix):
             path = f"{prefix}{name}"
             try:
@@ -113,7 +113,7 @@ class _Walk:
                         continue
                     self._names += 1
                     if self._names > MOST_NAMES:
-                        raise SpaceError(f"it has more than {MOST_NAMES} files and directories")
+                        raise SpaceError(f"it has more than {MOST_NAMES} files and directories. Remove some.")
                     names.append(entry.name)
         except OSError as error:
             raise unreadable(prefix or "its directory", error) from None
@@ -135,13 +135,13 @@ class _Walk:
                 while chunk := os.read(fd, _CHUNK):
                     self._bytes += len(chunk)
                     if self._bytes > MOST_BYTES:
-                        raise SpaceError(f"its files have more than {MOST_BYTES} bytes")
+                        raise SpaceError(f"its files have more than {MOST_BYTES} bytes. Remove some.")
                     whole.update(chunk)
                     write(chunk)
                     if most:
                         kept += chunk
                         if len(kept) > most:
-                            raise SpaceError(f"{shown(path)} is larger than {most} bytes")
+                            raise SpaceError(f"{shown(path)} is larger than {most} bytes. Make it smaller.")
             if _get_stamp(os.fstat(fd)) != _get_stamp(before):
                 raise SpaceError(f"{shown(path)} changes while it is read. Try again.")
         except OSError as error:

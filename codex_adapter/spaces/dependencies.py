@@ -102,9 +102,9 @@ class _Order:
 def _require_match(loaded: Loaded, found: Found) -> None:
     manifest = loaded.files.manifest
     if found.id not in (None, manifest.id):
-        raise SpaceError("space.toml: the key 'id' is not the id of its directory")
+        raise SpaceError("space.toml: the key 'id' is not the id of its directory. Change one of them.")
     if found.version not in (None, manifest.version):
-        raise SpaceError("space.toml: the key 'version' is not the version of its directory")
+        raise SpaceError("space.toml: the key 'version' is not the version of its directory. Change one of them.")
     if found.digest not in (None, loaded.digest):
         raise SpaceError("the content of this version changed after it was locked. Publish it as a new version.")
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from codex_adapter.spaces.acceptance import Source
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import LARGEST_TOML, has_hard_links, read_optional, resolve_path
+from codex_adapter.spaces.file_readers import LARGEST_TOML, has_hard_links, read_optional, resolve_path
 from codex_adapter.spaces.references import PathReference, RegistryReference, parse_reference
 from codex_adapter.spaces.tags import read_tags
 from codex_adapter.spaces.version_locks import Locked

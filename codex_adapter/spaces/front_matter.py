@@ -38,7 +38,7 @@ def read_front_matter(text: str, name: str) -> dict[str, str]:
         if not isinstance(key, yaml.ScalarNode):
             continue
         if key.value in found:
-            raise SpaceError(f"{name}: the key in line {key.start_mark.line + 2} occurs twice")
+            raise SpaceError(f"{name}: the key in line {key.start_mark.line + 2} occurs twice. Remove one.")
         found[key.value] = _read_text(value, f"{name}: the value in line {value.start_mark.line + 2}")
     return found
 
@@ -52,7 +52,7 @@ def _parse_table(head: list[str], name: str) -> yaml.MappingNode:
         where = f"line {mark.line + 2}" if mark is not None else "it"
         raise SpaceError(f"{name}: {where} is not valid YAML. Put texts in quotes.") from None
     except (yaml.YAMLError, RecursionError, ValueError, ArithmeticError, LookupError):
-        raise SpaceError(f"{name}: its front matter is not valid YAML") from None
+        raise SpaceError(f"{name}: its front matter is not valid YAML. Fix it.") from None
     if node is None:
         return yaml.MappingNode("", [])
     if not isinstance(node, yaml.MappingNode):

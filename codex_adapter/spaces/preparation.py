@@ -15,9 +15,9 @@ from codex_adapter.spaces.content import is_utf8, read_content
 from codex_adapter.spaces.dependencies import Loaded, Space, order_spaces
 from codex_adapter.spaces.environment import Environment
 from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.file_readers import has_hard_links, resolve_path
 from codex_adapter.spaces.finder import Finder, Found
 from codex_adapter.spaces.reach import Reach
-from codex_adapter.spaces.reading import has_hard_links, resolve_path
 from codex_adapter.spaces.space_files import read_space
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self, TypeAlias
 
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import resolve_path
+from codex_adapter.spaces.file_readers import resolve_path
 
 __all__ = ["Reach"]
 

@@ -13,8 +13,8 @@ from msgspec import Meta
 
 from codex_adapter.spaces.environment import HookEvent, Permissions
 from codex_adapter.spaces.errors import SpaceError
+from codex_adapter.spaces.file_readers import read_json, read_text, read_toml
 from codex_adapter.spaces.front_matter import read_front_matter
-from codex_adapter.spaces.reading import read_json, read_text, read_toml
 from codex_adapter.spaces.references import ID
 from codex_adapter.spaces.versions import is_version
 from codex_adapter.strict_decode import shown
@@ -111,7 +111,7 @@ class SpaceFiles(NamedTuple):
 def read_space(files: Mapping[str, bytes]) -> SpaceFiles:
     """Parse the files of a space; `files` maps paths to contents. Raises `SpaceError` (Z1, Z2)."""
     if "space.toml" not in files:
-        raise SpaceError("it has no space.toml, so it is not a space")
+        raise SpaceError("it has no space.toml, so it is not a space. Create the file, or change the reference.")
     manifest = read_toml(files["space.toml"], Manifest, "space.toml")
     if manifest.version is not None and not is_version(manifest.version):
         raise SpaceError("space.toml: the key 'version' is not a semantic version such as 1.2.3 or 1.2.3-rc.1")
@@ -136,9 +136,9 @@ def _read_skill(name: str, content: bytes) -> str:
         )
     found = read_front_matter(read_text(content, file), file)
     if found.get("name", name) != name:
-        raise SpaceError(f"{file}: the key 'name' is not the name of its directory")
+        raise SpaceError(f"{file}: the key 'name' is not the name of its directory. Change one of them.")
     if not found.get("description"):
-        raise SpaceError(f"{file}: the key 'description' is missing or empty")
+        raise SpaceError(f"{file}: the key 'description' is missing or empty. Add a description.")
     return found["description"]
 
 
@@ -150,9 +150,11 @@ def _read_hooks(content: bytes | None) -> tuple[HookLine, ...]:
         if hook.name in names[:number]:
             raise SpaceError(f"{name}: there are two hooks '{hook.name}'. Rename one.")
         if hook.matcher is not None and hook.event not in _TOOLS:
-            raise SpaceError(f"{name}: hook '{hook.name}' has the key 'matcher', which only tool events have")
+            raise SpaceError(
+                f"{name}: hook '{hook.name}' has the key 'matcher', which only tool events have. Remove the key."
+            )
         if hook.matcher is not None and not _is_regular_expression(hook.matcher):
-            raise SpaceError(f"{name}: hook '{hook.name}': the key 'matcher' is not a regular expression")
+            raise SpaceError(f"{name}: hook '{hook.name}': the key 'matcher' is not a regular expression. Fix it.")
     return hooks
 
 
@@ -173,5 +175,7 @@ def _read_servers(content: bytes | None) -> dict[str, ServerLine]:
         if (server.command is None) == (server.url is None):
             raise SpaceError(f"{name}: server '{key}' must have either the key 'command' or the key 'url'")
         if server.url is not None and (server.args or server.env or server.cwd is not None):
-            raise SpaceError(f"{name}: server '{key}' has the key 'url', so it must not have any other key")
+            raise SpaceError(
+                f"{name}: server '{key}' has the key 'url', so it must not have any other key. Remove the others."
+            )
     return servers

@@ -65,7 +65,9 @@ class State:
 
 def unwritable(error: OSError) -> SpaceError:
     """Return the error for a failed write."""
-    return SpaceError(f"aspHome: state/ cannot be written to ({os.strerror(error.errno or 0)})")
+    return SpaceError(
+        f"aspHome: state/ cannot be written to ({os.strerror(error.errno or 0)}). Check its permissions and its disk."
+    )
 
 
 def _lock(path: Path, deadline: float) -> int:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import read_toml
+from codex_adapter.spaces.file_readers import read_toml
 from codex_adapter.spaces.space_files import Table
 from codex_adapter.spaces.versions import TAG, is_version
 from codex_adapter.strict_decode import shown
@@ -26,5 +26,5 @@ def read_tags(content: bytes) -> dict[str, str]:
     tags = read_toml(content, _Tags, "tags.toml").tags
     for tag, version in tags.items():
         if not is_version(version):
-            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is not a version")
+            raise SpaceError(f"tags.toml: the key 'tags.{shown(tag)}' is not a version. Fix it.")
     return tags

@@ -10,7 +10,7 @@ import msgspec
 
 from codex_adapter.spaces.environment import Permissions
 from codex_adapter.spaces.errors import SpaceError
-from codex_adapter.spaces.reading import LARGEST_TOML, read_optional, read_toml
+from codex_adapter.spaces.file_readers import LARGEST_TOML, read_optional, read_toml
 from codex_adapter.spaces.space_files import Table, Word
 from codex_adapter.strict_decode import shown
 
@@ -48,7 +48,7 @@ def find_target(directory: Path, name: str) -> tuple[Target, str]:
     """Return a target from the targets file of a directory, and the file's digest. Raises `SpaceError` (Z4)."""
     content = read_optional(directory / TARGETS_FILE, LARGEST_TOML, TARGETS_FILE)
     if content is None:
-        raise SpaceError(f"the target's directory has no {TARGETS_FILE}")
+        raise SpaceError(f"the target's directory has no {TARGETS_FILE}. Create it, or choose another directory.")
     target = read_targets(content).get(name)
     if target is None:
         raise SpaceError(f"{TARGETS_FILE} has no target '{shown(name)}'. Add it, or choose another target.")

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from codex_adapter.spaces.errors import SpaceError, unreadable
-from codex_adapter.spaces.reading import read_json, read_optional
+from codex_adapter.spaces.file_readers import read_json, read_optional
 from codex_adapter.spaces.state import State
 from codex_adapter.spaces.versions import is_version
 

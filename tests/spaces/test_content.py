@@ -104,7 +104,7 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 def test_what_is_too_large_is_refused_before_it_is_read_to_its_end(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(MOST_BYTES * 100_000)
-    with pytest.raises(SpaceError, match=f"^its files have more than {MOST_BYTES} bytes$"):
+    with pytest.raises(SpaceError, match=f"^its files have more than {MOST_BYTES} bytes"):
         read_content(tmp_path)
 
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_read_for_its_meaning_has_a_bound_of_its_own(tmp_path: Pa
     write_files(tmp_path, {path: b"\n" * limit})
     assert len(read_content(tmp_path).kept[path]) == limit
     write_files(tmp_path, {path: b"\n" * (limit + 1)})
-    with pytest.raises(SpaceError, match=f"^{path} is larger than {limit} bytes$"):
+    with pytest.raises(SpaceError, match=f"^{path} is larger than {limit} bytes"):
         read_content(tmp_path)
 
 
@@ -124,12 +124,12 @@ def test_there_are_so_many_names_and_so_many_levels_and_no_more(tmp_path: Path) 
     many.joinpath("below").mkdir(parents=True)
     for number in range(MOST_NAMES):
         os.mkdir(f"{many}/below/{number}")  # noqa: PTH102 - ten thousand times
-    with pytest.raises(SpaceError, match=f"^it has more than {MOST_NAMES} files and directories$"):
+    with pytest.raises(SpaceError, match=f"^it has more than {MOST_NAMES} files and directories"):
         read_content(many)
     deep.joinpath(*["d"] * 63).mkdir(parents=True)
     read_content(deep)
     deep.joinpath(*["d"] * 200).mkdir(parents=True)
-    with pytest.raises(SpaceError, match=r"^its directories are more than 64 deep$"):
+    with pytest.raises(SpaceError, match=r"^its directories are more than 64 deep"):
         read_content(deep)
 
 

@@ -53,13 +53,16 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
         ("Body", "does not begin with front matter"),
         ("\n---\ndescription: x\n---", "does not begin with front matter"),
         ("---\ndescription: x\n", "does not begin with front matter"),
-        ("---\nname: s\n---", "the key 'description' is missing or empty"),
-        ("---\ndescription: ''\n---", "the key 'description' is missing or empty"),
-        ("---\ndescription: # x\n---", "the key 'description' is missing or empty"),
-        (f"---\nname: {SECRET}\ndescription: x\n---", "the key 'name' is not the name of its directory"),
+        ("---\nname: s\n---", "the key 'description' is missing or empty. Add a description."),
+        ("---\ndescription: ''\n---", "the key 'description' is missing or empty. Add a description."),
+        ("---\ndescription: # x\n---", "the key 'description' is missing or empty. Add a description."),
+        (
+            f"---\nname: {SECRET}\ndescription: x\n---",
+            "the key 'name' is not the name of its directory. Change one of them.",
+        ),
         (f"---\ndescription: x\n{SECRET}\n---", "line 3 is not valid YAML. Put texts in quotes."),
         ("---\n- a\n---", "its front matter has no keys. Write lines 'key: value'."),
-        ("---\n---", "the key 'description' is missing or empty"),
+        ("---\n---", "the key 'description' is missing or empty. Add a description."),
         *(
             (f"---\ndescription: {it}\n---", "the key 'description' is missing")
             for it in ("~", "null", "[a]", "{a: b}", ">", "\n  a: b", "\n- a")
@@ -92,8 +95,8 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
         ),
         ("---\ndescription: x\ndescription: y\n---", "the key in line 3 occurs twice"),
         ("---\n'a': x\na: y\n---", "the key in line 3 occurs twice"),
-        ('---\ndescription: "\\UFFFFFFFF"\n---', "its front matter is not valid YAML"),
-        (f"---\ndescription: {'[' * 20_000}\n---", "its front matter is not valid YAML"),
+        ('---\ndescription: "\\UFFFFFFFF"\n---', "its front matter is not valid YAML. Fix it."),
+        (f"---\ndescription: {'[' * 20_000}\n---", "its front matter is not valid YAML. Fix it."),
         (f"---\ndescription: {'x' * 66_000}\n---", "its front matter is longer than 64 KiB"),
         ('---\ndescription: "\\ud800"\n---', "the value in line 2 has a control character or an invalid character"),
         ('---\ndescription: "\\0"\n---', "the value in line 2 has a control character or an invalid character"),

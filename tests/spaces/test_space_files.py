@@ -159,13 +159,13 @@ def test_a_directory_without_a_manifest_is_no_space() -> None:
         (HOOK + "timeout = 1.5", "the key 'hook[0].timeout' has a wrong type or value"),
         (
             HOOK + 'matcher = "x"',
-            "hook 'h' has the key 'matcher', which only tool events have",
+            "hook 'h' has the key 'matcher', which only tool events have. Remove the key.",
         ),
         (HOOK + "async = true", "the key 'hook[0].async' is unknown; remove it"),
         (HOOK + HOOK.removeprefix("schema = 1\n"), "there are two hooks 'h'. Rename one."),
         ("hook = []", "the key 'schema' is missing"),
-        (TOOL_HOOK + f"matcher = '({SECRET}'", "hook 'h': the key 'matcher' is not a regular expression"),
-        (TOOL_HOOK + "matcher = 'a{99999999999}'", "hook 'h': the key 'matcher' is not a regular expression"),
+        (TOOL_HOOK + f"matcher = '({SECRET}'", "hook 'h': the key 'matcher' is not a regular expression. Fix it."),
+        (TOOL_HOOK + "matcher = 'a{99999999999}'", "hook 'h': the key 'matcher' is not a regular expression. Fix it."),
         (TOOL_HOOK + f"matcher = '{'a' * 1001}'", "the key 'hook[0].matcher' has a wrong type or value"),
     ],
 )
@@ -183,7 +183,7 @@ def test_what_is_wrong_with_hooks_is_named(text: str, says: str) -> None:
         ({"a": {"command": "x", "url": "http://x"}}, "server 'a' must have either the key"),
         (
             {"a": {"url": "http://x", "env": {"A": SECRET}}},
-            "server 'a' has the key 'url', so it must not have any other key",
+            "server 'a' has the key 'url', so it must not have any other key. Remove the others.",
         ),
         ({"a": {"url": f"ftp://{SECRET}"}}, "the key 'mcpServers[...].url' has a wrong type or value"),
         ({"a": {"command": "x", "args": [1]}}, "the key 'mcpServers[...].args[0]' has a wrong type or value"),
@@ -206,13 +206,13 @@ def test_what_is_no_json_is_refused(text: str | bytes) -> None:
 @pytest.mark.rule("Z1", "Z2")
 def test_a_key_that_is_there_twice_in_json_is_refused() -> None:
     twice = '{"mcpServers":{"a":{"command":"x","env":{"A":"1","A":"1"}}}}'
-    assert complaint(mcp=twice) == "mcp/mcp.json: the key 'A' occurs twice"
+    assert complaint(mcp=twice) == "mcp/mcp.json: the key 'A' occurs twice. Remove one."
 
 
 @pytest.mark.rule("Z3")
 def test_tags_have_names_and_versions() -> None:
     assert read_tags(b'schema = 1\n[tags]\nstable = "1.0.0"') == {"stable": "1.0.0"}
-    with pytest.raises(SpaceError, match=r"^tags\.toml: the key 'tags\.stable' is not a version$"):
+    with pytest.raises(SpaceError, match=r"^tags\.toml: the key 'tags\.stable' is not a version"):
         read_tags(b'schema = 1\n[tags]\nstable = "^1"')
     with pytest.raises(SpaceError, match=r"^tags\.toml: a key in 'tags' is not an allowed name"):
         read_tags(b'schema = 1\n[tags]\n"1" = "1.0.0"')

@@ -166,7 +166,7 @@ def test_a_copy_for_which_there_is_no_room_is_refused_and_nothing_is_left(home: 
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
-        with pytest.raises(SpaceError, match=r"aspHome: state/ cannot be written to \(File too large\)$"):
+        with pytest.raises(SpaceError, match=r"aspHome: state/ cannot be written to \(File too large\)"):
             prepare(home.path, ["space:a"])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

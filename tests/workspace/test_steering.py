@@ -268,6 +268,6 @@ def test_no_operation_on_files_reads_what_is_hidden(root: Path) -> None:
     (root / "link").symlink_to(".ssh/id")
     with Workspace(root, agents=(), hidden=(str(root / ".ssh"), str(root.parent))) as opened:
         for path in (".ssh/id", "link"):
-            with pytest.raises(WorkspaceError, match="a place of secrets, which is hidden"):
+            with pytest.raises(WorkspaceError, match="leads to secrets, which are hidden"):
                 opened.read(path, limit=100)
         opened.write("own", [b"x"], overwrite=False, limit=100)

@@ -107,7 +107,9 @@ class Turn:
                 return data
             case AdapterError():
                 return self._harness.failure(error)
-        return AgentSpacesError(message="the files of the turn under aspHome cannot be read or written")
+        return AgentSpacesError(
+            message="the files of the turn under aspHome cannot be read or written. Check the disk."
+        )
 
     async def _prepare(self) -> HarnessTurn:
         request = self._request
@@ -189,4 +191,4 @@ def check_cwd(inquiry: Inquiry, cwd: str) -> TurnError | None:
         found = "\0" not in cwd and Path(cwd).is_dir()
     except (OSError, UnicodeEncodeError):
         found = False
-    return None if found else TurnError("cwd: the directory does not exist")
+    return None if found else TurnError("cwd: the directory does not exist. Create it first.")

@@ -64,7 +64,9 @@ async def test_a_turn_that_came_to_no_conversation_leaves_none(tmp_path: Path) -
 async def test_a_key_that_cannot_be_written_down_is_not_told(desk: Desk) -> None:
     record(desk.home).mkdir(parents=True)
     told, events = await desk.turn()
-    assert told["result"]["error"] == {"message": "the files of the turn under aspHome cannot be read or written"}
+    assert told["result"]["error"] == {
+        "message": "the files of the turn under aspHome cannot be read or written. Check the disk."
+    }
     assert not any("harnessSessionId" in it for it in (told, *events.told))
     assert kept(desk) == [record(desk.home).name]
 

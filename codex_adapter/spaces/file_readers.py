@@ -76,9 +76,9 @@ def read_optional(path: Path, limit: int, name: str) -> bytes | None:
     try:
         return read_regular(path, limit)
     except TooLargeError:
-        raise SpaceError(f"{name} is larger than {limit} bytes") from None
+        raise SpaceError(f"{name} is larger than {limit} bytes. Make it smaller.") from None
     except NotRegularError:
-        raise SpaceError(f"{name} is not a regular file") from None
+        raise SpaceError(f"{name} is not a regular file. Replace it by a file.") from None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
@@ -107,5 +107,5 @@ def _require_once(keys: list[str], name: str) -> None:
     seen: set[str] = set()
     for key in keys:
         if key in seen:
-            raise SpaceError(f"{name}: the key '{shown(key)}' occurs twice")
+            raise SpaceError(f"{name}: the key '{shown(key)}' occurs twice. Remove one.")
         seen.add(key)
