@@ -94,7 +94,7 @@ class AgentPrompter:
         with trio.CancelScope() as self._scope:
             try:
                 with create_empty_directory(workspace) as directory:
-                    isolated = _isolated(self._agent.restricted(request), directory, workspace)
+                    isolated = _isolate(self._agent.restricted(request), directory, workspace)
                     async with self._open_run(isolated) as run:
                         try:
                             self._run = run

@@ -55,8 +55,8 @@ def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) ->
         *_asked(run.asked),
     )
     sections = (timeline_section(run, number) if run.turns else Markup(), _plan(run), troubles_section(run, number))
-    story = entries_section(run, number, markdown)
-    return element("article", header, *sections, story, _tokens(run, number), aria_labelledby=f"r{number}")
+    entries = entries_section(run, number, markdown)
+    return element("article", header, *sections, entries, _tokens(run, number), aria_labelledby=f"r{number}")
 
 
 def _facts(run: RunTimeline) -> Iterator[Markup]:
