@@ -75,7 +75,8 @@ class Parser(argparse.ArgumentParser):
         return "\n".join([super().format_help(), "examples:", *examples, ""])
 
     def _has_all_options(self, example: str) -> bool:
-        own, _, _ = example.partition(" -- ")
+        commands = example.partition(" -- ")[0].split("|")
+        own = " ".join(command for command in commands if command.strip().startswith("codex-adapter"))
         return all(option in self._option_string_actions for option in _OPTION_NAME_IN_TEXT.findall(own))
 
     @override

@@ -13,7 +13,7 @@ import trio
 
 from codex_adapter.cli.arguments import Command
 from codex_adapter.cli.errors import FAILURE_STATUS, UsageError, report_output_failure
-from codex_adapter.cli.last_resort import end_when_held_up, watch_pending_signals
+from codex_adapter.cli.forced_exit import end_when_held_up, watch_pending_signals
 from codex_adapter.cli.logs import logging_to_stderr
 from codex_adapter.cli.output import Output, standard_output
 from codex_adapter.cli.process_settings import forbid_core_dumps, keep_one_heap

@@ -20,6 +20,7 @@ from .command import ADAPTER, Cli
         (["run", "--help"], "--idle-timeout SECONDS"),
         (["run", "Hi.", "-h"], "examples:\n  codex-adapter run"),
         (["replay", "--help"], "examples:\n  codex-adapter replay"),
+        (["replay", "--help"], "codex exec --json 'Say hello' | codex-adapter replay -"),
         (["mailbox", "--help"], "examples:\n  codex-adapter mailbox"),
         (["mailbox", "start", "--help"], "examples:\n  codex-adapter mailbox"),
         (["turn", "--help"], "examples:\n  codex-adapter turn"),

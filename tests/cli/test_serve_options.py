@@ -24,7 +24,7 @@ def test_prompts_and_days_are_for_a_journal(cli: Cli, option: list[str]) -> None
 def test_days_are_a_whole_number(cli: Cli, days: str) -> None:
     done = cli.run("serve", "--journal", "journal", f"--keep-days={days}")
     assert (done.status, done.stdout) == (2, b"")
-    assert "--keep-days: must be a whole number, 1 or more" in done.stderr
+    assert "--keep-days must be a whole number, 1 or more" in done.stderr
 
 
 def test_tool_payloads_are_two_words(cli: Cli) -> None:
@@ -39,4 +39,4 @@ def test_tool_payloads_are_two_words(cli: Cli) -> None:
 def test_levels_of_the_log_are_four_words(cli: Cli, command: str) -> None:
     done = cli.run(command, "--log-level", "loud")
     assert (done.status, done.stdout) == (2, b"")
-    assert "--log-level: must be debug or info or warning or error" in done.stderr
+    assert "--log-level must be debug, info, warning or error" in done.stderr

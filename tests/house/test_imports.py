@@ -41,7 +41,7 @@ COMMAND = {f"{PACKAGE}.records", f"{PACKAGE}.cli"} | {
     f"{PACKAGE}.cli.{name}"
     for name in (
         *("arguments", "commands", "errors", "drive_run", "logs", "process_settings"),
-        *("last_resort", "output", "signals", "present", "present.views"),
+        *("forced_exit", "output", "signals", "present", "present.views"),
     )
 }
 OF_AGENTS = {f"{PACKAGE}.{name}" for name in ("agent", "options", "cli.agent_options", "cli.option_names")}

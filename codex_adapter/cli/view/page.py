@@ -8,7 +8,7 @@ from typing import Final
 from codex_adapter.cli.present.html import Content, Markup, element
 from codex_adapter.cli.present.wording import amount, date_of, duration, tokens, verdict
 from codex_adapter.cli.view.page_document import document
-from codex_adapter.cli.view.page_story import MessageMarkup, story_section, troubles_section
+from codex_adapter.cli.view.page_entries import MessageMarkup, entries_section, troubles_section
 from codex_adapter.cli.view.page_timeline import timeline_section
 from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.records import CompletedRecord, RunRecord
@@ -55,8 +55,8 @@ def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) ->
         *_asked(run.asked),
     )
     sections = (timeline_section(run, number) if run.turns else Markup(), _plan(run), troubles_section(run, number))
-    story = story_section(run, number, markdown)
-    return element("article", header, *sections, story, _tokens(run, number), aria_labelledby=f"r{number}")
+    entries = entries_section(run, number, markdown)
+    return element("article", header, *sections, entries, _tokens(run, number), aria_labelledby=f"r{number}")
 
 
 def _facts(run: RunTimeline) -> Iterator[Markup]:

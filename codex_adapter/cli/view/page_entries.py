@@ -15,7 +15,7 @@ from codex_adapter.cli.view.timeline import RunTimeline
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Note, Text, Turn, place_of
 from codex_adapter.events import PayloadText, ToolBytes, ToolInput, ToolOutput
 
-__all__ = ["MessageMarkup", "story_section", "troubles_section"]
+__all__ = ["MessageMarkup", "entries_section", "troubles_section"]
 
 MessageMarkup: TypeAlias = Callable[[str], Markup | None]
 """Converts a message of the agent to markup; None for a message that must be shown as plain text."""
@@ -41,9 +41,9 @@ _MOST_OPENED: Final = 6
 """The limit of failed tool calls that are shown open. If more failed, all are closed, so that the page stays short."""
 
 
-def story_section(run: RunTimeline, number: int, markdown: MessageMarkup) -> Markup:
+def entries_section(run: RunTimeline, number: int, markdown: MessageMarkup) -> Markup:
     """Return the section with all turns, and with the entries outside turns."""
-    story = _Story(run, number, markdown)
+    story = _Entries(run, number, markdown)
     pieces: list[tuple[int, int, Turn | Entry]] = [(place_of(entry), 0, entry) for entry in run.before]
     pieces += [(turn.span.first, place, turn) for place, turn in enumerate(run.turns, 1)]
     blocks: list[Markup] = []
@@ -76,7 +76,7 @@ def troubles_section(run: RunTimeline, number: int) -> Markup:
     return element("section", element("h2", "Errors and warnings"), _listed(items), class_="troubles")
 
 
-class _Story:
+class _Entries:
     def __init__(self, run: RunTimeline, number: int, markdown: MessageMarkup) -> None:
         self._run = run
         self._number = number
