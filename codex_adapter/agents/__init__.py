@@ -60,7 +60,7 @@ def _loaded(point: EntryPoint) -> Agent:
             return agent
         why = "is not an agent of this kind"
     distribution = "its distribution" if point.dist is None else point.dist.name
-    advice = f"Repair or uninstall {distribution}: it has the entry point {point.value}."
+    advice = f"Repair or uninstall {distribution}: it has the entry point {point.value}"
     raise InvalidAgentKindError(f"The agent {point.name!r} {why}. {advice}")
 
 

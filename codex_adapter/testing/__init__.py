@@ -1,8 +1,8 @@
-"""Test programs that run Codex with a scripted model server, a scripted agent and a scripted MCP server.
+"""Test programs that run Codex, with a scripted model server, a scripted agent and a scripted MCP server.
 
-The model server lets the real Codex CLI run without an account and without a network. The agent replaces the CLI where
-none is installed, or where it has to misbehave. The names of this package need the standard library and msgspec only;
-`codex_adapter.testing.source`, which needs trio, is for this project's own tests.
+With the model server, the real Codex CLI runs without an account and without a network. The scripted agent replaces the
+CLI if none is installed, or if a test needs a faulty CLI. This package needs only the standard library and msgspec.
+`codex_adapter.testing.source` also needs trio, and is for the tests of this project.
 """
 
 from __future__ import annotations

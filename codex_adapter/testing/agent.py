@@ -1,4 +1,4 @@
-"""A scripted agent: an executable that stands in for the Codex CLI, for tests and for a demo without the CLI.
+"""Write a scripted agent: an executable that replaces the Codex CLI in tests, and in a demo without the CLI.
 
 binary = write_agent(directory, [ReadPrompt(), PrintJson(thread_started()), Exit(3)])
 """
@@ -31,14 +31,14 @@ from .thread_lines import (
 __all__ = ["Facts", "demo_script", "long_line", "read_facts", "write_agent"]
 
 LONGEST_SHEBANG = 250
-"""Bytes of a first line that Linux still takes whole."""
+"""Bytes of a `#!` line that Linux does not truncate."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent saw when it wrote its facts.
+    """The environment that an agent observed when it wrote its facts.
 
-    `prompt` is None when it had not read it; bytes in it that are no UTF-8 are surrogates. `blocked` are names of
-    signals, `open_files` numbers of descriptors.
+    `prompt` is None if the agent had not read it. Bytes in it that are not UTF-8 become surrogates. `blocked` has names
+    of signals, and `open_files` numbers of descriptors.
     """
 
     argv: list[str]
@@ -56,17 +56,17 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 def write_agent(
     directory: str | os.PathLike[str], script: Iterable[Step], *, version: str = "0.163.0", name: str = "codex"
 ) -> str:
-    """Write an executable that carries out these steps, and return its path (TK2).
+    """Write an executable that executes these steps, and return its path (TK2).
 
-    It answers `--version` like the CLI of that version, refuses arguments that the CLI would refuse, with status 2, and
-    otherwise exits with 0 after its last step. The directory is made when it is missing.
+    It answers `--version` like the CLI of that version. It exits with status 2 for arguments that the CLI would refuse,
+    and with 0 after its last step. A missing directory is created.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder.absolute() / name
     home = str(Path(agent_steps.__file__).parent)
     steps = msgspec.json.encode(list(script)).decode()
-    # As a module, it is compiled once for all agents.
+    # A module is compiled once for all agents.
     code = [
         "import sys",
         f"sys.path.append({home!r})",
@@ -74,7 +74,7 @@ def write_agent(
         f"agent_arguments.answer_at_once(sys.argv[1:], {version!r})",
         f"agent_program.main({steps!r}, agent_descendants.ACTIONS)",
     ]
-    # Replaced as a whole: a run may be starting the one that was written before.
+    # Replace the file atomically: a run may be starting the previous one.
     draft = path.with_name(f".{name}.{os.getpid()}")
     draft.write_text("\n".join([_first_lines(), *code, ""]), encoding="utf-8")
     draft.chmod(0o755)
@@ -83,26 +83,26 @@ def write_agent(
 
 
 def read_facts(path: str | os.PathLike[str]) -> Facts:
-    """The facts that a `WriteFacts` step has written; raises FileNotFoundError before it has."""
-    # Its strings may hold surrogates, which only the standard library's decoder lets through.
+    """Return the facts that a `WriteFacts` step has written. Raise FileNotFoundError before the step."""
+    # Its strings may contain surrogates, which only the standard library's decoder accepts.
     return msgspec.convert(json.loads(Path(path).read_bytes()), Facts)
 
 
 def long_line(size: int) -> Step:
-    """Print one agent_message line of exactly `size` bytes, without its line feed, in constant memory."""
+    """Return a step that prints an agent_message line of `size` bytes, without its newline, in constant memory."""
     before, after = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"', '"}}'
     if size < len(before + after):
-        raise ValueError(f"a line of an agent_message has at least {len(before + after)} bytes")
+        raise ValueError(f"size must be at least {len(before + after)} bytes for an agent_message line")
     return Fill(size - len(before + after), before, after + "\n")
 
 
 def demo_script(
     *, path: str = "hello.txt", text: str = "Hello from the scripted agent.\n", pause: float = 0.0
 ) -> tuple[Step, ...]:
-    """A small session as the real CLI prints it: a thought, a command, one that fails, a new file, a message.
+    """Return a short session as the real CLI prints it: reasoning, a command, a failed command, a new file, a message.
 
-    The file at `path` is really written; give an absolute path for lines quite like the real ones, which have no other.
-    `pause` is the time between lines, in seconds.
+    The file at `path` is written. The real CLI prints absolute paths, so pass one for the same lines. `pause` is the
+    time between lines, in seconds.
     """
     listing, missing = "/bin/bash -lc ls", f"/bin/bash -lc 'test -e {path}'"
     steps: list[Step] = [ReadPrompt()]
@@ -129,5 +129,5 @@ def _first_lines() -> str:
     direct = f"#!{sys.executable} -IS"
     if len(os.fsencode(direct)) <= LONGEST_SHEBANG and not any(c.isspace() for c in sys.executable):
         return direct
-    # A text that sh runs and Python skips: for interpreters in places that a first line cannot name.
+    # A text that sh executes and Python skips, for an interpreter whose path does not fit into a `#!` line.
     return f"#!/bin/sh\n'''exec' '{sys.executable}' -I -S \"$0\" \"$@\"\n'''"

@@ -1,6 +1,6 @@
-"""The command line of a scripted agent: what it answers at once, and what it refuses, as the CLI does.
+"""Check the command line of a scripted agent, as the CLI does.
 
-Standard library only, and no import of ours, for the reasons that `agent_program` gives.
+Import only the standard library, for the reasons in `agent_program`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AFTER_EXEC = (AFTER_SESSION - {"--last", "--all"}) | {"--sandbox", "--add-dir", 
 
 
 def answer_at_once(arguments: Sequence[str], version: str) -> None:
-    """Answer `--version`, `--help` and `login`, refuse what the CLI would, and come back for a run (TK2)."""
+    """Answer `--version`, `--help` and `login` and refuse wrong arguments, then exit. Return for a run. (TK2)"""
     if list(arguments[:1]) in (["--version"], ["-V"]):
         _leave(1, f"codex-cli {version}\n", 0)
     if list(arguments[:1]) == ["login"]:
@@ -45,7 +45,7 @@ def answer_at_once(arguments: Sequence[str], version: str) -> None:
 
 
 def complaint(arguments: Sequence[str]) -> str | None:
-    """What the CLI has against these arguments, None when it takes them."""
+    """Return the CLI's error for these arguments, or None."""
     known, seen = FIRST, set[str]()
     words = list(arguments)
     while words:
@@ -71,7 +71,7 @@ def complaint(arguments: Sequence[str]) -> str | None:
         if value not in ALLOWED.get(flag, (value,)):
             return f"invalid value '{value}' for '{name} <VALUE>'"
         while flag == "--image" and words and not words[0].startswith("--"):
-            # It takes every word up to the next flag, the dash that stands for standard input among them.
+            # It consumes all words up to the next flag, even the dash for standard input.
             words.pop(0)
     return None
 

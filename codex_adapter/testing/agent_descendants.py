@@ -1,6 +1,6 @@
-"""How a scripted agent starts descendants that a supervisor must find and end.
+"""Start descendants of a scripted agent, which a supervisor must find and end.
 
-Standard library only, and no import of ours, for the reasons that `agent_program` gives.
+Import only the standard library, for the reasons in `agent_program`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 __all__ = ["ACTIONS"]
 
 LONGEST_LIFE_SECONDS = 600
-"""A test that fails must not leave processes for ever."""
+"""A limit, so that a failed test does not leave processes forever."""
 
 Step = dict[str, Any]
 
 
 def _start_descendant(step: Step) -> None:
-    # Closed by a successful exec: the step is over when the descendant is what it is meant to be.
+    # A successful exec closes the pipe: the step ends when the descendant executes its program.
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -34,7 +34,7 @@ def _start_descendant(step: Step) -> None:
     if step.get("daemon"):
         os.waitpid(child, 0)
     draft = f"{step['pid_file']}.{os.getpid()}"
-    with open(draft, "wb") as file:  # noqa: PTH123 - pathlib would take longer to import than all the rest
+    with open(draft, "wb") as file:  # noqa: PTH123 - the import of pathlib would take most of the time
         file.write(pid)
     os.replace(draft, step["pid_file"])  # noqa: PTH105 - the same
 
@@ -54,8 +54,8 @@ def _become_descendant(step: Step, writer: int) -> NoReturn:
     os.write(writer, str(os.getpid()).encode())
     program = [sys.executable, "-I", "-S", "-c", f"import time; time.sleep({LONGEST_LIFE_SECONDS})"]
     environment = {} if step.get("clear_environment") else os.environ
-    os.execve(sys.executable, program, environment)  # noqa: S606 - a program of its own is the point
+    os.execve(sys.executable, program, environment)  # noqa: S606 - the descendant must execute another program
 
 
 ACTIONS: dict[str, Callable[[Step], None]] = {"start_descendant": _start_descendant}
-"""What carries out these steps, by the step's name (TK2)."""
+"""The functions that execute these steps, by step name (TK2)."""

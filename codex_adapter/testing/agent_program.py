@@ -1,10 +1,10 @@
-"""The program of a scripted agent: it carries out steps, in a bare interpreter that starts quickly.
+"""Execute the steps of a scripted agent, in a bare interpreter that starts quickly.
 
-Standard library only, and no import of ours: it runs under `python -I -S`, where neither this package nor its
-dependencies can be found. The steps are those of `agent_steps`, as decoded JSON.
+Import only the standard library: the program runs under `python -I -S`, which finds neither this package nor its
+dependencies. The steps are those of `agent_steps`, as decoded JSON.
 """
 
-# pathlib would take longer to import than all the rest.
+# The import of pathlib would take most of the time.
 # ruff: noqa: PTH103, PTH105, PTH109, PTH110, PTH116, PTH120, PTH123, PTH208
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _prompt: list[str] = []
 
 
 def main(script: str, more: dict[str, Callable[[Step], None]]) -> None:
-    """Carry out the steps in the JSON array `script`, some by `more` than `ACTIONS`, and exit (TK2)."""
+    """Execute the steps in the JSON array `script` with `ACTIONS` and `more`, and exit (TK2)."""
     actions = {**ACTIONS, **more}
-    # Like a native program's, and not a KeyboardInterrupt with its traceback.
+    # Die of SIGINT like a native program, without a traceback of KeyboardInterrupt.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         for step in json.loads(script):
             actions[step["step"]](step)
         os._exit(0)
     except BrokenPipeError:
-        # As the real CLI does when nobody reads its output any more: it panics.
+        # The real CLI panics if its output is closed.
         os._exit(BROKEN_PIPE_STATUS)
 
 
@@ -127,20 +127,20 @@ def _write_facts(step: Step) -> None:
 
 
 def _environment() -> dict[str, str]:
-    # As it was given: this interpreter may have added a locale of its own.
+    # Read the original environment: this interpreter may have changed the locale.
     with open("/proc/self/environ", "rb") as file:
         pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if pair]
     return {name: value for name, _, value in pairs}
 
 
 def _open_files() -> list[int]:
-    # The descriptor by which the directory is read is listed too, and closed by now.
+    # The list includes the descriptor of the directory itself, which is closed now.
     names = os.listdir("/proc/self/fd")
     return sorted(int(name) for name in names if os.path.exists(f"/proc/self/fd/{name}"))
 
 
 def _write_at_once(path: str, text: str) -> None:
-    """Whoever waits for the file finds it whole."""
+    """Write a file atomically, so that a process that waits for it reads it complete."""
     draft = f"{path}.{os.getpid()}"
     with open(draft, "w", encoding="utf-8") as file:
         file.write(text)
@@ -220,4 +220,4 @@ ACTIONS: dict[str, Callable[[Step], None]] = {
     "exit_on_signal": _exit_on_signal,
     "close_stdout": _close_stdout,
 }
-"""What carries out each step, by the step's name (TK2)."""
+"""The function that executes each step, by step name (TK2)."""

@@ -1,6 +1,6 @@
-"""The steps of a scripted agent, as plain data.
+"""Define the steps of a scripted agent, as plain data.
 
-Paths are relative to the agent's working directory. Signals are given by name, as `"SIGTERM"`.
+Paths are relative to the agent's working directory. A signal is its name, such as `"SIGTERM"`.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ __all__ = [
 
 
 class _Step(msgspec.Struct, frozen=True, tag_field="step", omit_defaults=True, forbid_unknown_fields=True):
-    """One thing that the agent does."""
+    """One action of the agent."""
 
 
 class PrintText(_Step, frozen=True, tag="print_text"):
-    """Print a text, and `end` after it."""
+    """A print of a text, followed by `end`."""
 
     text: str
     end: str = "\n"
 
 
 class PrintBytes(_Step, frozen=True, tag="print_bytes"):
-    """Print bytes as they are."""
+    """A print of unchanged bytes."""
 
     data: bytes
 
 
 class PrintJson(_Step, frozen=True, tag="print_json"):
-    """Print a JSON value on a line of its own, compact."""
+    """A print of a JSON value, compact, on one line."""
 
     value: Any
 
 
 class PrintFile(_Step, frozen=True, tag="print_file"):
-    """Print a file, a recording for example, with one write for each `piece` bytes of it."""
+    """A print of a file, for example a recording, with one write for each `piece` bytes."""
 
     path: str
     piece: int | None = None
 
 
 class Fill(_Step, frozen=True, tag="fill"):
-    """Print `size` times the character `char`, between `before` and `after`, in constant memory."""
+    """A print of `size` times the character `char`, between `before` and `after`, in constant memory."""
 
     size: int
     before: str = ""
@@ -73,7 +73,7 @@ class Fill(_Step, frozen=True, tag="fill"):
 
 
 class Repeat(_Step, frozen=True, tag="repeat"):
-    """Print a line `count` times, or for ever; as fast as it is read, or `per_second` times a second."""
+    """A print of a line, `count` times or forever, at the reader's pace or `per_second` times a second."""
 
     text: str
     count: int | None = None
@@ -81,80 +81,80 @@ class Repeat(_Step, frozen=True, tag="repeat"):
 
 
 class WriteStderr(_Step, frozen=True, tag="write_stderr"):
-    """Write a text to standard error, or the first `size` bytes of the text repeated."""
+    """A write of a text to standard error, or of the first `size` bytes of the repeated text."""
 
     text: str = "noise on standard error\n"
     size: int | None = None
 
 
 class ReadPrompt(_Step, frozen=True, tag="read_prompt"):
-    """Read standard input to its end; a `WriteFacts` that follows has it."""
+    """A read of standard input to its end. A later `WriteFacts` includes the prompt."""
 
 
 class WriteFacts(_Step, frozen=True, tag="write_facts"):
-    """Write what the agent sees to a file, all at once: see `read_facts`."""
+    """An atomic write of the agent's observations to a file, for `read_facts`."""
 
     path: str
 
 
 class WriteFile(_Step, frozen=True, tag="write_file"):
-    """Write a text to a file, and make the directories it needs; into a FIFO it waits for the reader."""
+    """A write of a text to a file, which creates missing directories. A write to a FIFO waits for the reader."""
 
     path: str
     text: str = ""
 
 
 class WaitFor(_Step, frozen=True, tag="wait_for"):
-    """Wait until the path exists; when it is a FIFO, also until somebody has opened it for writing and closed it."""
+    """A wait until the path exists and, if it is a FIFO, until a writer has opened and closed it."""
 
     path: str
 
 
 class Sleep(_Step, frozen=True, tag="sleep"):
-    """Do nothing for that many seconds; for tests of time limits, others synchronise with `WaitFor`."""
+    """A wait of some seconds, for tests of time limits. Other tests synchronise with `WaitFor`."""
 
     seconds: float
 
 
 class Hang(_Step, frozen=True, tag="hang"):
-    """Do nothing until killed."""
+    """A wait until the agent is killed."""
 
 
 class Exit(_Step, frozen=True, tag="exit"):
-    """Exit with this status. An agent whose steps are used up exits with 0."""
+    """An exit with this status. Without this step, the agent exits with 0 after its last step."""
 
     status: int = 0
 
 
 class Die(_Step, frozen=True, tag="die"):
-    """Die of this signal, ignored or not."""
+    """A death of this signal, even if the agent ignores it."""
 
     signal: str = "SIGKILL"
 
 
 class IgnoreSignals(_Step, frozen=True, tag="ignore_signals"):
-    """Ignore these signals from now on."""
+    """A change of the agent: from now on, it ignores these signals."""
 
     signals: tuple[str, ...]
 
 
 class ExitOnSignal(_Step, frozen=True, tag="exit_on_signal"):
-    """Exit with `status` when `signal` comes, from now on, as the real CLI does for SIGINT."""
+    """A change of the agent: from now on, it exits with `status` on `signal`, as the real CLI does on SIGINT."""
 
     signal: str = "SIGINT"
     status: int = 1
 
 
 class CloseStdout(_Step, frozen=True, tag="close_stdout"):
-    """Close standard output and live on."""
+    """A close of standard output. The agent continues to run."""
 
 
 class StartDescendant(_Step, frozen=True, tag="start_descendant"):
-    """Start a process that lives until it is killed, ten minutes at most, and write its pid to `pid_file`.
+    """A start of a process that lives until it is killed, at most ten minutes. Its pid is written to `pid_file`.
 
-    It is in the agent's process group, or in a `session` of its own. As a `daemon` it is no child of the agent's any
-    more. It ignores the signals `ignore`. With `clear_environment` its environment is empty. With `hold_stdout` or
-    `hold_stderr` it keeps the agent's pipe open. When the step is over, all this is so.
+    The process is in the agent's process group, or with `session` in a new session. A `daemon` is not a child of the
+    agent. The process ignores the signals `ignore`. With `clear_environment`, its environment is empty. With
+    `hold_stdout` or `hold_stderr`, it keeps the agent's pipe open. All this is true when the step ends.
     """
 
     pid_file: str

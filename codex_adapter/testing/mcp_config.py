@@ -1,4 +1,4 @@
-"""How the CLI is told to use the scripted MCP server."""
+"""Configure the CLI to use the scripted MCP server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 __all__ = ["MCP_SERVER", "mcp_config"]
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
-"""Path of the scripted MCP server, to be run by `python -I -S` (TK3)."""
+"""Path of the scripted MCP server. Run it with `python -I -S`. (TK3)"""
 
 
 def mcp_config(
@@ -20,10 +20,10 @@ def mcp_config(
     tool_timeout: float | None = None,
     required: bool = False,
 ) -> str:
-    """A line for the CLI's `config.toml` that gives it the scripted MCP server under this name.
+    """Return a line for the CLI's `config.toml` that configures the scripted MCP server under this name.
 
-    `mode` is how the server behaves; `tool_timeout`, in seconds, is how long the CLI waits for one of its tools;
-    without a server that is `required` it does not start.
+    `mode` is the behavior of the server. `tool_timeout` is the time in seconds that the CLI waits for a tool. If a
+    `required` server cannot start, the CLI does not start.
     """
     arguments = json.dumps(["-I", "-S", MCP_SERVER, mode])
     limit = "" if tool_timeout is None else f", tool_timeout_sec = {tool_timeout}"

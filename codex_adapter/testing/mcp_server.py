@@ -1,9 +1,18 @@
-"""A tiny MCP server on standard input and output, for tests of what the CLI makes of tool calls.
+"""Serve MCP tools on standard input and output, for tests of the CLI's tool calls.
 
-Standard library only: `python -I -S mcp_server.py [ok|die|garbage]`. `die` exits at once, `garbage` prints lines that
-are no JSON-RPC between its answers. The tools: `echo`, `fail` (answers with isError), `rpcerror` (a JSON-RPC error),
-`structured`, `image`, `large` (answers with `size` characters), `slow` (takes `seconds`, and is deaf meanwhile),
-`never` (does not answer), `exit` (exits in place of an answer) and `destructive` (says so of itself).
+Import only the standard library: `python -I -S mcp_server.py [ok|die|garbage]`. With `die` the server exits
+immediately. With `garbage` it prints lines that are not JSON-RPC between its answers.
+
+| tool | behavior |
+|---|---|
+| `echo`, `structured`, `image` | answers with text, structured content or an image |
+| `large` | answers with `size` characters |
+| `fail` | answers with isError |
+| `rpcerror` | answers with a JSON-RPC error |
+| `slow` | takes `seconds`, and reads nothing meanwhile |
+| `never` | does not answer |
+| `exit` | exits instead of an answer |
+| `destructive` | has the annotation `destructiveHint` |
 """
 
 from __future__ import annotations
@@ -35,14 +44,19 @@ TOOLS = {
 
 
 def replies(lines: Iterable[str], *, garbage: bool = False) -> Iterator[str]:
-    """The lines to print for these lines of input (TK3)."""
+    """Yield the lines to print for these lines of input (TK3)."""
     if garbage:
-        yield "this is no JSON-RPC\n"
+        yield "this is not JSON-RPC\n"
     for line in lines:
         try:
             message = json.loads(line)
         except ValueError:
-            yield _dump({"id": None, "error": {"code": -32700, "message": "not JSON: send one message a line"}})
+            yield _dump(
+                {
+                    "id": None,
+                    "error": {"code": -32700, "message": "The line is not JSON. Send one message in each line."},
+                }
+            )
             continue
         if not isinstance(message, dict) or "id" not in message or "method" not in message:
             continue
@@ -69,11 +83,11 @@ def _answer(method: str, params: Json) -> Json:
         case "tools/call":
             return _call(params.get("name"), params.get("arguments") or {})
         case _:
-            return {"error": {"code": -32601, "message": "unknown method: this server has tools only"}}
+            return {"error": {"code": -32601, "message": "The method does not exist. This server has only tools."}}
 
 
 def _describe(name: str) -> Json:
-    # Without these hints the CLI would ask for approval.
+    # Without these annotations the CLI would ask for approval.
     gentle = {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}
     harsh = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
     schema = {"type": "object", "properties": TOOLS[name]}
@@ -108,7 +122,7 @@ def _call(tool: object, arguments: Json) -> Json:
         case "destructive":
             return _result(content=[_text("destroyed")])
         case _:
-            return {"error": {"code": -32602, "message": f"unknown tool: there are {', '.join(TOOLS)}"}}
+            return {"error": {"code": -32602, "message": f"The tool does not exist. The tools are {', '.join(TOOLS)}."}}
 
 
 def _text(text: str) -> Json:

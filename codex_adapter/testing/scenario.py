@@ -1,8 +1,8 @@
-"""What a scripted model says: items, answers and whole scenarios, as plain data that can stand in a JSON file.
+"""Define the items, answers and scenarios of a scripted model, as plain data that a JSON file can contain.
 
     script(Shell("make test"), "All green.")
 
-is a scenario of two answers: the model first calls the shell, then, told what came of it, says a sentence.
+This scenario has two answers. The model first calls the shell. After it has received the output, it sends a message.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = [
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be played; the message says where it is wrong and what is allowed (TK1)."""
+    """An error in a scenario. The message names the wrong place and what is allowed. (TK1)"""
 
 
 class _Item(msgspec.Struct, frozen=True, tag_field="item", forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that the model puts out."""
+    """One output item of the model."""
 
 
 class Message(_Item, frozen=True, tag="message"):
@@ -52,16 +52,16 @@ class Message(_Item, frozen=True, tag="message"):
 
 
 class Reasoning(_Item, frozen=True, tag="reasoning"):
-    """A chain of thought: the parts of its `summary`, and the `raw` text, which the CLI keeps to itself."""
+    """Reasoning: the parts of its `summary`, and the `raw` text, which the CLI does not print."""
 
     summary: tuple[str, ...]
     raw: str | None = None
 
 
 class Shell(_Item, frozen=True, tag="shell"):
-    """A shell command, through whichever tool the CLI release offers for it.
+    """A shell command, with the tool that the CLI release offers for it.
 
-    `arguments` are more arguments of that tool, such as `{"tty": true}`.
+    `arguments` are additional arguments of that tool, such as `{"tty": true}`.
     """
 
     command: str
@@ -69,7 +69,7 @@ class Shell(_Item, frozen=True, tag="shell"):
 
 
 class Keys(_Item, frozen=True, tag="keys"):
-    """Types `chars` into the last command that was left running, and waits `wait` seconds for more of its output."""
+    """Input `chars` for the last running command, and a wait of `wait` seconds for its output."""
 
     chars: str
     wait: float = 3.0
@@ -78,8 +78,8 @@ class Keys(_Item, frozen=True, tag="keys"):
 class Patch(_Item, frozen=True, tag="patch"):
     """A patch in the CLI's own format (`*** Begin Patch` to `*** End Patch`).
 
-    Through the shell every release takes it, with any model. The custom tool `apply_patch` is only there for the models
-    that the release knows.
+    With the shell, every release accepts it with any model. The custom tool `apply_patch` exists only for models that
+    the release knows.
     """
 
     text: str
@@ -94,13 +94,13 @@ class PlanStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(_Item, frozen=True, tag="plan"):
-    """The whole plan as it now stands; newer releases offer the tool only when the configuration enables it."""
+    """The current complete plan. Newer releases offer the tool only if the configuration enables it."""
 
     steps: tuple[PlanStep, ...]
 
 
 class McpCall(_Item, frozen=True, tag="mcp"):
-    """A call of one tool of one of the MCP servers that the CLI is configured with."""
+    """A call of a tool of an MCP server that is configured in the CLI."""
 
     server: str
     tool: str
@@ -108,18 +108,18 @@ class McpCall(_Item, frozen=True, tag="mcp"):
 
 
 class WebSearch(_Item, frozen=True, tag="web_search"):
-    """A search that the model's own side carried out.
+    """A web search, executed on the side of the model.
 
-    `action` is as in the API, e.g. `{"type": "search", "query": "x"}`.
+    `action` is as in the API, for example `{"type": "search", "query": "x"}`.
     """
 
     action: Mapping[str, Any] | None = None
 
 
 class AgentCall(_Item, frozen=True, tag="agent"):
-    """Work with a sub-agent: `spawn` one with a message, `send` it another, `wait` for it, `close` it.
+    """An action on a sub-agent: `spawn` it with a message, `send` it another message, `wait` for it, or `close` it.
 
-    All but `spawn` are about the agents that this thread has spawned so far; `send` and `close` about the first one.
+    `wait` applies to all sub-agents that this thread has spawned, `send` and `close` to the first one.
     """
 
     do: Literal["spawn", "send", "wait", "close"]
@@ -127,7 +127,7 @@ class AgentCall(_Item, frozen=True, tag="agent"):
 
 
 class RawItem(_Item, frozen=True, tag="raw"):
-    """An output item given as it is, for what the other kinds cannot say."""
+    """A literal output item, for items that the other classes do not cover."""
 
     value: Mapping[str, Any]
 
@@ -136,7 +136,7 @@ Item: TypeAlias = Message | Reasoning | Shell | Keys | Patch | Plan | McpCall | 
 
 
 class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tokens that a model request is said to have cost."""
+    """The token usage that the server reports for a model request."""
 
     input: int = 100
     cached: int = 40
@@ -145,17 +145,17 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the server sends for one model request.
+    """The answer of the server to one model request.
 
-    A stream of events: those of `items`, then the terminal event that `end` names, with `usage` (None: none is told)
-    and, for `failed` and `incomplete`, `detail`. `pieces` streams each text in that many deltas. In place of all that,
-    `events` are literal: an object is one event, a text is sent as it is.
+    The answer is a stream: the events of `items`, then the terminal event `end`. The terminal event has `usage`, if it
+    is not None, and for `failed` and `incomplete` it has `detail`. `pieces` is the number of deltas for each text.
+    `events` replaces all these with literal events: an object is one event, and a text is sent unchanged.
 
-    `status` other than 200 sends `body` in place of a stream; `headers` go with either.
+    With a `status` other than 200, the server sends `body` instead of a stream. `headers` are sent in both cases.
 
-    Troubles: `cut_after` closes the connection after that many events; `delay` waits before the answer, `gap` between
-    events and `linger` before the end of the stream, all in seconds; `gate` holds the answer until the server's
-    `open_gate` is called with that name.
+    Faults: `cut_after` closes the connection after that many events. `delay` waits before the answer, `gap` between
+    events and `linger` before the end of the stream, all in seconds. `gate` delays the answer until the server's
+    `open_gate` is called with this name.
     """
 
     items: tuple[Item, ...] = ()
@@ -177,23 +177,23 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if not 200 <= self.status <= 599:
             raise ScenarioError("status of an answer must be an HTTP status from 200 to 599")
         if self.items and self.events is not None:
-            raise ScenarioError("an answer has items or events, not both: leave one of them out")
+            raise ScenarioError("an answer has items or events, not both. Omit one of them")
         if self.status != 200 and (self.items or self.events is not None):
             raise ScenarioError("an answer with a status other than 200 has a body, and neither items nor events")
         if self.status == 200 and self.body is not None:
-            raise ScenarioError("an answer with status 200 is a stream: give items or events in place of body")
+            raise ScenarioError("an answer with status 200 is a stream. Pass items or events instead of body")
         if min(self.delay, self.gap, self.linger) < 0:
-            raise ScenarioError("delay, gap and linger of an answer are seconds and cannot be negative")
+            raise ScenarioError("delay, gap and linger of an answer must be 0 seconds or more")
         if self.cut_after is not None and self.cut_after < 0:
-            raise ScenarioError("cut_after of an answer counts events and cannot be negative")
+            raise ScenarioError("cut_after of an answer must be 0 events or more")
         if self.pieces is not None and self.pieces < 1:
             raise ScenarioError("pieces of an answer must be at least 1")
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Answers of their own, in order, for the requests whose body `match` (a regular expression) finds something in.
+    """Separate answers, in order, for requests whose body the regular expression `match` finds.
 
-    For requests that come at the same time, as those of sub-agents do. The last answer repeats.
+    Use it for concurrent requests, such as those of sub-agents. The last answer repeats.
     """
 
     match: str
@@ -209,9 +209,9 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Request number n gets answer number n; a request that a route matches counts there and not here.
+    """A script of answers: request number n gets answer number n. A request that matches a route counts only there.
 
-    When the answers are used up, `fallback` answers; without one the server refuses, so that the mistake is seen.
+    After the last answer, `fallback` answers each request. Without it, the server refuses further requests.
     """
 
     answers: tuple[Answer, ...] = ()
@@ -220,20 +220,20 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 def answer(*items: Item | str, **options: Any) -> Answer:
-    """An `Answer` of these items, a bare text being a `Message`; `options` are the other fields of `Answer`."""
+    """Return an `Answer` with these items. A text is a `Message`. `options` are the other fields of `Answer`."""
     return Answer(items=tuple(Message(item) if isinstance(item, str) else item for item in items), **options)
 
 
 def script(*answers: Answer | Item | str, fallback: Answer | None = None, routes: tuple[Route, ...] = ()) -> Scenario:
-    """A `Scenario` of these answers in order, a bare item or text being an answer of its own."""
+    """Return a `Scenario` with these answers in order. A single item or text is one answer."""
     return Scenario(tuple(a if isinstance(a, Answer) else answer(a) for a in answers), routes, fallback)
 
 
 def decode_scenario(data: bytes | str) -> Scenario:
-    """The scenario in a JSON document; raises `ScenarioError` that says where the document is wrong (TK1)."""
+    """Return the scenario in a JSON document. Raise `ScenarioError`, which names the wrong place. (TK1)"""
     try:
         return msgspec.json.decode(data, type=Scenario)
     except msgspec.ValidationError as error:
         raise ScenarioError(f"not a scenario: {error}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ScenarioError("a scenario file must be one JSON object in UTF-8: this is none") from error
+        raise ScenarioError("a scenario file must be one JSON object in UTF-8") from error

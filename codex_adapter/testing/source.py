@@ -1,7 +1,7 @@
-"""Play a scripted `Source`: what a run reads, in the order and at the times that a test sets (TK5).
+"""Play a scripted `Source`, which delivers output to a run in the order and at the times that a test sets (TK5).
 
-With trio's autojump clock the times cost nothing. A step is bytes to give, seconds to wait, a `trio.Event` to wait for,
-or `EXIT` for the moment at which the agent exits; without one it exits after the last step.
+With trio's autojump clock, the waits take no time. A step is bytes to deliver, seconds to wait, a `trio.Event` to wait
+for, or `EXIT`, at which the agent exits. Without `EXIT`, the agent exits after the last step.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Step: TypeAlias = bytes | float | trio.Event | _Exit | BackendError
 
 
 class ScriptedSource:
-    """Plays a script. `calls` notes what the run asked of it, in order.
+    """A source that plays a script. `calls` has the calls of the run, in order.
 
-    `stubborn` is how long, in seconds, the agent takes to exit once it was asked to stop; a `BackendError` among the
-    steps is raised in its place. `stderr` is what the agent writes to standard error. After the last step the output
-    ends, unless `held` keeps it open.
+    `stubborn` is the time in seconds from the request to stop to the agent's exit. A `BackendError` among the steps is
+    raised at its position. `stderr` is the agent's standard error. After the last step the output ends, unless `held`
+    keeps it open.
     """
 
     def __init__(
@@ -56,22 +56,22 @@ class ScriptedSource:
         self.calls: list[str] = []
 
     def send(self, data: bytes) -> None:
-        """Note what was sent, in `sent`."""
+        """Append the data to `sent`."""
         self.sent += data
 
     def close_input(self) -> None:
-        """Do nothing: a script reads nothing."""
+        """Do nothing: a script reads no input."""
 
     def report_stderr(self, receive: Callable[[bytes], None]) -> None:
         """Pass the scripted standard error to `receive` when the source is closed."""
         self._receive_stderr = receive
 
     async def serve(self) -> None:
-        """Nothing runs beside the script."""
+        """Do nothing: a script needs no task."""
         await trio.lowlevel.checkpoint()
 
     async def receive_some(self) -> bytes:
-        """The next bytes of the script."""
+        """Return the next bytes of the script."""
         await trio.lowlevel.checkpoint()
         while self._script and not self._output_closed.is_set():
             step = self._script.pop(0)
@@ -93,17 +93,17 @@ class ScriptedSource:
         return b""
 
     def close_output(self) -> None:
-        """The output is at its end from now on."""
+        """End the output."""
         self.calls.append("close_output")
         self._output_closed.set()
 
     async def wait(self) -> ExitStatus:
-        """The status, once the script has come to the agent's exit."""
+        """Wait until the agent exits in the script, and return its status."""
         await self._exited.wait()
         return self._status
 
     async def stop(self) -> None:
-        """The agent exits after its stubborn time."""
+        """Let the agent exit after `stubborn` seconds."""
         self.calls.append("stop")
         with trio.move_on_after(self._stubborn):
             await self._exited.wait()
@@ -111,13 +111,13 @@ class ScriptedSource:
         self._output_closed.set()
 
     def kill(self) -> None:
-        """The agent exits at once."""
+        """Let the agent exit immediately."""
         self.calls.append("kill")
         self._exited.set()
         self._output_closed.set()
 
     async def aclose(self) -> None:
-        """Note the call, and report standard error."""
+        """Record the call, and report standard error."""
         self.calls.append("aclose")
         if self._receive_stderr is not None:
             if self._stderr:

@@ -1,6 +1,6 @@
-"""The lines that the Codex CLI prints, as builders: each gives the JSON object of one line.
+"""Build the lines that the Codex CLI prints: each function returns the JSON object of one line.
 
-Names and shapes are those of the newest release; `PrintJson(agent_message("item_0", "Hello."))` prints one.
+Names and forms are those of the newest release. The step `PrintJson(agent_message("item_0", "Hello."))` prints a line.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ THREAD_ID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 
 
 def thread_started(thread_id: str = THREAD_ID) -> Line:
-    """The first line of every run."""
+    """Return the first line of each run."""
     return {"type": "thread.started", "thread_id": thread_id}
 
 
 def turn_started() -> Line:
-    """A turn begins."""
+    """Return the first line of a turn."""
     return {"type": "turn.started"}
 
 
 def turn_completed(usage: Mapping[str, int] | None = None) -> Line:
-    """The last line of a turn that went well; `usage` changes some of the counts."""
+    """Return the last line of a completed turn. `usage` replaces some of the counts."""
     counts = {
         "input_tokens": 100,
         "cached_input_tokens": 40,
@@ -50,38 +50,38 @@ def turn_completed(usage: Mapping[str, int] | None = None) -> Line:
 
 
 def turn_failed(message: str) -> Line:
-    """The last line of a turn that failed."""
+    """Return the last line of a failed turn."""
     return {"type": "turn.failed", "error": {"message": message}}
 
 
 def error(message: str) -> Line:
-    """An error line; most are notices of a reconnect."""
+    """Return an error line. The CLI prints most of them as notices of a reconnect."""
     return {"type": "error", "message": message}
 
 
 def agent_message(item_id: str, text: str) -> Line:
-    """The agent says something."""
+    """Return a message of the agent."""
     return _item("completed", item_id, "agent_message", text=text)
 
 
 def reasoning(item_id: str, text: str) -> Line:
-    """The agent thinks something."""
+    """Return reasoning of the agent."""
     return _item("completed", item_id, "reasoning", text=text)
 
 
 def error_item(item_id: str, message: str) -> Line:
-    """A warning of the CLI's own."""
+    """Return a warning of the CLI."""
     return _item("completed", item_id, "error", message=message)
 
 
 def command_started(item_id: str, command: str) -> Line:
-    """A command begins."""
+    """Return the start of a command."""
     fields = {"command": command, "aggregated_output": "", "exit_code": None, "status": "in_progress"}
     return _item("started", item_id, "command_execution", **fields)
 
 
 def command_completed(item_id: str, command: str, output: str = "", exit_code: int = 0) -> Line:
-    """A command has ended; a status other than zero is a failure."""
+    """Return the end of a command. An exit code other than 0 is a failure."""
     status = "completed" if exit_code == 0 else "failed"
     fields = {"command": command, "aggregated_output": output, "exit_code": exit_code, "status": status}
     return _item("completed", item_id, "command_execution", **fields)
@@ -92,7 +92,7 @@ def file_change(
     changes: Mapping[str, Literal["add", "delete", "update"]],
     status: Literal["in_progress", "completed", "failed"] = "completed",
 ) -> Line:
-    """Files change, each path with what becomes of it; `in_progress` makes it the line that announces it."""
+    """Return a change of files, the kind of change by path. With `in_progress`, return the start of the change."""
     listed = [{"path": path, "kind": kind} for path, kind in changes.items()]
     phase = "started" if status == "in_progress" else "completed"
     return _item(phase, item_id, "file_change", changes=listed, status=status)

@@ -232,8 +232,8 @@ def test_a_wrong_command_line_says_what_is_wrong_on_standard_error_alone(
         ),
         (
             ["-c", "approval_policy=never"],
-            "backend.codex.settings: approval_policy cannot be passed. Use backend.codex.exec.approval_policy.",
-            "--config: approval_policy cannot be passed. Use --ask-for-approval.",
+            "backend.codex.settings: approval_policy cannot be passed. Use backend.codex.exec.approval_policy",
+            "--config: approval_policy cannot be passed. Use --ask-for-approval",
         ),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
         (
             ["--config", f"sandbox_mode={SECRET}", "Hi."],
             "invalid_request",
-            "--config: sandbox_mode cannot be passed. Use --sandbox.",
+            "--config: sandbox_mode cannot be passed. Use --sandbox",
         ),
         (
             ["-c", f"notify=['{SECRET}']", "Hi."],

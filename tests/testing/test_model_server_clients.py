@@ -138,7 +138,7 @@ def test_it_has_a_port_once_it_is_entered_and_is_entered_once() -> None:
     server = ModelServer(script())
     with pytest.raises(RuntimeError, match="with block"):
         _ = server.port
-    with server, pytest.raises(RuntimeError, match="make another one"):
+    with server, pytest.raises(RuntimeError, match="Create another one"):
         server.__enter__()
 
 

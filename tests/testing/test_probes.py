@@ -48,7 +48,7 @@ async def test_what_a_probe_runs_sees_neither_a_network_nor_anything_of_the_user
     await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=20)
     facts = read_facts(tmp_path / "facts")
     assert facts.argv[-3:] == ["resume", "the-first", "-"]
-    assert facts.prompt == "Go on."
+    assert facts.prompt == "Continue."
     for place in (facts.cwd, *(facts.env[name] for name in ("HOME", "CODEX_HOME", "TMPDIR"))):
         assert Path(place).is_relative_to(tmp_path / "probe")
     assert facts.env["HTTPS_PROXY"] == facts.env["https_proxy"] == "http://127.0.0.1:1"

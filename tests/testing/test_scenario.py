@@ -101,8 +101,8 @@ def test_a_refusal_says_where_the_document_is_wrong(document: str, place: str) -
         ({"status": 200, "body": "no stream"}, "body"),
         ({"status": 500, "items": (Message("hi"),)}, "neither items"),
         ({"items": (Message("hi"),), "events": ()}, "not both"),
-        ({"delay": -1.0}, "negative"),
-        ({"cut_after": -1}, "negative"),
+        ({"delay": -1.0}, "or more"),
+        ({"cut_after": -1}, "or more"),
         ({"pieces": 0}, "pieces"),
     ],
 )

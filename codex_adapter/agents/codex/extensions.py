@@ -92,7 +92,7 @@ def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
     else:
         fields.setdefault("approval_policy", None)
     if "resume" in fields and "fork" in fields:
-        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other. Pass only one of them.")
+        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other. Pass only one of them")
     return ExecOptions(**fields)
 
 

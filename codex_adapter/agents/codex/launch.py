@@ -179,5 +179,5 @@ def _trust(cwd: str, *, trusted: bool) -> str:
     real = Path(os.path.realpath(cwd))
     setting = trust_setting([str(directory) for directory in (real, *real.parents)], trusted=trusted)
     if len(os.fsencode(setting)) > MOST_TRUST_BYTES:
-        raise InvalidRequestError("working_dir has too many parent directories. Use a directory with a shorter path.")
+        raise InvalidRequestError("working_dir has too many parent directories. Use a directory with a shorter path")
     return setting

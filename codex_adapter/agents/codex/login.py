@@ -27,6 +27,6 @@ def login_command(config: CodexConfig, arguments: Sequence[str]) -> tuple[list[s
             Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, ValueError):
         raise InvalidRequestError(
-            "The directory in config.codex_home or CODEX_HOME cannot be created. Pass another directory."
+            "The directory in config.codex_home or CODEX_HOME cannot be created. Pass another directory"
         ) from None
     return [binary.path, "login", *arguments], environ

@@ -59,22 +59,22 @@ _ALLOWED: Final[Mapping[Scope, frozenset[tuple[str, ...]]]] = {
 """The settings that may be passed, each including its nested keys."""
 
 _INSTEAD_OF: Final = {
-    "model": f"Use {keys.MODEL}.",
-    "sandbox_mode": f"Use {keys.SANDBOX_MODE}.",
-    "sandbox_workspace_write": f"Use {keys.SANDBOX_MODE} and {keys.ADD_DIRS}.",
-    "default_permissions": f"Use {keys.SANDBOX_MODE}.",
-    "permissions": f"Use {keys.SANDBOX_MODE}.",
-    "approval_policy": f"Use {keys.APPROVAL_POLICY}.",
-    "approvals_reviewer": f"Use {keys.APPROVAL_POLICY}.",
-    "projects": f"Use {keys.TRUST_PROJECT}.",
-    "profile": "Pass each setting of the profile separately.",
-    "profiles": "Pass each setting of the profile separately.",
+    "model": f"Use {keys.MODEL}",
+    "sandbox_mode": f"Use {keys.SANDBOX_MODE}",
+    "sandbox_workspace_write": f"Use {keys.SANDBOX_MODE} and {keys.ADD_DIRS}",
+    "default_permissions": f"Use {keys.SANDBOX_MODE}",
+    "permissions": f"Use {keys.SANDBOX_MODE}",
+    "approval_policy": f"Use {keys.APPROVAL_POLICY}",
+    "approvals_reviewer": f"Use {keys.APPROVAL_POLICY}",
+    "projects": f"Use {keys.TRUST_PROJECT}",
+    "profile": "Pass each setting of the profile separately",
+    "profiles": "Pass each setting of the profile separately",
 }
-_IN_THE_FILE: Final = "Set it in the config.toml of the Codex CLI, in CODEX_HOME."
+_IN_THE_FILE: Final = "Set it in the config.toml of the Codex CLI, in CODEX_HOME"
 _OTHERWISE: Final[Mapping[Scope, str]] = {
     "run": _IN_THE_FILE,
-    "no_tools": "Without tools, only settings of the model and its provider may be passed.",
-    "turn": "A turn accepts only settings of the model. Put permissions, hooks and servers into a space.",
+    "no_tools": "Without tools, only settings of the model and its provider may be passed",
+    "turn": "A turn accepts only settings of the model. Put permissions, hooks and servers into a space",
 }
 
 

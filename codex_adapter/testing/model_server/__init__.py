@@ -1,9 +1,9 @@
-"""A scripted model server: the real Codex CLI runs against it, without an account and without a network.
+"""Serve a scripted model to the real Codex CLI, without an account and without a network.
 
     with ModelServer(script(Shell("make test"), "All green.")) as server:
         server.write_codex_home(home)
 
-`python -m codex_adapter.testing.model_server SCENARIO.json` serves one from a file.
+`python -m codex_adapter.testing.model_server SCENARIO.json` serves a scenario from a file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["ModelServer"]
 
 
 class ModelServer:
-    """Speaks the OpenAI Responses API on the loopback and plays a scenario; a context manager (TK1).
+    """A context manager that serves the OpenAI Responses API on the loopback and plays a scenario (TK1).
 
-    It listens from its entry to its exit, on `port`, or on a free one for 0. Leaving it closes every connection and
-    takes a bounded time, whatever its clients do. It prints nothing.
+    It listens from entry to exit on `port`, or on a free port if it is 0. The exit closes each connection in a bounded
+    time, whatever the clients do. It prints nothing.
     """
 
     def __init__(self, scenario: Scenario, *, port: int = 0) -> None:
@@ -36,9 +36,9 @@ class ModelServer:
         self._server: LoopbackServer | None = None
 
     def __enter__(self) -> Self:
-        """Start to listen; raises OSError when the port is taken, and RuntimeError on a second entry."""
+        """Start to listen. Raise OSError if the port is in use, and RuntimeError on a second entry."""
         if self._server is not None:
-            raise RuntimeError("a ModelServer is entered once: make another one")
+            raise RuntimeError("A ModelServer can be entered only once. Create another one.")
         self._server = LoopbackServer(self._port, self._playback)
         self._port = self._server.server_address[1]
         self._server.start()
@@ -54,12 +54,12 @@ class ModelServer:
     def port(self) -> int:
         """The TCP port on 127.0.0.1."""
         if self._server is None:
-            raise RuntimeError("a ModelServer has a port once it is entered: use it in a with block")
+            raise RuntimeError("A ModelServer has no port before it is entered. Use it in a with block.")
         return self._port
 
     @property
     def base_url(self) -> str:
-        """What the CLI's `base_url` of a model provider must be."""
+        """The `base_url` for a model provider in the configuration of the CLI."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
@@ -68,11 +68,11 @@ class ModelServer:
         return self._playback.requests
 
     def wait_for_requests(self, count: int, *, timeout: float = 30.0) -> bool:
-        """Wait until `count` model requests have come; False when `timeout` seconds pass first."""
+        """Wait until `count` model requests have arrived. Return False after `timeout` seconds."""
         return self._playback.wait_for_requests(count, timeout)
 
     def open_gate(self, name: str) -> None:
-        """Send the answers that wait at this gate, and hold none there any more."""
+        """Send the answers that wait at this gate, and delay no further ones."""
         self._playback.open_gate(name)
 
     def write_codex_home(
@@ -83,10 +83,10 @@ class ModelServer:
         config: str = "",
         provider: Mapping[str, str | int | bool] = MappingProxyType({}),
     ) -> str:
-        """Write a `config.toml` that points the CLI here, and return the directory, for `CODEX_HOME`.
+        """Write a `config.toml` that connects the CLI to this server, and return the directory for `CODEX_HOME`.
 
-        The directory is made when it is missing. `config` is more TOML; it may begin with keys of the top level, one of
-        which can be a `model_provider` other than the scripted one. `provider` is more settings of the scripted one.
+        A missing directory is created. `config` is additional TOML. It may begin with top-level keys, for example
+        another `model_provider`. `provider` has additional settings of the scripted model provider.
         """
         home = Path(directory)
         home.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""`python -m codex_adapter.testing.model_server SCENARIO.json [--port N]`: serve a scenario until a signal comes.
+"""Serve a scenario: `python -m codex_adapter.testing.model_server SCENARIO.json [--port N]`.
 
-Prints one line of JSON, `{"base_url": "..."}`, once it listens. Exits with 0 after SIGINT or SIGTERM, with 2 for a
-scenario that cannot be played or a port that is taken.
+Print one line of JSON, `{"base_url": "..."}`, when the server listens. Exit with 0 after SIGINT or SIGTERM, and with 2
+if the scenario is wrong or the port is in use.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from . import ModelServer
 
 
 def main(arguments: list[str]) -> int:
-    """Serve until SIGINT or SIGTERM; the exit status."""
+    """Serve until SIGINT or SIGTERM, and return the exit status."""
     parser = argparse.ArgumentParser(prog="model_server", description="Serve a scripted model on the loopback.")
     parser.add_argument("scenario", metavar="SCENARIO.json", type=Path, help="the scenario, as JSON")
-    parser.add_argument("--port", type=int, default=0, help="TCP port on 127.0.0.1; a free one by default")
+    parser.add_argument("--port", type=int, default=0, help="TCP port on 127.0.0.1 (default: a free port)")
     options = parser.parse_args(arguments)
     ending = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     except ScenarioError as error:
         parser.error(str(error))
     except (OSError, OverflowError):
-        parser.error("the scenario cannot be read or the port cannot be used: check the path, or leave --port out")
+        parser.error("The scenario cannot be read or the port cannot be used. Check the path, or omit --port")
     return 0
 
 

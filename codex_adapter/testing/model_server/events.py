@@ -1,4 +1,4 @@
-"""The server-sent events of one answer, as the Responses API streams them."""
+"""Build the server-sent events of one answer, in the format of the Responses API."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Json = dict[str, Any]
 
 
 def encode_event(event: Json | str) -> bytes:
-    """One event as it stands in the stream; a text is passed on as it is, and may be no event at all."""
+    """Return an event in the format of the stream. A text is sent unchanged, and need not be an event."""
     if isinstance(event, str):
         return event.encode("utf-8", "surrogatepass")
     return f"event: {event.get('type', 'message')}\ndata: {json.dumps(event)}\n\n".encode()
 
 
 def events_of(answer: Answer, items: list[Json], key: str) -> Iterator[Json | str]:
-    """The events of an answer whose items have been resolved to `items` (TK1)."""
+    """Yield the events of an answer. `items` are its items in the form of the API. (TK1)"""
     if answer.events is not None:
         yield from answer.events
         return

@@ -1,4 +1,4 @@
-"""The HTTP face of the scripted model server: one thread a connection, all of them gone when it stops."""
+"""Serve HTTP for the scripted model server, with one thread for each connection. All threads end when it stops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STOP_SECONDS = 5.0
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Listens on 127.0.0.1 and plays a scenario; raises OSError when the port is taken (TK1)."""
+    """A server on 127.0.0.1 that plays a scenario. It raises OSError if the port is in use. (TK1)"""
 
     request_queue_size = 64
 
@@ -37,16 +37,16 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @override
     def server_bind(self) -> None:
-        # HTTPServer's own asks the resolver for a name of the address, which can take long without a network.
+        # HTTPServer.server_bind resolves the name of the address, which can take long without a network.
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     def start(self) -> None:
-        """Begin to accept connections, in a thread."""
+        """Start a thread that accepts connections."""
         self._accepting.start()
 
     def stop(self) -> None:
-        """Close the port and every connection, and wait for their threads, for a bounded time."""
+        """Close the port and all connections, and wait for their threads for a bounded time."""
         self.playback.close()
         self.shutdown()
         self._accepting.join(STOP_SECONDS)
@@ -61,7 +61,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @override
     def process_request(self, request: Any, client_address: Any) -> None:
-        # Known before it runs: a thread that has yet to start must not be missed by stop().
+        # Record the thread before it starts, so that stop() waits for it.
         thread = threading.Thread(target=self.process_request_thread, args=(request, client_address), daemon=True)
         with self._open_lock:
             self._open[request] = thread
@@ -77,7 +77,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @override
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients vanish in the middle of things; nobody wants a traceback for it."""
+        """Ignore errors: clients may disconnect at any time."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -87,11 +87,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     @override
     def log_message(self, format: str, *args: Any) -> None:
-        """Standard error belongs to the program under test."""
+        """Write nothing: standard error is for the program under test."""
 
     def do_GET(self) -> None:
         if self.headers.get("Upgrade"):
-            self._reply(404, {"error": {"message": "no WebSocket here: use plain HTTP"}}, {})
+            self._reply(404, {"error": {"message": "WebSocket is not supported. Use plain HTTP."}}, {})
         elif self.path.partition("?")[0].endswith("/models"):
             self._reply(200, {"models": []}, {})
         else:
@@ -101,11 +101,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         if body is None:
             self.close_connection = True
-            self._reply(413, {"error": {"message": f"a request body has at most {MAX_BODY} bytes"}}, {})
+            self._reply(413, {"error": {"message": f"The request body has more than {MAX_BODY} bytes. Send less."}}, {})
         elif not self.path.partition("?")[0].endswith("/responses"):
             self._reply(404, {"error": {"message": "only POST .../responses is served"}}, {})
         elif self.headers.get("Content-Encoding", "identity") != "identity":
-            self._reply(415, {"error": {"message": "the request body is compressed: send it as it is"}}, {})
+            self._reply(415, {"error": {"message": "The request body is compressed. Send it uncompressed."}}, {})
         else:
             self._play(body)
 
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             request = None
         if not isinstance(request, dict):
-            self._reply(400, {"error": {"message": "the request body must be a JSON object"}}, {})
+            self._reply(400, {"error": {"message": "The request body must be a JSON object."}}, {})
             return
         playback = self.server.playback
         answer, number = playback.take(request, text)

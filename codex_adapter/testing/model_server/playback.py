@@ -1,4 +1,4 @@
-"""Which answer a model request gets: the order of the scenario, its routes, and what has been asked so far."""
+"""Select the answer to each model request, by the scenario's order and routes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..scenario import Answer, Scenario
 __all__ = ["Playback"]
 
 KEPT_REQUESTS = 256
-"""How many requests are remembered; a long session sends its whole history with each."""
+"""The limit of recorded requests. In a long session, each request contains the whole history."""
 
 
 class Playback:
-    """A scenario being played; safe to use from several threads (TK1)."""
+    """The state of a scenario that is played. It can be used from several threads. (TK1)"""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -30,12 +30,12 @@ class Playback:
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """The newest requests, oldest first."""
+        """The recorded requests, the oldest first."""
         with self._changed:
             return list(self._requests)
 
     def take(self, request: dict[str, Any], body: str) -> tuple[Answer, int]:
-        """The answer to this request, and the request's number, counting from 1."""
+        """Return the answer to this request, and the number of the request, counted from 1."""
         with self._changed:
             self._requests.append(request)
             self._count += 1
@@ -50,31 +50,31 @@ class Playback:
             return self._scenario.fallback or _used_up(len(self._scenario.answers)), self._count
 
     def wait_for_requests(self, count: int, timeout: float) -> bool:
-        """Wait until this many requests have come; whether they have within `timeout` seconds."""
+        """Wait until this many requests have arrived. Return False after `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self._count >= count, timeout)
 
     def open_gate(self, name: str) -> None:
-        """Let the answers through that are held by this name, now and later."""
+        """Release the answers that wait at the gate of this name, now and later."""
         with self._changed:
             self._gates.add(name)
             self._changed.notify_all()
 
     def wait_for_gate(self, name: str) -> None:
-        """Wait until the gate is open; raises ConnectionAbortedError when the playback is over."""
+        """Wait until the gate is open. Raise ConnectionAbortedError if the playback ends."""
         with self._changed:
             self._changed.wait_for(lambda: name in self._gates or self._closed)
             self._check()
 
     def pause(self, seconds: float) -> None:
-        """Wait this long; raises ConnectionAbortedError when the playback is over."""
+        """Wait this long. Raise ConnectionAbortedError if the playback ends."""
         with self._changed:
             if seconds > 0:
                 self._changed.wait_for(lambda: self._closed, seconds)
             self._check()
 
     def close(self) -> None:
-        """End every wait."""
+        """End all waits."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -90,5 +90,6 @@ class Playback:
 
 
 def _used_up(count: int) -> Answer:
+    # Recorded runs quote this message.
     message = f"the scenario has {count} answers and this request wants one more: add an answer or a fallback"
     return Answer(status=400, body={"error": {"message": message, "type": "invalid_request_error"}})

@@ -1,8 +1,8 @@
-"""What a scripted item becomes on the wire, given the tools that the CLI offered in the request.
+"""Convert a scripted item to an output item on the wire, with the tools that the CLI offered in the request.
 
-Each release offers other tools for the same thing: the shell alone has had four names. A scenario names the thing, and
-this file finds the tool. A tool that was not offered is called all the same, by its newest name, as a model that makes
-things up would.
+Releases offer different tools for the same purpose: the shell alone has had four names. A scenario names the purpose,
+and this module finds the tool. A tool that was not offered is called by its newest name, like an invented tool of a
+model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class Tools:
-    """The tools of one request by name, and what earlier calls of the same thread gave."""
+    """The tools of one request by name, and the outputs of earlier calls of the same thread."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         inputs = request.get("input")
@@ -33,41 +33,41 @@ class Tools:
         self._namespaces = {space for _, (space, _) in named if space is not None}
 
     def first(self, *names: str) -> str:
-        """The first of these names that was offered; the first of all when none was."""
+        """Return the first of these names that was offered, or the first name if none was."""
         return next((name for name in names if name in self._offered), names[0])
 
     def namespace(self, name: str) -> str | None:
-        """The namespace that a tool was offered in."""
+        """Return the namespace of an offered tool, or None."""
         return self._offered.get(name, (None, {}))[0]
 
     def parameters(self, name: str) -> Json:
-        """The JSON Schema of each of a tool's parameters, by their names."""
+        """Return the JSON Schema of each parameter of a tool, by name."""
         parameters = self._offered.get(name, (None, {}))[1].get("parameters")
         properties = parameters.get("properties") if isinstance(parameters, dict) else None
         return properties if isinstance(properties, dict) else {}
 
     def namespace_of(self, server: str) -> str | None:
-        """The namespace of an MCP server's tools, if tools are offered in namespaces."""
+        """Return the namespace of an MCP server's tools, if tools are offered in namespaces."""
         return min((space for space in self._namespaces if server in space), key=len, default=None)
 
     def outputs(self) -> list[str]:
-        """What the function calls of this thread have given so far, as text."""
+        """Return the outputs of the earlier function calls of this thread, as text."""
         outputs = [i.get("output") for i in self._inputs if i.get("type") == "function_call_output"]
         return [output if isinstance(output, str) else json.dumps(output) for output in outputs]
 
     def agents(self) -> list[str]:
-        """The sub-agents that this thread has spawned, oldest first."""
+        """Return the sub-agents that this thread has spawned, the oldest first."""
         found = (re.search(r'\\?"(?:agent_id|task_name)\\?"\s*:\s*\\?"([^"\\]+)', output) for output in self.outputs())
         return [match.group(1) for match in found if match]
 
     def session(self) -> int:
-        """The shell session that was left running last."""
+        """Return the number of the last running shell session."""
         found = (re.search(r"session ID (\d+)", output) for output in self.outputs())
         return next((int(match.group(1)) for match in reversed(list(found)) if match), 0)
 
 
 def output_item(item: Item, tools: Tools, key: str) -> Json:
-    """One output item of the Responses API; `key` makes its ids unique within the scenario (TK1)."""
+    """Return an output item of the Responses API. `key` makes its ids unique within the scenario. (TK1)"""
     match item:
         case Message(text):
             content = [{"type": "output_text", "text": text, "annotations": []}]

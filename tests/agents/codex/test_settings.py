@@ -85,7 +85,7 @@ def test_a_setting_that_the_adapter_decides_is_refused_and_what_to_use_is_named(
 
 @pytest.mark.parametrize("key", IN_THE_FILE)
 def test_a_setting_that_is_not_known_to_be_harmless_is_refused(key: str) -> None:
-    assert refusal(key, SECRET).endswith("Set it in the config.toml of the Codex CLI, in CODEX_HOME.")
+    assert refusal(key, SECRET).endswith("Set it in the config.toml of the Codex CLI, in CODEX_HOME")
 
 
 @pytest.mark.parametrize(
