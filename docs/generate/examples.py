@@ -30,11 +30,14 @@ class Examples:
 
         Raise jsonschema.ValidationError if the value does not fit the definition.
         """
-        node = self.schema if name is None else self._reference(name)
-        self._validator(node).validate(value)
-        self._visit(node, value)
+        self.check(name, value)
+        self._visit(self._node(name), value)
         if name is None:
             self._whole.append(value)
+
+    def check(self, name: str | None, value: Any) -> None:
+        """Raise jsonschema.ValidationError if a value does not fit a definition. None is the schema itself."""
+        self._validator(self._node(name)).validate(value)
 
     def whole(self) -> list[Any]:
         """Return the values that were added of the schema itself."""
@@ -45,12 +48,16 @@ class Examples:
         found = self._found.get(name, {})
         return [found[text] for text in sorted(found, key=lambda text: (-_members(found[text]), len(text), text))]
 
+    def first(self, name: str) -> list[Any]:
+        """Return the value of a definition that was added first, in a list, or an empty list."""
+        return [*self._found.get(name, {}).values()][:1]
+
     def missing(self) -> list[str]:
         """Return the names of the definitions without an example."""
         return [name for name in self.definitions if name not in self._found]
 
-    def _reference(self, name: str) -> dict[str, str]:
-        return {"$ref": f"#/{self._keyword}/{name}"}
+    def _node(self, name: str | None) -> Mapping[str, Any]:
+        return self.schema if name is None else {"$ref": f"#/{self._keyword}/{name}"}
 
     def _validator(self, node: Mapping[str, Any]) -> Any:
         schema = {**node, self._keyword: self.definitions, "$schema": self.schema["$schema"]}

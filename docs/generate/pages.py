@@ -64,7 +64,7 @@ def navigation(pages: Mapping[str, str]) -> list[Any]:
 
 
 def with_lists(text: str, texts: Callable[[], Mapping[str, str]]) -> str:
-    """Return a page of docs/ with a list of links in the place of each comment `<!-- pages: FOLDER -->`.
+    """Return a page of docs/ with links to the pages of a folder in the place of each comment `<!-- pages: FOLDER -->`.
 
     `texts` returns the text of every page by its place.
     """
@@ -73,7 +73,8 @@ def with_lists(text: str, texts: Callable[[], Mapping[str, str]]) -> str:
         pages = texts()
         title = next(title for title, (folder, _) in _SECTIONS.items() if folder == comment[1])
         entries = [entry for section in navigation(pages) for entry in section.get(title, ())]
-        return "\n".join(f"- [{_title(pages[place])}]({place})" for place in _places(entries))
+        places = [place for place in _places(entries) if place != f"{comment[1]}/index.md"]
+        return "\n".join(f"- [{_title(pages[place])}]({place})" for place in places)
 
     return _LIST.sub(listed, text)
 
@@ -94,7 +95,11 @@ def _folder(folder: str, pages: Mapping[str, str]) -> list[Any]:
 
     found: list[Any] = []
     for name in sorted(names, key=key):
-        if name.endswith(".md"):
+        stem = name.removesuffix(".md")
+        if stem.startswith("codex_adapter."):
+            # The whole name of a module is too long for the navigation.
+            found.append({stem.removeprefix("codex_adapter."): f"{folder}/{name}"})
+        elif name.endswith(".md"):
             found.append(f"{folder}/{name}")
         else:
             found.append({_FOLDERS.get(name, name.capitalize()): _folder(f"{folder}/{name}", pages)})

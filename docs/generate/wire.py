@@ -28,6 +28,7 @@ __all__ = [
 
 UNIONS: Final = ("FromSupervisor", "ToSupervisor")
 RECORDS: Final = ("EventRecord", "CompletedRecord", "FailedRecord", "RunRecord", "RunRequest")
+_MESSAGES: Final = ("Call", "Answer", "Notification")
 _KINDS: Final = ("status", "text_output", "tool_call", "tool_result", "error", "unknown")
 PAGES: Final = ("records", "messages", "turns", "operations", "events")
 
@@ -101,7 +102,7 @@ def examples_of_runs() -> Examples:
     for name, value in daemon_lines():
         examples.add(name, value)
         if name != "RunRecord":
-            examples.add("FromSupervisor" if name.endswith("Call") else "ToSupervisor", value)
+            examples.check("FromSupervisor" if name.endswith("Call") else "ToSupervisor", value)
     return examples
 
 
@@ -146,7 +147,7 @@ def wire_pages() -> Mapping[str, str]:
 
 def _runs() -> Iterator[Part]:
     examples = examples_of_runs()
-    messages = {name for name in examples.definitions if name.endswith(("Call", "Answer", "Notification"))}
+    messages = {name for name in examples.definitions if name.endswith(_MESSAGES)}
     of_turns = _reached([name for name in messages if name.startswith("Turns")], examples.definitions)
     of_records = _reached(RECORDS, examples.definitions)
     rest = examples.definitions.keys() - of_turns - of_records - {*UNIONS}
@@ -164,7 +165,7 @@ def _order(name: str, names: Sequence[str]) -> tuple[int, Any]:
     """Return the key by which definitions are sorted: records, then each method with its answer, then parts."""
     if name in RECORDS:
         return 0, RECORDS.index(name)
-    for number, end in enumerate(("Call", "Answer", "Notification")):
+    for number, end in enumerate(_MESSAGES):
         if name.endswith(end) and name != "ToolCall":
             stem = name.removesuffix(end)
             return (1, (stem != "Initialize", stem == "Exit", stem, number)) if end != "Notification" else (2, (stem,))
@@ -182,6 +183,9 @@ def _whole(page: str, examples: Examples) -> Iterator[Part]:
 
 def _chosen(name: str, examples: Examples) -> Sequence[Any]:
     """Return the examples to show: of events one for each kind and facet, else one."""
+    if name.endswith(_MESSAGES) and name != "ToolCall":
+        # The first call and the first answer belong together.
+        return examples.first(name)
     found = examples.of(name)
     if name != "EventRecord":
         return found[:1]

@@ -105,7 +105,12 @@ def test_the_pages_of_a_folder_are_in_the_order_of_its_index() -> None:
 
 @pytest.mark.rule("DC2")
 def test_a_page_can_list_the_pages_of_a_folder() -> None:
-    pages = {"index.md": "", "how-to/a.md": "# The first\n", "how-to/b.md": "Words.\n\n# The second\n"}
+    pages = {
+        "index.md": "",
+        "how-to/index.md": "# How-to\n",
+        "how-to/a.md": "# The first\n",
+        "how-to/b.md": "Words.\n\n# The second\n",
+    }
     listed = with_lists("One\n\n<!-- pages: how-to -->\n\n<!-- pages: tutorials -->\n", lambda: pages)
     assert listed == "One\n\n- [The first](how-to/a.md)\n- [The second](how-to/b.md)\n\n\n"
 
