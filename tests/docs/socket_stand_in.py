@@ -18,4 +18,11 @@ with socket.socket(socket.AF_UNIX) as listener:
     connection, _ = listener.accept()
     with connection:
         words = [sys.executable, "-m", "codex_adapter", "serve"]
-        subprocess.run(words, stdin=connection, stdout=connection, stderr=subprocess.DEVNULL, check=True, timeout=60)
+        subprocess.run(
+            words,
+            stdin=connection.fileno(),
+            stdout=connection.fileno(),
+            stderr=subprocess.DEVNULL,
+            check=True,
+            timeout=60,
+        )
