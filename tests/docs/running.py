@@ -119,6 +119,8 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
     for path in (workspace, outputs, directory / "etc" / "systemd" / "system", directory / "run", directory / "tmp"):
         path.mkdir(parents=True)
     write_stubs(directory / "bin")
+    binary = find_binary(CodexConfig(), os.environ).path
+    (directory / "bin" / "codex").symlink_to(binary)
     (workspace / "count.py").write_text("import sys\n\nprint(len(sys.stdin.read().split()))\n")
     for name in ("contrib", "examples", "fixtures", "clients"):
         (workspace / name).symlink_to(ROOT / name)
@@ -153,7 +155,7 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
             "NO_PROXY": "127.0.0.1",
             "CODEX_HOME": server.write_codex_home(home / ".codex", model="gpt-5.5", provider=NO_RETRIES),
             "SOCKET": str(directory / "run" / "codex-adapter.sock"),
-            "REAL_CODEX": find_binary(CodexConfig(), os.environ).path,
+            "REAL_CODEX": binary,
             "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
             "GOTOOLCHAIN": "local",
             "GO111MODULE": "off",
