@@ -17,7 +17,6 @@ import pytest
 
 from codex_adapter.testing import ReadPrompt
 
-from ..cli.command import ADAPTER
 from ..daemon.agents import BRIEF, HANGING, STUBBORN, flood
 from ..daemon.supervisor import CANCELLED, SOON, Supervisor
 from ..daemon.workshop import Workshop
@@ -62,16 +61,6 @@ class Manager:
         with theirs:
             end = ours.detach()
             return self._workshop.supervise(options, end, end, stdin=theirs, stdout=theirs, env=env, **popen)
-
-    def serve_next(self, *options: str) -> int:
-        """The status of a daemon that is started for the next one who connects."""
-        theirs, _ = self._listener.accept()
-        words = [*ADAPTER, "serve", "--codex", self._workshop.binary, *options]
-        with (
-            theirs,
-            subprocess.Popen(words, env=self._workshop.env, stdin=theirs.fileno(), stdout=theirs.fileno()) as process,
-        ):
-            return process.wait(SOON)
 
     def told(self) -> str:
         """The next that a daemon tells."""
@@ -131,6 +120,7 @@ def test_the_units_have_what_the_daemon_needs_and_nothing_that_it_cannot_bear() 
     needed |= {"StandardError": "journal", "KillMode": "mixed", "Delegate": "yes", "Restart": "no"}
     assert service.items() >= needed.items()
     assert service.keys() & BREAKING == set()
+    assert f'"{socket_unit["ListenStream"].replace("%t", "/run")}"' in README.read_text()
     assert {name for name in BREAKING if f"`{name}=`" not in README.read_text()} == set()
 
 
@@ -224,18 +214,3 @@ def test_a_daemon_that_is_killed_after_its_time_to_stop_leaves_nothing(manager: 
     daemon.close_stdout()
     assert daemon.process.wait(SOON) == -signal.SIGKILL
     assert workshop.survivors.soon(2.0) == []
-
-
-@path_only
-@pytest.mark.rule("J16", "J10")
-def test_the_program_of_the_readme_has_its_run_carried_out(manager: Manager, workshop: Workshop) -> None:
-    block = re.search(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
-    assert block is not None
-    listening = f'"{settings(SOCKET)["ListenStream"].replace("%t", "/run")}"'
-    assert block[1].count(listening) == 1
-    words = [sys.executable, "-c", block[1].replace(listening, repr(manager.path))]
-    with subprocess.Popen(words, env=workshop.env, stdout=subprocess.PIPE, text=True) as program:
-        assert manager.serve_next() == 0
-        said, _ = program.communicate(timeout=SOON)
-    assert program.returncode == 0
-    assert "'outcome': 'completed'" in said

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import tempfile
 import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 from .output import differences
-from .pages import ROOT, all_pages, read_blocks
+from .pages import all_pages, read_blocks
 from .running import run_page
 
 
@@ -23,7 +24,7 @@ def write_outputs(page: Path) -> bool:
         print(f"{page}: {ran.stderr}", file=sys.stderr)
         return False
     source = page.read_text()
-    for before, block in reversed(list(zip(blocks, blocks[1:], strict=False))):
+    for before, block in reversed([*pairwise(blocks)]):
         printed = ran.printed.get(before.line)
         if block.output and printed is not None and differences(block.text, printed):
             if "\n...\n" in f"\n{block.text}":
@@ -39,4 +40,5 @@ def write_outputs(page: Path) -> bool:
 
 if __name__ == "__main__":
     pages = [Path(word).resolve() for word in sys.argv[1:]] or all_pages()
-    sys.exit(0 if all([write_outputs(page) for page in pages]) else 1)
+    written = [write_outputs(page) for page in pages]
+    sys.exit(0 if all(written) else 1)

@@ -37,7 +37,6 @@ OF_THE_MACHINE: Final = (
     "/etc/",
     "/run/codex-adapter",
     "/tmp/codex-next",
-    "/var/lib/",
 )
 """Places that pages name; in a test they are below its own directory."""
 NO_RETRIES: Final = {"request_max_retries": 0, "stream_max_retries": 0}
@@ -101,7 +100,8 @@ def _script(blocks: list[Block], outputs: Path) -> Iterator[str]:
         if block.mark == "terminal":
             text = shlex.join(["python", str(TERMINAL), text, *([block.value] if block.value else [])])
         if block.mark == "exits":
-            yield f"set +e +o pipefail\n{text}\nstatus=$?\n[ $status = {block.value} ] || exit $((status ? status : 99))"
+            yield f"set +e +o pipefail\n{text}\nstatus=$?"
+            yield f"[ $status = {block.value} ] || exit $((status ? status : 99))"
         else:
             yield f"set -e -o pipefail\n{text}"
         yield "exec >&3 2>&4"
@@ -119,6 +119,8 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
     for path in (workspace, outputs, directory / "etc" / "systemd" / "system", directory / "run", directory / "tmp"):
         path.mkdir(parents=True)
     write_stubs(directory / "bin")
+    binary = find_binary(CodexConfig(), os.environ).path
+    (directory / "bin" / "codex").symlink_to(binary)
     (workspace / "count.py").write_text("import sys\n\nprint(len(sys.stdin.read().split()))\n")
     for name in ("contrib", "examples", "fixtures", "clients"):
         (workspace / name).symlink_to(ROOT / name)
@@ -153,8 +155,8 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
             "NO_PROXY": "127.0.0.1",
             "CODEX_HOME": server.write_codex_home(home / ".codex", model="gpt-5.5", provider=NO_RETRIES),
             "SOCKET": str(directory / "run" / "codex-adapter.sock"),
-            "REAL_CODEX": find_binary(CodexConfig(), os.environ).path,
-            "GOCACHE": os.environ.get("GOCACHE", os.path.expanduser("~/.cache/go-build")),
+            "REAL_CODEX": binary,
+            "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
             "GOTOOLCHAIN": "local",
             "GO111MODULE": "off",
         }

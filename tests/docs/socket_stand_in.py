@@ -18,4 +18,5 @@ with socket.socket(socket.AF_UNIX) as listener:
     connection, _ = listener.accept()
     with connection:
         words = [sys.executable, "-m", "codex_adapter", "serve"]
-        subprocess.run(words, stdin=connection, stdout=connection, stderr=subprocess.DEVNULL, check=True, timeout=60)
+        both = connection.fileno()
+        subprocess.run(words, stdin=both, stdout=both, stderr=subprocess.DEVNULL, check=True, timeout=60)

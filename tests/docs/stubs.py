@@ -19,6 +19,12 @@ if [ "$1 $2" = "-m venv" ]; then
   exit 0
 fi
 """
+COMMANDS: Final = """
+case "$*" in
+  "login --codex-home "*) cp -r "$CODEX_HOME" "$3"; exit 0 ;;
+  login*|*--orphans*) exit 0 ;;
+esac
+"""
 STUBS: Final[dict[str, tuple[str, str]]] = {
     # program: (what takes its place, why)
     "pip": (DONE, "installs from a package index"),
@@ -37,9 +43,8 @@ STUBS: Final[dict[str, tuple[str, str]]] = {
     "pytest": (DONE, "the tests would run the tests"),
     "ruff": (DONE, "the gate runs it"),
     "mypy": (DONE, "the gate runs it"),
-    "codex-adapter": ('if [ "$1 $2" = "login --codex-home" ]; then cp -r "$CODEX_HOME" "$3"; fi; [ "$1" != login ] || exit 0; '
-                      f'exec {shlex.quote(sys.executable)} -m codex_adapter "$@"',
-                      "`login` needs an account; all other commands are real"),
+    "codex-adapter": (f'{COMMANDS}exec {shlex.quote(sys.executable)} -m codex_adapter "$@"',
+                      "`login` needs an account, `--orphans` finds what other tests left; all other commands are real"),
     "python": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes seconds; all else is real"),
     "python3": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes seconds; all else is real"),
 }  # fmt: skip

@@ -10,7 +10,7 @@ from contextlib import suppress
 text, answer = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 child, terminal = pty.fork()
 if child == 0:
-    os.execvp("bash", ["bash", "-c", text])  # noqa: S606 - the shell is the subject
+    os.execvp("bash", ["bash", "-c", text])
 said, asked = b"", 0  # `asked`: how much had been said at the last question
 with suppress(OSError):  # the end of a terminal's output is an error of input
     while piece := os.read(terminal, 4096):

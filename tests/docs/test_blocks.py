@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import re
+import shutil
 import subprocess
 import tomllib
 from configparser import ConfigParser
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import jsonschema
 import pytest
 import yaml
+
+from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.errors import SpawnError
+from codex_adapter.hints import Hint
+from tests.real.releases import sandbox_works
 
 from .output import differences
 from .pages import ROOT, Block, all_pages, read_blocks
@@ -23,6 +33,8 @@ PAGES: Final = all_pages()
 RUN: Final = {"sh", "dockerfile", *PROGRAMS}
 DATA: Final = {"json", "toml", "yaml", "ini"}
 RUNNING: Final = [page for page in PAGES if any(block.language in RUN | {"yaml"} for block in read_blocks(page))]
+NEEDED: Final = ("jq", "node", "go", "git")
+"""Programs of other projects that pages call."""
 SLOW: Final = frozenset({"docs/how-to/upgrade.md"})
 """Pages that take long: the nightly tests run them."""
 
@@ -63,11 +75,20 @@ def test_no_block_is_without_a_check() -> None:
 @pytest.mark.parametrize("page", [parameter(page) for page in RUNNING])
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     blocks = read_blocks(page)
+    for program in NEEDED:
+        if shutil.which(program) is None and any(re.search(rf"\b{program} ", block.text) for block in blocks):
+            pytest.skip(f"{program} is not installed")
+    try:
+        binary = find_binary(CodexConfig(), os.environ).path
+    except SpawnError:
+        pytest.skip("no Codex CLI: install the extra `codex`")
+    if not sandbox_works(Path(binary)):
+        pytest.skip("the Codex CLI cannot start its own sandbox on this machine")
     ran = run_page(blocks, tmp_path)
     assert ran.status == 0, ran.stderr
     wrong = [
         f"{block.where}\n{difference}"
-        for before, block in zip(blocks, blocks[1:], strict=False)
+        for before, block in pairwise(blocks)
         if block.output and (difference := differences(block.text, ran.printed.get(before.line, "")))
     ]
     assert not wrong, "\n".join([*wrong, "Run `python -m tests.docs` to write what the commands print."])
@@ -87,6 +108,12 @@ def test_programs_are_python() -> None:
         for block in read_blocks(page):
             if block.language == "python":
                 ast.parse(block.text, filename=block.where)
+
+
+@pytest.mark.rule("DC10", "F9")
+def test_the_page_of_failed_runs_has_each_hint() -> None:
+    text = (ROOT / "docs" / "how-to" / "failed-run.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(get_args(Hint))
 
 
 @pytest.mark.rule("DC11")
@@ -110,10 +137,15 @@ def check_data(block: Block, schema: dict[str, Any]) -> None:
             except ValueError:
                 values = [json.loads(line) for line in block.text.splitlines()]
             for value in values:
-                kinds = [kind for key, kind in KINDS.items() if key in value]
-                if kinds:
-                    jsonschema.validate(value, {"$ref": f"#/$defs/{kinds[0]}", "$defs": schema["$defs"]})
+                names = next((names for key, names in SCHEMAS.items() if value.get(key) is not None), None)
+                if names is not None:
+                    fitting = [{"$ref": f"#/$defs/{name}"} for name in names]
+                    jsonschema.validate(value, {"$defs": schema["$defs"], "anyOf": fitting})
 
 
-KINDS: Final = {"jsonrpc": "FromSupervisor", "prompt": "RunRequest"}
-"""Which definition a JSON object is of, by one of its members."""
+SCHEMAS: Final = {
+    "jsonrpc": ("FromSupervisor", "ToSupervisor"),
+    "seq": ("EventRecord", "CompletedRecord", "FailedRecord"),
+    "prompt": ("RunRequest",),
+}
+"""The definitions that a JSON object has to fit, by one of its members."""
