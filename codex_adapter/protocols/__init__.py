@@ -1,1 +1,4 @@
-"""How others use runs: protocols over the public names of the package; none of them knows another (P3)."""
+"""Let other programs use runs by protocols over the public names of the package.
+
+No protocol imports another one (P3).
+"""

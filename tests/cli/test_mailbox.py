@@ -154,9 +154,7 @@ def test_a_second_process_is_refused_by_the_session_of_the_first(desk: Desk, act
         until_record(process, "waiting")
         done = desk.run(action, *(["Hi."] if action == "start" else []))
         assert (done.status, done.stdout) == (2, b"")
-        assert done.complaint.startswith(
-            f"--mailbox: session {desk.session} is at work in it (process {process.pid}); "
-        )
+        assert done.complaint.startswith(f"--mailbox: session {desk.session} uses it (process {process.pid}); ")
         assert desk.run("status").records[0]["isComplete"] is False
         desk.answer(done_with(""))
         until_record(process, "done")
@@ -172,7 +170,7 @@ def test_a_mailbox_in_its_workspace_is_refused(desk: Desk) -> None:
     desk.mailbox = desk.cli.directory / "link" / "mailbox"
     done = desk.run("start", "Make it work.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could answer itself")
+    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could write its own answers")
     assert list(desk.root.iterdir()) == []
 
 
@@ -183,7 +181,7 @@ def test_a_directory_of_the_mailbox_is_no_workspace(desk: Desk) -> None:
     desk.root = desk.mailbox / "inbox"
     done = desk.run("start", "Make it work.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: the workspace is one of its directories; use another one")
+    assert done.complaint.startswith("--mailbox: the workspace is in one of its directories; use another workspace")
 
 
 def test_names_that_are_no_text_are_told_as_well_as_can_be(desk: Desk) -> None:
@@ -205,7 +203,7 @@ def test_a_session_begins_with_an_empty_inbox(desk: Desk) -> None:
     desk.answer(running("rm -r ."))
     done = desk.run("start", "Make it work.")
     assert done.status == 2
-    assert done.complaint.startswith("--mailbox: its inbox has files that answer nothing yet")
+    assert done.complaint.startswith("--mailbox: its inbox has files, which would be answers to this session")
 
 
 @pytest.mark.rule("I15")
@@ -223,8 +221,8 @@ def test_a_session_goes_on_in_its_own_workspace_only(desk: Desk, action: str) ->
     ("words", "named"),
     thinned(
         [
-            (["status"], "--mailbox: there is no mailbox; begin one with `mailbox start`"),
-            (["resume"], "--mailbox: there is no mailbox"),
+            (["status"], "--mailbox: the mailbox does not exist; create it with `mailbox start`"),
+            (["resume"], "--mailbox: the mailbox does not exist"),
             (["start", "--workspace", "nowhere", "Hi."], "--workspace: the directory does not exist. Create it first"),
             (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is not a directory"),
         ],
@@ -242,7 +240,9 @@ def test_an_unknown_session_is_told(desk: Desk) -> None:
     desk.begun()
     done = desk.run("resume", "hunter2-hunter2")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: it has no session of this id; see `mailbox status`")
+    assert done.complaint.startswith(
+        "--mailbox: it has no session with this id; list the sessions with `mailbox status`"
+    )
 
 
 @pytest.mark.fault(
@@ -252,7 +252,7 @@ def test_a_mailbox_that_cannot_be_made_ends_it_with_1(desk: Desk) -> None:
     desk.mailbox.write_text("a file")
     done = desk.run("start", "Make it work.")
     assert (done.status, done.stdout) == (1, b"")
-    assert done.complaint == "--mailbox: its directories cannot be made (File exists)"
+    assert done.complaint == "--mailbox: its directories cannot be created (File exists)"
 
 
 @pytest.mark.rule("I14")

@@ -86,7 +86,7 @@ def test_an_inbox_that_leads_into_the_workspace_is_refused(desk: Desk, action: s
     (desk.mailbox / "inbox").symlink_to(desk.root / "letters")
     done = desk.run(action, *(["Make it work."] if action == "start" else []))
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could answer itself")
+    assert done.complaint.startswith("--mailbox: it is in the workspace, where an agent could write its own answers")
 
 
 @pytest.mark.rule("I13")
@@ -98,7 +98,7 @@ def test_an_answer_that_cannot_be_read_is_remarked_by_a_single_round_too(desk: D
     done = desk.run("once")
     assert (done.status, done.stderr) == (75, "")
     [*_, remark] = [record["text"] for record in done.records if record["type"] == "remark"]
-    assert remark == "\ufffd.txt cannot be read; change its permissions, or save it anew"
+    assert remark == "\ufffd.txt cannot be read; change its permissions, or save it again"
 
 
 @pytest.mark.rule("I13")
@@ -109,7 +109,7 @@ def test_what_is_no_answer_is_remarked_by_a_single_round_too(desk: Desk) -> None
     done = desk.run("once")
     assert (done.status, done.stderr) == (75, "")
     [*_, remark] = [record["text"] for record in done.records if record["type"] == "remark"]
-    assert remark == "answer.md is no answer: those are files, not links, with names in .txt"
+    assert remark == "answer.md is not an answer; save it as a file, not a link, with a name in .txt"
     assert other.exists()
 
 
@@ -175,7 +175,7 @@ def test_a_working_directory_that_is_gone_is_told(desk: Desk) -> None:
     with desk.cli.start(*desk.words("once", "--answer", DONE), program=program) as process:
         done = desk.cli.finish(process)
     assert done.status == 1
-    assert done.complaint == "the working directory is gone; change to another one"
+    assert done.complaint == "the working directory does not exist any more; change to another one"
 
 
 @pytest.mark.parametrize("action", ["status", "once", "start"])
@@ -197,7 +197,7 @@ def test_a_workspace_that_is_not_there_any_more_is_to_be_moved_back(desk: Desk) 
     desk.root.symlink_to("/")
     done = desk.run("once")
     assert done.status == 2
-    assert "has become a link; move the workspace back" in done.complaint
+    assert "was replaced by a link; move the workspace back" in done.complaint
     desk.root.unlink()
     moved.rename(desk.root)
     assert desk.run("once").status == 75

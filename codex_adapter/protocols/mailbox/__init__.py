@@ -1,7 +1,8 @@
-"""The mailbox: a model works on a task by text files that a person or a program takes to it and back (I).
+"""Exchange text files with a model that works on a task in a workspace (I).
 
-Begin a session with `begin_session`, or open one with `open_session`, and have `MailboxWorker` run it. An `Answerer`
-answers outboxes in place of a person.
+A person or a program takes the outbox files to the model, and puts its answers into the inbox. `begin_session` begins
+a session, `open_session` opens an existing one, and `MailboxWorker` runs it. An `Answerer` answers outboxes in place of
+a person.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answer an outbox by a run of the agent, or by a command of the user's own (I17)."""
+"""Answer an outbox with a run of the agent, or with a command of the user (I17)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ __all__ = ["AgentAnswerer", "AnswerFailed", "Answerer", "CommandAnswerer"]
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OURS: Final = "CODEX_ADAPTER_"
-_LAST_WORDS: Final = 1000
+_MOST_OF_STDERR: Final = 1000
 _SHELLS_OWN: Final = frozenset({"OPTIND", "PPID", "UID", "EUID", "BASHOPTS", "SHELLOPTS"})
-"""Variables that some shell does not let a caller set."""
+"""Variables that a caller cannot set in some shells."""
 _LONGEST_VALUE: Final = 130_000
+"""In bytes. Linux does not start a program with a longer variable."""
 
 
 class AnswerFailed(Exception):
-    """There is no answer; the text says why. `outcome` is that of the agent's run, if an agent was prompted."""
+    """No answer exists; the text gives the reason. `outcome` is that of the agent's run, if an agent was prompted."""
 
     def __init__(self, message: str, outcome: Completion | AdapterError | None = None) -> None:
         super().__init__(message)
@@ -39,27 +40,27 @@ class AnswerFailed(Exception):
 
 
 class Answerer(Protocol):
-    """Something that answers one outbox after another."""
+    """An object that answers one outbox after another."""
 
     @property
     def kind(self) -> str:
-        """The agent kind (G1), or `command`."""
+        """The agent kind, or `command` (G1)."""
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
-        """Return the answer to an outbox; nothing in `workspace` steers the answerer.
+        """Return the answer to an outbox. Nothing in `workspace` configures the answerer.
 
-        Raises `AnswerFailed`, and `MailboxError` where `journal` cannot be written.
+        Raises `AnswerFailed`, and `MailboxError` if `journal` cannot be written.
         """
 
     def cancel(self) -> None:
-        """End the current answer in order."""
+        """End the current answer with a stop signal."""
 
     def kill(self) -> None:
         """End the current answer at once."""
 
 
 class AgentAnswerer:
-    """Run the agent once for each outbox, as `request` says, with the outbox as its prompt."""
+    """Run the agent once for each outbox: `request`, with the outbox as its prompt."""
 
     def __init__(self, agent: PromptedAgent, open_run: OpenRun, request: RunRequest) -> None:
         self.kind: Final = agent.kind
@@ -69,7 +70,7 @@ class AgentAnswerer:
         self.kill = self._prompter.kill
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
-        """As `Answerer.answer`."""
+        """Return the answer to an outbox; see `Answerer.answer`."""
         request = replace(self._request, prompt=outbox.read_text(encoding="utf-8"))
         with _Journal(journal) as records:
             outcome, text = await self._prompter.prompt(request, records.write, workspace)
@@ -82,7 +83,7 @@ class AgentAnswerer:
 
 
 class _Journal:
-    """Append the records of a run to those of earlier runs of this outbox. Raises `MailboxError`."""
+    """The file with the records of all runs that answered an outbox. Methods raise `MailboxError`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -116,7 +117,7 @@ class _Journal:
 
 
 def _whole_size(data: bytes) -> int:
-    """Return the size without a torn last line, which a killed writer leaves."""
+    """Return the size without an incomplete last line, which a killed writer leaves."""
     return data.rfind(b"\n") + 1
 
 
@@ -135,7 +136,7 @@ class CommandAnswerer:
     def __init__(self, command: str, *, timeout: float | None = None) -> None:
         self._command = command
         self._timeout = math.inf if timeout is None else timeout
-        # The user's own command may be ssh, which a user namespace hinders.
+        # The command may be ssh, which fails in a user namespace.
         self._containment = Containment(strongest="guard")
         self._scope = trio.CancelScope()
 
@@ -146,7 +147,7 @@ class CommandAnswerer:
     kill = cancel
 
     async def answer(self, outbox: Path, journal: Path, workspace: str) -> bytes:
-        """As `Answerer.answer`."""
+        """Return the answer to an outbox; see `Answerer.answer`."""
         with trio.CancelScope() as self._scope:
             try:
                 with Workspace(".", agents=()) as here:
@@ -160,23 +161,25 @@ class CommandAnswerer:
                         containment=self._containment,
                     )
             except FileNotFoundError:
-                raise AnswerFailed("the working directory is gone; change to another one") from None
+                raise AnswerFailed("the working directory does not exist any more; change to another one") from None
             except WorkspaceError as error:
-                raise AnswerFailed(f"the answering command could not be run: {error.text}") from None
+                raise AnswerFailed(f"the answering command cannot be run: {error.text}") from None
             if ran.timed_out:
                 raise AnswerFailed("the answering command took too long and was killed")
             if ran.exit_code:
-                said = ran.stderr.text()[-_LAST_WORDS:].strip()
-                raise AnswerFailed(f"the answering command ended with {ran.exit_code}" + (f": {said}" if said else ""))
+                stderr = ran.stderr.text()[-_MOST_OF_STDERR:].strip()
+                raise AnswerFailed(
+                    f"the answering command ended with {ran.exit_code}" + (f": {stderr}" if stderr else "")
+                )
             if not ran.stdout.head.strip():
                 raise AnswerFailed("the answering command wrote nothing to its standard output")
-            # The parser refuses an answer that is too large.
+            # An answer that is too large is an error of the parser.
             return ran.stdout.head
         raise AnswerFailed("the answering command was killed")
 
 
 def _environment(environ: Any) -> dict[str, str]:
-    """Return the variables that can be passed on unchanged, without the adapter's own."""
+    """Return the variables that a shell passes on unchanged, without the adapter's own."""
     return {
         name: value
         for name, value in environ.items()

@@ -1,4 +1,4 @@
-"""Find the blocks of an answer, and the closing tags that close none (I1, I4)."""
+"""Find the blocks of an answer, and the closing tags that close no block (I1, I4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Block(NamedTuple):
     again: int
     """The first line of the body with an opening tag of the same command, or 0."""
     loose: Mapping[str, int]
-    """Closing tags of other commands in the body that close nothing there: for each command the line of the first."""
+    """Closing tags of other commands that close nothing in the body: for each command, the line of the first tag."""
 
 
 class LooseClosing(NamedTuple):
@@ -41,25 +41,25 @@ class Scan:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = self._looked_at(tag_lines(text))
+        self._lines = self._note_mentions(tag_lines(text))
         self.mentions: dict[str, int] = {}
-        """The first line with an opening tag of each command, anywhere on it; complete after all parts are read."""
+        """For each command, the first line with its opening tag at any place; complete after all parts are read."""
 
     def parts(self) -> Iterator[Block | LooseClosing]:
         """Yield the blocks and the loose closing tags in order."""
         for line in self._lines:
             if line.opens:
-                yield self._block(line)
+                yield self._read_block(line)
             elif line.closes:
                 yield LooseClosing(line.closes, line.number)
 
-    def _looked_at(self, lines: Iterable[TagLine]) -> Iterator[TagLine]:
+    def _note_mentions(self, lines: Iterable[TagLine]) -> Iterator[TagLine]:
         for line in lines:
             for name in line.mentions:
                 self.mentions.setdefault(name, line.number)
             yield line
 
-    def _block(self, opening: TagLine) -> Block:
+    def _read_block(self, opening: TagLine) -> Block:
         name, first = opening.opens, opening.number
         if name not in BODIES or opening.ends_with_closing(name):
             return Block(name, first, first, opening.tag, "", closed=True, again=0, loose={})
@@ -82,14 +82,14 @@ class Scan:
 
 
 class _Others:
-    """The tags of other commands within a block: finds closing tags without an opening tag before them there."""
+    """The tags of other commands within a block; `loose` has the closing tags without an opening tag in the block."""
 
     def __init__(self) -> None:
         self.loose: dict[str, int] = {}
         self._open: Counter[str] = Counter()
 
     def look_at(self, line: TagLine, name: str) -> None:
-        """Take the next line of a block of the command `name`."""
+        """Note the tags of the next line of a block of the command `name`."""
         if not line.closes:
             for other in line.mentions:
                 self._open[other] += other != name and not line.ends_with_closing(other)

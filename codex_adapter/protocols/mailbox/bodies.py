@@ -1,4 +1,4 @@
-"""Convert the body of a block to the content or text that it stands for (I3)."""
+"""Convert the body of a block to the content or text that it means (I3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from codex_adapter.protocols.mailbox.tags import BODIES, WHITE_SPACE, MalformedError, closing_tag
 
-__all__ = ["unescaped", "without_fence"]
+__all__ = ["remove_fence", "unescape_tags"]
 
 _WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
 _ESCAPED_TAG: Final = {
@@ -22,13 +22,13 @@ _FENCE_OPENS: Final = re.compile(r"`{3,}+[A-Za-z0-9_+.-]*+")
 _FENCE_CLOSES: Final = re.compile(r"`{3,}+")
 
 
-def unescaped(name: str, body: str) -> str:
-    """Return the body; lines that are escaped tags of its own command lose their first backslash."""
+def unescape_tags(name: str, body: str) -> str:
+    """Return the body. A line that is an escaped tag of its own command loses its first backslash."""
     return _ESCAPED_TAG[name].sub(r"\1", body)
 
 
-def without_fence(command: str) -> str:
-    """Return a command without the code fence around it. Raises `MalformedError` for half a fence."""
+def remove_fence(command: str) -> str:
+    """Return a command without the code fence around it. Raises `MalformedError` if the fence is not complete."""
     trimmed = command.strip(WHITE_SPACE)
     first, _, rest = trimmed.partition("\n")
     inner, _, last = rest.rpartition("\n")
@@ -37,4 +37,4 @@ def without_fence(command: str) -> str:
         return command
     if _FENCE_OPENS.fullmatch(first) and _FENCE_CLOSES.fullmatch(last):
         return inner
-    raise MalformedError("the code fence is not whole; leave it out, or put both of its lines round the command")
+    raise MalformedError("the code fence is incomplete; remove it, or put its two lines around the command")

@@ -21,19 +21,19 @@ def read_text(workspace: Workspace, path: str) -> str:
     except WorkspaceError as error:
         if error.code != "too_large":
             raise
-        told = f"File is larger than {_MOST_OF_ONE} bytes; look at a part of it with RUN_COMMAND"
-        raise WorkspaceError("too_large", told) from None
+        problem = f"File is larger than {_MOST_OF_ONE} bytes; read a part of it with RUN_COMMAND"
+        raise WorkspaceError("too_large", problem) from None
     try:
         text = content.decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise WorkspaceError("not_a_file", "File is no UTF-8 text; look at it with RUN_COMMAND")
+        raise WorkspaceError("not_a_file", "File is not UTF-8 text; read it with RUN_COMMAND")
     return text
 
 
 def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[RequestedFile]:
-    """Return each file as it is now, or why it is not shown."""
+    """Return each file with its present content, or with the reason why it is not shown."""
     left = _MOST_OF_ALL
     found: list[RequestedFile] = []
     for path in paths:
@@ -44,8 +44,8 @@ def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[Requeste
             continue
         size = len(text.encode())
         if size > left:
-            told = f"not shown: all files together have more than {_MOST_OF_ALL} bytes; ask for it again"
-            found.append(RequestedFile(path, None, told))
+            remark = f"not shown: all files together have more than {_MOST_OF_ALL} bytes; request it again"
+            found.append(RequestedFile(path, None, remark))
         else:
             left -= size
             found.append(RequestedFile(path, text))

@@ -10,7 +10,7 @@ MOST_EDITED_BYTES: Final = 16 * 1024 * 1024
 
 
 class EditFailed(Exception):
-    """The lines cannot be replaced; the text says why and quotes nothing of the file."""
+    """The lines cannot be replaced; the text gives the reason and quotes nothing from the file."""
 
 
 def replace_lines(content: bytes, start: int, end: int, replacement: str) -> bytes:
@@ -19,23 +19,26 @@ def replace_lines(content: bytes, start: int, end: int, replacement: str) -> byt
     Each line of `replacement` ends with a newline. Raises `EditFailed`.
     """
     if b"\0" in content:
-        raise EditFailed("it is no text")
+        raise EditFailed("the file is not text")
     closed = not content or content.endswith(b"\n")
     count = content.count(b"\n") + (not closed)
     if not 1 <= start <= end <= count:
-        raise EditFailed(f"{start} to {end} is no range of lines in it: it has {count}")
+        raise EditFailed(f"start_line {start} and end_line {end} are not lines of the file; it has {count} lines")
     new = replacement.encode()
     if content[: content.find(b"\n") + 1].endswith(b"\r\n"):
         new = new.replace(b"\n", b"\r\n")
-    first = _behind_line(content, start - 1, 0)
-    behind = len(content) if end == count else _behind_line(content, end - start + 1, first)
+    first = _end_of_line(content, start - 1, 0)
+    rest = len(content) if end == count else _end_of_line(content, end - start + 1, first)
     if end == count and not closed:
         new = new.removesuffix(b"\n").removesuffix(b"\r")
-    return content[:first] + new + content[behind:]
+    return content[:first] + new + content[rest:]
 
 
-def _behind_line(content: bytes, lines: int, place: int) -> int:
-    """Return where so many lines end that begin at `place`; a list of all lines could be huge."""
+def _end_of_line(content: bytes, lines: int, place: int) -> int:
+    """Return the end of the last of `lines` lines that begin at `place`.
+
+    A list of all lines could need too much memory.
+    """
     for _ in range(lines):
         place = content.find(b"\n", place) + 1
     return place

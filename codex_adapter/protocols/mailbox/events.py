@@ -1,4 +1,4 @@
-"""Define the events of a session, which an observer receives (I11, I16)."""
+"""Define the events of a session that an observer receives (I11, I16)."""
 
 from __future__ import annotations
 
@@ -22,52 +22,52 @@ __all__ = [
 ]
 
 
-class _Happening(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
+class _SessionEvent(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
     session: str
     sequence: int
 
 
-class OutboxWritten(_Happening, frozen=True, tag="outbox"):
-    """An outbox is ready to be taken to the model."""
+class OutboxWritten(_SessionEvent, frozen=True, tag="outbox"):
+    """An outbox is ready for the model."""
 
     path: str
 
 
-class Waiting(_Happening, frozen=True, tag="waiting"):
-    """The session waits for an answer in `inbox`; `answering` is the agent kind, or `command`, that is asked for it."""
+class Waiting(_SessionEvent, frozen=True, tag="waiting"):
+    """The session waits for an answer in `inbox`. `answering` is the answerer: an agent kind or `command`, if any."""
 
     inbox: str
     answering: str | None = None
 
 
-class AnswerAccepted(_Happening, frozen=True, tag="answer"):
-    """An answer was accepted; it is kept as `path`."""
+class AnswerAccepted(_SessionEvent, frozen=True, tag="answer"):
+    """An answer was accepted and moved to `path`."""
 
     name: str
     path: str
 
 
-class CommandFinished(_Happening, frozen=True, tag="result"):
-    """A command has finished; `before` if that was in an earlier process."""
+class CommandFinished(_SessionEvent, frozen=True, tag="result"):
+    """A command has finished. `before` is true if an earlier process executed it."""
 
     result: CommandResult
     before: bool = False
 
 
-class ModelMessage(_Happening, frozen=True, tag="message"):
+class ModelMessage(_SessionEvent, frozen=True, tag="message"):
     """The model has a message for the user."""
 
     text: str
 
 
-class SessionCompleted(_Happening, frozen=True, tag="done"):
+class SessionCompleted(_SessionEvent, frozen=True, tag="done"):
     """The task is complete, with the model's summary."""
 
     summary: str
 
 
-class Notice(_Happening, frozen=True, tag="remark"):
-    """A sentence that the user should know."""
+class Notice(_SessionEvent, frozen=True, tag="remark"):
+    """A notice for the user, in one sentence."""
 
     text: str
 

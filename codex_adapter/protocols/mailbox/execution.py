@@ -37,15 +37,15 @@ FileChange: TypeAlias = CreateFile | EditFile | DeleteFile
 _SECONDS: Final = 30
 _MOST_SHOWN: Final = 100
 _REJECTED: Final = "REJECTED: Path is outside workspace"
-_UNKNOWN_FILE: Final = "was being changed when this agent was killed, and is neither as before nor as asked for"
-_UNKNOWN_COMMAND: Final = "was under way when this agent was killed; what it did is not known, and it was not run again"
-_STOPPED: Final = "was killed, since this agent was asked to stop"
+_UNKNOWN_FILE: Final = "was being changed when the adapter was killed. It has neither its old nor its new content"
+_UNKNOWN_COMMAND: Final = "was running when the adapter was killed. Its outcome is unknown, and it was not run again"
+_STOPPED: Final = "was killed, because the adapter received a stop signal"
 
 
 class CommandExecutor:
-    """Execute one command after another; shell commands run in `sandbox`, if any, held by `containment`.
+    """Execute one command after another; shell commands run in `sandbox`, if any, and in `containment`.
 
-    Failures are results, which the model receives. Files are read and written in threads.
+    A failure is a result, which the model receives. Files are read and written in threads.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class CommandExecutor:
         self._sandbox = sandbox
         self._network = network
         self._containment = containment or Containment()
-        self._under_way = trio.CancelScope()
+        self._running = trio.CancelScope()
 
     def stop(self) -> None:
         """Kill the current command."""
-        self._under_way.cancel()
+        self._running.cancel()
 
     async def execute(self, item: AnswerItem) -> CommandResult:
         """Execute an item of an answer and return its result."""
@@ -71,37 +71,40 @@ class CommandExecutor:
             case ShowMessage():
                 return CommandResult(item.name, success=True, summary="Shown to the user")
             case Done(text=text):
-                # No outbox has it; after a kill before it is shown, the session's state has it.
+                # No outbox shows the summary. If a kill prevents its display, the session's state still has it.
                 return CommandResult(item.name, success=True, summary="Shown to the user", output=text)
         try:
-            return CommandResult(item.name, success=True, summary=await work_through(self._do, item))
+            return CommandResult(item.name, success=True, summary=await work_through(self._perform, item))
         except EditFailed as error:
-            return _failed(item.name, f"Cannot edit {_named(item.path)}: {error}")
+            return _failed(item.name, f"Cannot edit {_quote(item.path)}: {error}")
         except WorkspaceError as error:
             return self.failure(item, error)
 
     def failure(self, item: FileChange | ReadFile, error: WorkspaceError) -> CommandResult:
         """Return the result of a command that cannot be executed."""
-        return _failed(item.name, _told(item.path, error))
+        return _failed(item.name, _failure_text(item.path, error))
 
     def intent(self, item: FileChange) -> ChangeIntent:
-        """Return what a change starts from and leads to (I14); blocks.
+        """Return the fingerprints of a file before and after a change; blocks (I14).
 
-        Raises `WorkspaceError` for failures of the machine.
+        Raises `WorkspaceError` for a failure of the machine.
         """
         was = self._fingerprint(item.path)
         match item:
             case CreateFile(content=content):
                 return ChangeIntent(was, hashlib.sha256(content.encode()).digest())
             case EditFile():
-                return ChangeIntent(was, self._edited(item, was))
+                return ChangeIntent(was, self._edited_fingerprint(item, was))
         return ChangeIntent(was, None)
 
     async def recover(self, item: AnswerItem, intent: ChangeIntent | None) -> CommandResult:
-        """Return the result of a command that was begun; make a change of a file that was not made (I14)."""
+        """Return the result of a command that an earlier process began.
+
+        A change of a file that is not complete is executed again, and a shell command is not (I14).
+        """
         match item:
             case RunCommand(command=command):
-                return _failed(item.name, f"{_named(_first_line(command))} {_UNKNOWN_COMMAND}")
+                return _failed(item.name, f"{_quote(_first_line(command))} {_UNKNOWN_COMMAND}")
             case CreateFile() | EditFile() | DeleteFile() if intent is not None:
                 return await self._settle(item, intent)
         return await self.execute(item)
@@ -116,28 +119,28 @@ class CommandExecutor:
         if now == intent.was:
             return await self.execute(item)
         if now != intent.becomes:
-            return _failed(item.name, f"{_named(item.path)} {_UNKNOWN_FILE}; look at it first")
-        return CommandResult(item.name, success=True, summary=_done(item))
+            return _failed(item.name, f"{_quote(item.path)} {_UNKNOWN_FILE}; read it before you change it")
+        return CommandResult(item.name, success=True, summary=_success_text(item))
 
-    def _do(self, item: FileChange | ReadFile) -> str:
+    def _perform(self, item: FileChange | ReadFile) -> str:
         path = item.path
         _require_slashes(path)
         match item:
             case CreateFile(content=content):
                 self.workspace.write(path, [content.encode()], overwrite=True, limit=MOST_ANSWER_BYTES * 4)
             case EditFile():
-                self.workspace.replace(path, lambda content: _replaced(content, item), limit=MOST_EDITED_BYTES)
+                self.workspace.replace(path, lambda content: _edit(content, item), limit=MOST_EDITED_BYTES)
             case DeleteFile():
                 self.workspace.delete(path)
             case ReadFile():
                 read_text(self.workspace, path)
-        return _done(item)
+        return _success_text(item)
 
-    def _edited(self, item: EditFile, was: bytes | None) -> bytes | None:
-        """Return the fingerprint of the edited file; that of the present one if it cannot be edited."""
+    def _edited_fingerprint(self, item: EditFile, was: bytes | None) -> bytes | None:
+        """Return the fingerprint that the file will have; the present one if the file cannot be edited."""
         try:
             content = self.workspace.read(item.path, limit=MOST_EDITED_BYTES)
-            return hashlib.sha256(_replaced(content, item)).digest()
+            return hashlib.sha256(_edit(content, item)).digest()
         except (WorkspaceError, EditFailed):
             return was
 
@@ -149,9 +152,9 @@ class CommandExecutor:
         return fingerprint(self.workspace, path, limit=MOST_EDITED_BYTES * 8)
 
     async def _run(self, command: str) -> CommandResult:
-        named = _named(_first_line(command))
+        named = _quote(_first_line(command))
         ran: Ran | None = None
-        with trio.CancelScope() as self._under_way:
+        with trio.CancelScope() as self._running:
             try:
                 ran = await run_command(
                     self.workspace,
@@ -168,18 +171,18 @@ class CommandExecutor:
             return _failed(RunCommand.name, f"{named} {_STOPPED}")
         output = output_text(ran.stdout, ran.stderr)
         if ran.timed_out:
-            told = f"{named} was killed, with all that it started: it took longer than {_SECONDS} seconds"
-            return CommandResult(RunCommand.name, success=False, summary=told, output=output)
+            summary = f"{named} took longer than {_SECONDS} seconds and was killed, with all processes that it started"
+            return CommandResult(RunCommand.name, success=False, summary=summary, output=output)
         summary = f"Ran {named} (exit code {ran.exit_code})"
         return CommandResult(RunCommand.name, success=ran.exit_code == 0, summary=summary, output=output)
 
 
-def _replaced(content: bytes, item: EditFile) -> bytes:
+def _edit(content: bytes, item: EditFile) -> bytes:
     return replace_lines(content, item.start_line, item.end_line, item.content)
 
 
-def _done(item: FileChange | ReadFile) -> str:
-    named = _named(item.path)
+def _success_text(item: FileChange | ReadFile) -> str:
+    named = _quote(item.path)
     match item:
         case CreateFile():
             return f"Created {named}"
@@ -187,11 +190,11 @@ def _done(item: FileChange | ReadFile) -> str:
             return f"Edited {named} (lines {start} to {end} are now {content.count(chr(10))} lines)"
         case DeleteFile():
             return f"Deleted {named}"
-    return f"The content of {named} follows below"
+    return f"The content of {named} is below"
 
 
-def _told(path: str, error: WorkspaceError) -> str:
-    named = _named(path)
+def _failure_text(path: str, error: WorkspaceError) -> str:
+    named = _quote(path)
     if error.code == "outside" or path.startswith("/") or ".." in path.split("/"):
         return f"{_REJECTED}: {named}"
     return f"File {named} not found" if error.code == "not_found" else f"{named}: {error.text}"
@@ -199,7 +202,7 @@ def _told(path: str, error: WorkspaceError) -> str:
 
 def _require_slashes(path: str) -> None:
     if "\\" in path:
-        raise WorkspaceError("bad_name", "Path must have / between its names, and no backslash")
+        raise WorkspaceError("bad_name", "Path has a backslash; put / between its names")
 
 
 def _first_line(command: str) -> str:
@@ -207,7 +210,7 @@ def _first_line(command: str) -> str:
     return lines[0] + (" ..." if len(lines) > 1 else "")
 
 
-def _named(text: str) -> str:
+def _quote(text: str) -> str:
     short = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
     return f"'{escape_controls(short)}'"
 

@@ -1,4 +1,4 @@
-"""Find the answers in the inbox that are complete, in the order of their last change (I13)."""
+"""Find the complete answers in the inbox, in the order of their last change (I13)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 
 __all__ = ["Inbox", "InboxState", "read_answer_file", "waiting_names"]
 
-_SETTLED: Final = 1.0
-_GIVEN_UP: Final = 10.0
-"""Seconds after which an answer that ends within a block counts as complete."""
+_SECONDS_UNCHANGED: Final = 1.0
+_SECONDS_UNCLOSED: Final = 10.0
+"""Seconds without a change after which an answer that ends within a block counts as complete."""
 _MOST_OTHERS: Final = 10
 _PROBE: Final = ".codex-adapter-"
-"""The prefix of files that probe what the file system can report."""
+"""The prefix of files that test whether the file system reports open files."""
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -31,17 +31,17 @@ class InboxState(NamedTuple):
     """The state of the inbox."""
 
     complete: tuple[Path, ...]
-    """The answers that can be accepted, the oldest first: none after one that is not complete yet."""
+    """The answers that can be accepted, the oldest first. The list ends at the first partial answer."""
     partial: str | None
-    """The name of the first answer that is not complete yet."""
+    """The name of the first answer that is not complete."""
     unreadable: tuple[str, ...]
     """The names of answers that cannot be read."""
     retry_in: float | None
-    """Seconds until the partial answer may be complete; None without one."""
+    """Seconds until the partial answer may be complete; None without a partial answer."""
     others: tuple[str, ...] = ()
-    """The names of the first few entries that are not answers."""
+    """The names of the first ten entries that are not answers."""
     open_elsewhere: bool = False
-    """Whether another program holds the partial answer open for writing long after its last change."""
+    """Whether another program has the partial answer open for writing ten seconds after its last change."""
 
 
 class _State(NamedTuple):
@@ -57,26 +57,26 @@ class _Found(NamedTuple):
 
 
 class Inbox:
-    """The directory in which answers arrive; it remembers what it saw, to find out what no longer changes."""
+    """The directory in which answers arrive. It remembers sizes and times to see which files no longer change."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._known: dict[str, _State] = {}
-        self._leases = _leases_work(directory)
+        self._leases = _supports_leases(directory)
 
     def scan(self) -> InboxState:
         """Return the present state. Raises `MailboxError` if the inbox cannot be read."""
-        found, unreadable, others = _found(self._directory)
+        found, unreadable, others = _list_inbox(self._directory)
         self._known = {entry.path.name: self._state(entry) for entry in found}
         complete: list[Path] = []
         for path, status in found:
-            rest = self._rest(path, status)
-            wait = (_GIVEN_UP if self._known[path.name].ends_within_block else _SETTLED) - rest
+            unchanged = self._unchanged_for(path, status)
+            wait = (_SECONDS_UNCLOSED if self._known[path.name].ends_within_block else _SECONDS_UNCHANGED) - unchanged
             if wait > 0:
                 return InboxState(tuple(complete), path.name, unreadable, wait, others)
             if self._leases and _is_open_for_writing(path):
-                open_elsewhere = rest > _GIVEN_UP
-                return InboxState(tuple(complete), path.name, unreadable, _SETTLED, others, open_elsewhere)
+                open_elsewhere = unchanged > _SECONDS_UNCLOSED
+                return InboxState(tuple(complete), path.name, unreadable, _SECONDS_UNCHANGED, others, open_elsewhere)
             complete.append(path)
         return InboxState(tuple(complete), None, unreadable, None, others)
 
@@ -87,14 +87,14 @@ class Inbox:
             return known
         return _State(status.st_size, status.st_mtime_ns, time.monotonic(), _is_unclosed(path))
 
-    def _rest(self, path: Path, status: os.stat_result) -> float:
-        """Return the seconds since the last change by either clock: another machine's may be wrong."""
+    def _unchanged_for(self, path: Path, status: os.stat_result) -> float:
+        """Return the seconds since the last change, the longest by two clocks: another machine's may be wrong."""
         return max(time.time() - status.st_mtime, time.monotonic() - self._known[path.name].since)
 
 
 def waiting_names(directory: Path) -> tuple[str, ...]:
     """Return the names of the answers in an inbox, complete or not, the oldest first. Raises `MailboxError`."""
-    found, _, _ = _found(directory)
+    found, _, _ = _list_inbox(directory)
     return tuple(entry.path.name for entry in found)
 
 
@@ -105,10 +105,10 @@ def read_answer_file(path: Path) -> bytes:
         with os.fdopen(fd, "rb") as file:
             return file.read(MOST_ANSWER_BYTES + 1)
     except OSError as error:
-        raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); look at it") from None
+        raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); check the file") from None
 
 
-def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, ...]]:
+def _list_inbox(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, ...]]:
     found: list[_Found] = []
     unreadable: list[str] = []
     others: list[str] = []
@@ -123,8 +123,8 @@ def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, .
         with suppress(OSError):
             status = path.lstat()
             if not (stat.S_ISREG(status.st_mode) and name.lower().endswith(".txt")):
-                # A file that changes may still get its final name.
-                if time.time() - status.st_mtime > _GIVEN_UP:
+                # A file that was changed recently may still get its final name.
+                if time.time() - status.st_mtime > _SECONDS_UNCLOSED:
                     others.append(name)
             elif os.access(path, os.R_OK):
                 found.append(_Found(path, status))
@@ -135,7 +135,7 @@ def _found(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, .
 
 
 def _is_unclosed(path: Path) -> bool:
-    """Return whether more may be written; an empty file has not been written to yet."""
+    """Return whether the rest may still arrive: the file is empty or ends within a block."""
     try:
         data = read_answer_file(path)
     except MailboxError:
@@ -144,30 +144,30 @@ def _is_unclosed(path: Path) -> bool:
 
 
 def _is_open_for_writing(path: Path) -> bool:
-    """Return whether a process has the file open for writing: the system grants no lease on such a file."""
+    """Return whether a process has the file open for writing. Linux refuses a lease on such a file."""
     try:
         fd = os.open(path, _READ)
     except OSError:
         return True
     try:
-        # A process that opens it for writing now makes the system send us a signal; SIGIO would kill us.
+        # If a process opens the file for writing now, we get a signal. The default, SIGIO, would kill us.
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
         return True
     except OSError:
-        return False  # another user's file: only its owner gets a lease
+        return False  # only the owner of a file gets a lease
     finally:
         os.close(fd)
     return False
 
 
-def _leases_work(directory: Path) -> bool:
-    """Return whether this file system reports open files: some have no leases, some refuse all."""
+def _supports_leases(directory: Path) -> bool:
+    """Return whether this file system reports open files. Some have no leases, and some refuse all leases."""
     try:
-        for left in directory.glob(f"{_PROBE}*"):  # of a killed process
-            left.unlink()
+        for stale in directory.glob(f"{_PROBE}*"):  # of a killed process
+            stale.unlink()
         fd, name = tempfile.mkstemp(dir=directory, prefix=_PROBE)
         try:
             open_elsewhere = _is_open_for_writing(Path(name))

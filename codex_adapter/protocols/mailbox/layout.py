@@ -20,7 +20,7 @@ _PRIVATE: Final = 0o700
 
 
 class MailboxError(Exception):
-    """The mailbox cannot be used; the text says what to do."""
+    """The mailbox cannot be used; the text gives the problem and the next step."""
 
 
 class MailboxRefusal(MailboxError):
@@ -44,22 +44,22 @@ class MailboxLayout:
         self._lock: Final = self.root / "lock"
 
     def make(self) -> None:
-        """Create what does not exist, for the owner alone: it will hold content of the workspace."""
+        """Create the directories that do not exist. Only the owner can access them: they will have content of files."""
         try:
             self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             for directory in self.directories:
                 directory.mkdir(exist_ok=True)
         except OSError as error:
-            raise MailboxError(f"its directories cannot be made ({os.strerror(error.errno or 0)})") from None
+            raise MailboxError(f"its directories cannot be created ({os.strerror(error.errno or 0)})") from None
 
     def require(self) -> None:
         """Raise `MailboxRefusal` if this is not a mailbox, and `MailboxError` if it cannot be read."""
         try:
             found = (self.root / "sessions").is_dir()
         except OSError as error:
-            raise MailboxError(f"it cannot be looked at ({os.strerror(error.errno or 0)})") from None
+            raise MailboxError(f"it cannot be read ({os.strerror(error.errno or 0)})") from None
         if not found:
-            raise MailboxRefusal("there is no mailbox; begin one with `mailbox start`")
+            raise MailboxRefusal("the mailbox does not exist; create it with `mailbox start`")
 
     def outbox_file(self, session: str, sequence: int) -> Path:
         """Return the path of the outbox of a round."""
@@ -78,11 +78,11 @@ class MailboxLayout:
         return self.root / "rounds" / f"{_round(session, sequence)}.jsonl"
 
     def journal_file(self, session: str, sequence: int) -> Path:
-        """Return the path of the records of the runs that answered a round's outbox."""
+        """Return the path of the records of the runs that answer a round's outbox."""
         return self.root / "journal" / f"{_round(session, sequence)}.jsonl"
 
     def processed_prefix(self, session: str, sequence: int) -> str:
-        """Return the prefix of the names of a round's answers."""
+        """Return the prefix of the names of a round's processed answers."""
         return f"{_round(session, sequence)}_"
 
     def sessions(self) -> list[str]:
@@ -95,9 +95,9 @@ class MailboxLayout:
 
     @contextmanager
     def locked(self) -> Iterator[Callable[[str], None]]:
-        """Lock the mailbox; yield a function that names our session to other processes (I15).
+        """Lock the mailbox. Yield a function that records the id of our session for other processes (I15).
 
-        Raises `MailboxRefusal` with the session of the process that holds the lock, and `MailboxError`.
+        Raises `MailboxRefusal`, with the session of the process that has the lock, and `MailboxError`.
         """
         try:
             fd = durable.open_locked(self._lock)
@@ -114,12 +114,12 @@ class MailboxLayout:
 
 
 def _write_owner(fd: int, session: str) -> None:
-    with suppress(OSError):  # the lock counts, not its content
+    with suppress(OSError):  # the content is only informative
         os.pwrite(fd, f"{session} {os.getpid()}\n".encode(), 0)
 
 
 def path_text(path: str) -> str:
-    """Return a path or a name as text, whatever bytes it has."""
+    """Return a path or a name as text. Bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode(errors="replace")
 
 
@@ -132,14 +132,14 @@ def path_exists(path: Path) -> bool:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file by way of `{path}.tmp`: who looks sees the whole of it or nothing (I12). Raises `MailboxError`."""
-    with _in_our_words(path.parent):
+    """Write a file atomically, through `{path}.tmp`. Raises `MailboxError` (I12)."""
+    with _as_mailbox_errors(path.parent):
         durable.write_whole(path, data, mode=None, sole_writer=True)
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Add a line to a file, on stable storage when this returns. Raises `MailboxError`."""
-    with _in_our_words(path.parent):
+    """Append a line to a file, and sync it. Raises `MailboxError`."""
+    with _as_mailbox_errors(path.parent):
         new = not path.exists()
         with path.open("ab", buffering=0) as file:
             durable.write_all(file.fileno(), line)
@@ -149,7 +149,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 @contextmanager
-def _in_our_words(directory: Path) -> Iterator[None]:
+def _as_mailbox_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -166,5 +166,7 @@ def _in_use(lock: Path) -> str:
         owner = read_regular(lock, 100)
     found = re.fullmatch(rb"([0-9a-f]{8}) ([0-9]{1,10})\n", owner)
     if found is None:
-        return "another process is at work in it; wait for its end"
-    return f"session {found[1].decode()} is at work in it (process {found[2].decode()}); wait for its end, or stop it"
+        return "another process uses it; wait until that process ends"
+    return (
+        f"session {found[1].decode()} uses it (process {found[2].decode()}); wait until that process ends, or stop it"
+    )

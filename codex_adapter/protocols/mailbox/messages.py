@@ -31,7 +31,7 @@ MOST_ANSWER_BYTES: Final = 16 * 1024 * 1024
 MOST_COMMANDS: Final = 1000
 """The limit of commands in an answer (I5)."""
 ANSWER: Final = "ANSWER"
-"""The name in the result of an error that concerns the answer as a whole."""
+"""The name in the result of an error of the whole answer."""
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,28 +73,28 @@ class ReadFile(_Command, frozen=True, kw_only=True, tag=True):
 
 
 class RunCommand(_Command, frozen=True, kw_only=True, tag=True):
-    """Run a shell command; it has no newline at its end."""
+    """Run a shell command. `command` does not end with a newline."""
 
     name: ClassVar[str] = "RUN_COMMAND"
     command: str
 
 
 class ShowMessage(_Command, frozen=True, kw_only=True, tag=True):
-    """Show a text, which has no newline at its end, to the user."""
+    """Show a text to the user. `text` does not end with a newline."""
 
     name: ClassVar[str] = "MESSAGE"
     text: str
 
 
 class Done(_Command, frozen=True, kw_only=True, tag=True):
-    """Complete the task; `text` is the summary, which may be empty, without a newline at its end."""
+    """Complete the task. `text` is the summary; it may be empty, and does not end with a newline."""
 
     name: ClassVar[str] = "DONE"
     text: str
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A block that is not executed; `error` says in which line and why (I4)."""
+    """A block that is not executed. `error` has the line and the reason (I4)."""
 
     name: str
     line: int
@@ -106,7 +106,7 @@ AnswerItem: TypeAlias = CreateFile | EditFile | DeleteFile | ReadFile | RunComma
 
 
 class CommandResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The result of a command: `summary` is one line of text, `output` what a shell command printed (I9, I10)."""
+    """The result of a command. `summary` is one line of text, and `output` is that of a shell command (I9, I10)."""
 
     command: str
     success: bool
@@ -115,7 +115,7 @@ class CommandResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class SessionState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The state of a session, as its file has it; times are UTC in ISO 8601, to the second (I12)."""
+    """The state of a session, as in its file. Times are UTC in ISO 8601, to the second (I12)."""
 
     session_id: str
     task: str
@@ -128,5 +128,5 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @override
     def __repr__(self) -> str:
-        """Show nothing: it may be secret (X1)."""
+        """Return no content, which may be secret (X1)."""
         return "SessionState(...)"

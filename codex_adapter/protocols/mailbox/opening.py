@@ -1,4 +1,4 @@
-"""Open a session of a mailbox for work, new or existing, and lock the mailbox (I12, I15)."""
+"""Open a new or existing session of a mailbox, and lock the mailbox (I12, I15)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def begin_session(
 ) -> Iterator[Session]:
     """Begin a session for `task` in `workspace`, an existing directory.
 
-    `agents` are those whose settings and logins are out of reach (H14, H15). Commands run in `sandbox` if there is one;
-    `network` gives them network there; `containment` contains them. Raises `MailboxRefusal` and other `MailboxError`,
-    and `WorkspaceError` where the workspace cannot be opened.
+    Commands run in `sandbox`, if any, and in `containment`. They have network in the sandbox if `network` is true. They
+    cannot access the settings and logins of `agents`. Raises `MailboxRefusal` and other `MailboxError`, and
+    `WorkspaceError` if the workspace cannot be opened (H14, H15).
     """
     with Workspace(workspace, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         root = os.path.realpath(files.root)
@@ -45,11 +45,11 @@ def begin_session(
             raise WorkspaceError("bad_name", "the path must be UTF-8")
         layout.make()
         store = SessionStore(layout, clock)
-        with layout.locked() as for_session:
+        with layout.locked() as name_session:
             _require_free(store)
             _require_empty(layout)
             state = store.begin(task, SessionSettings(root))
-            for_session(state.session_id)
+            name_session(state.session_id)
             executor = CommandExecutor(files, sandbox, network=network, containment=containment)
             yield Session(layout, store, state, executor, observe)
 
@@ -67,22 +67,22 @@ def open_session(
     containment: Containment | None = None,
     clock: Clock = utc_now,
 ) -> Iterator[Session]:
-    """Open an existing session by its id, or the one that is not complete; otherwise as `begin_session`.
+    """Open an existing session by its id, or the session that is not complete.
 
-    `workspace`, if passed, must be that of the session.
+    `workspace`, if passed, must be that of the session. The other parameters and errors are those of `begin_session`.
     """
     store = SessionStore(layout, clock)
-    state = _chosen(layout, store, session)
+    state = _find_session(layout, store, session)
     root = store.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
         raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
-    with layout.locked() as for_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
+    with layout.locked() as name_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         if os.path.realpath(root) != root:
-            told = f"the path of the workspace of session {state.session_id} has become a link; move the workspace back"
-            raise MailboxRefusal(told)
+            problem = f"the workspace of session {state.session_id} was replaced by a link; move the workspace back"
+            raise MailboxRefusal(problem)
         _require_apart(layout, root)
-        for_session(state.session_id)
-        # The process that held the lock before may have continued it.
+        name_session(state.session_id)
+        # The process that had the lock before may have changed the state.
         state = store.load(state.session_id)
         executor = CommandExecutor(files, sandbox, network=network, containment=containment)
         yield Session(layout, store, state, executor, observe)
@@ -91,7 +91,7 @@ def open_session(
 def end_session(layout: MailboxLayout, session: str | None, *, clock: Clock = utc_now) -> SessionState:
     """Complete a session without the model. Raises `MailboxError`."""
     store = SessionStore(layout, clock)
-    state = _chosen(layout, store, session)
+    state = _find_session(layout, store, session)
     with layout.locked():
         return store.complete(store.load(state.session_id))
 
@@ -103,16 +103,16 @@ def sessions(layout: MailboxLayout) -> list[SessionState]:
 
 
 def workspace_of(layout: MailboxLayout, session: str | None) -> str:
-    """Return the workspace of a session, chosen as by `open_session`. Raises `MailboxError`."""
+    """Return the workspace of a session, by the same id as in `open_session`. Raises `MailboxError`."""
     store = SessionStore(layout)
-    return store.settings(_chosen(layout, store, session).session_id).workspace
+    return store.settings(_find_session(layout, store, session).session_id).workspace
 
 
 def _hidden(sandbox: Sandbox | None, agents: Sequence[AgentPlaces]) -> tuple[str, ...]:
     return list_secret_places(os.environ, agents) if sandbox is None else sandbox.hidden
 
 
-def _chosen(layout: MailboxLayout, store: SessionStore, session: str | None) -> SessionState:
+def _find_session(layout: MailboxLayout, store: SessionStore, session: str | None) -> SessionState:
     layout.require()
     if session is None:
         state = store.open()
@@ -120,7 +120,7 @@ def _chosen(layout: MailboxLayout, store: SessionStore, session: str | None) -> 
             raise MailboxRefusal("all of its sessions are complete; begin one with `mailbox start`")
         return state
     if session not in layout.sessions():
-        raise MailboxRefusal("it has no session of this id; see `mailbox status`")
+        raise MailboxRefusal("it has no session with this id; list the sessions with `mailbox status`")
     return store.load(session)
 
 
@@ -136,19 +136,21 @@ def _require_free(store: SessionStore) -> None:
 def _require_empty(layout: MailboxLayout) -> None:
     seen = Inbox(layout.inbox).scan()
     if seen.complete or seen.partial or seen.unreadable:
-        raise MailboxRefusal("its inbox has files that answer nothing yet; move them away first")
+        raise MailboxRefusal("its inbox has files, which would be answers to this session; move them away first")
 
 
 def _require_apart(layout: MailboxLayout, workspace: str) -> None:
-    """Raise `MailboxRefusal` if the mailbox and the workspace overlap, through links and mounts too (I12)."""
+    """Raise `MailboxRefusal` if the mailbox and the workspace overlap, also through links and mounts (I12)."""
     if any(_lies_in(workspace, directory) for directory in layout.directories):
-        raise MailboxRefusal("the workspace is one of its directories; use another one")
+        raise MailboxRefusal("the workspace is in one of its directories; use another workspace")
     if any(_lies_in(directory, workspace) for directory in (layout.root, *layout.directories)):
-        raise MailboxRefusal("it is in the workspace, where an agent could answer itself; move it out")
+        raise MailboxRefusal(
+            "it is in the workspace, where an agent could write its own answers; move it out of the workspace"
+        )
 
 
 def _lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
-    """Return whether a path, which need not exist, is a directory or leads below it."""
+    """Return whether a path is a directory or is below it. The path need not exist."""
     real = Path(os.path.realpath(path))
     return any(_is_same(above, directory) for above in (real, *real.parents))
 
@@ -161,7 +163,7 @@ def _is_same(one: Path, other: str | os.PathLike[str]) -> bool:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a path can be written into a session's settings."""
+    """Return whether a path is valid UTF-8, so that a session's settings can have it."""
     try:
         path.encode()
     except UnicodeEncodeError:

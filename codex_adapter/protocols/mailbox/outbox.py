@@ -1,4 +1,4 @@
-"""Render an outbox file: all that a model needs to continue a task (I6 to I8)."""
+"""Render an outbox file, which has all that a model needs to continue a task (I6 to I8)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from codex_adapter.workspace import Listing
 __all__ = ["MOST_FILES", "OutboxContent", "RequestedFile", "escape_controls", "render_outbox"]
 
 MOST_FILES: Final = 2000
-"""The limit of files that are listed (I7)."""
+"""The limit of listed files (I7)."""
 _CONTINUE: Final = (
     "Continue working on the task based on the results above. If the task is complete, send [DONE] with a summary."
 )
 _NO_NEWLINE: Final = "\\ No newline at end of file"
-# C0, DEL and C1, what turns text round, the two separators that end a line for some, byte order marks, and surrogates.
+# C0, DEL, C1, characters that change the direction of text, two line separators, byte order marks, surrogates.
 _CONTROL: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -31,7 +31,7 @@ _WITHIN_LINE: Final = WHITE_SPACE.replace("\n", "")
 
 
 class RequestedFile(NamedTuple):
-    """A file that the model requested; without content, `remark` says why."""
+    """A file that the model requested. If `content` is None, `remark` has the reason."""
 
     path: str
     content: str | None
@@ -50,7 +50,7 @@ class OutboxContent(msgspec.Struct, frozen=True, kw_only=True):
 
     @override
     def __repr__(self) -> str:
-        """Show nothing: it may be secret (X1)."""
+        """Return no content, which may be secret (X1)."""
         return "OutboxContent(...)"
 
 
@@ -67,18 +67,18 @@ def render_outbox(outbox: OutboxContent) -> str:
 
 
 def escape_controls(text: str, *, lines: bool = False) -> str:
-    """Return the text with control and other invisible characters as `\\x1b` or `\\u202e` (I8).
+    """Return the text with control and other invisible characters as `\\x1b` or `\\u202e`.
 
-    With `lines`, newlines and tabs stay. Escapes are not escaped again.
+    With `lines`, newlines and tabs stay. Text that looks like an escape stays as it is (I8).
     """
 
-    def spelt(match: re.Match[str]) -> str:
+    def escape(match: re.Match[str]) -> str:
         code = ord(match[0])
         if lines and match[0] in "\n\t":
             return match[0]
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
-    return _CONTROL.sub(spelt, text)
+    return _CONTROL.sub(escape, text)
 
 
 def _header(outbox: OutboxContent) -> str:
@@ -87,7 +87,7 @@ def _header(outbox: OutboxContent) -> str:
 
 
 def _context(outbox: OutboxContent) -> Iterator[str]:
-    """Yield the parts, which an empty line separates."""
+    """Yield the parts of the section. An empty line separates them in the file."""
     yield "\n".join(["## Workspace Files", *_files(outbox.listing)])
     if outbox.sequence > 1:
         results = [line for result in outbox.results for line in _result(result)]
@@ -103,9 +103,9 @@ def _files(listing: Listing) -> Iterator[str]:
         yield f"  {escape_controls(entry.path)} ({entry.size} bytes)"
     more = len(listing.files) - MOST_FILES
     missing = [
-        *([f"{more} more files are there"] if more > 0 else []),
-        *([f"{listing.skipped} names were passed over that cannot be read"] if listing.skipped else []),
-        *(["there are too many names to look at, so that further files may be there"] if not listing.complete else []),
+        *([f"{more} more files"] if more > 0 else []),
+        *([f"{listing.skipped} names that cannot be read"] if listing.skipped else []),
+        *(["an unknown number of files, because the workspace has too many names"] if not listing.complete else []),
     ]
     if missing:
         yield f"(not listed: {'; '.join(missing)})"
@@ -127,7 +127,10 @@ def _content(requested: RequestedFile) -> str:
 
 
 def _shown(content: str, path: str) -> str:
-    """Return the lines of a content; one line in parentheses alone would read as a remark."""
+    """Return the lines of a content.
+
+    A single line in parentheses gets a backslash, or it would look like a remark.
+    """
     if re.fullmatch(r"\\*+\(.*\)\n", content):
         return f"\\{content}"
     more = rf"--- end {re.escape(path)} ---|\\ No newline at end of file"
@@ -136,6 +139,6 @@ def _shown(content: str, path: str) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Return the text with a backslash before each line that is a marker of ours, or an escaped one."""
-    ours = f"{_MARKER}|{more}" if more else _MARKER
-    return re.sub(rf"^([{_WITHIN_LINE}]*+)(?=\\*(?:{ours})[{_WITHIN_LINE}]*+$)", r"\1\\", text, flags=re.MULTILINE)
+    """Return the text with a backslash before each line that is a marker of the format, or an escaped one."""
+    markers = f"{_MARKER}|{more}" if more else _MARKER
+    return re.sub(rf"^([{_WITHIN_LINE}]*+)(?=\\*(?:{markers})[{_WITHIN_LINE}]*+$)", r"\1\\", text, flags=re.MULTILINE)

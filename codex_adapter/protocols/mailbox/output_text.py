@@ -1,4 +1,4 @@
-"""Shorten the output of a command to its two ends, for the next outbox (I10)."""
+"""Shorten the output of a command to its beginning and its end, for the next outbox (I10)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["KEPT_BYTES", "output_text"]
 
 _MOST: Final = 4000
 KEPT_BYTES: Final = 8 * _MOST
-"""The bytes to keep of each output: enough for all characters that are ever shown of it."""
+"""The bytes to keep of each output, so that enough characters can be shown."""
 _STDERR: Final = "[stderr]"
 
 
 def output_text(stdout: Captured, stderr: Captured) -> str:
-    """Return both outputs as one text, of which 4,000 characters are kept (I10)."""
+    """Return both outputs as one text with at most 4,000 characters of them (I10)."""
     out, err = _Text(stdout), _Text(stderr)
     half = _MOST // 2
     for_err = max(half, _MOST - out.length)
@@ -27,17 +27,17 @@ def output_text(stdout: Captured, stderr: Captured) -> str:
 
 
 class _Text:
-    """An output as characters that can be counted; each undecodable byte is one of them."""
+    """An output as characters. A byte that cannot be decoded counts as one character."""
 
     def __init__(self, captured: Captured) -> None:
         self._head = captured.head.decode(errors="surrogateescape")
         self._tail = captured.tail.decode(errors="surrogateescape")
         self._left_out = captured.left_out
-        # If bytes are missing already, any length over the limit will do.
+        # If bytes are missing already, the length is only compared with the limit: any length over it is right.
         self.length = len(self._head) + len(self._tail) + (_MOST if captured.left_out else 0)
 
     def cut(self, most: int) -> str:
-        """Return the text, or its two ends with `most` characters together."""
+        """Return the text, or its beginning and its end with `most` characters together."""
         if self.length <= most:
             return _shown(self._head)
         half = most // 2

@@ -1,4 +1,4 @@
-"""Keep the journal of a round: answers accepted, commands begun and finished, each before the next step (I14)."""
+"""Keep the journal of a round: accepted answers, and commands that were begun or finished (I14)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AnswerRecord", "Begun", "ChangeIntent", "RoundJournal"]
 
 
 class ChangeIntent(msgspec.Struct, frozen=True):
-    """The fingerprints of a file before and after a change; None for no file."""
+    """The fingerprints of a file before and after a change; None if the file does not exist."""
 
     was: bytes | None
     becomes: bytes | None
@@ -30,7 +30,7 @@ class AnswerRecord(msgspec.Struct, frozen=True, tag="Answer"):
 
 
 class Begun(msgspec.Struct, frozen=True, tag="Begun"):
-    """A command is about to be executed; `intent` for a change of a file."""
+    """A command is executed next. `intent` is that of a change of a file."""
 
     position: int
     index: int
@@ -38,7 +38,7 @@ class Begun(msgspec.Struct, frozen=True, tag="Begun"):
 
 
 class Finished(msgspec.Struct, frozen=True, tag="Finished"):
-    """A command has finished; `requested` is the path of a file to show."""
+    """A command has finished. `requested` is the path of a file to show in the next outbox."""
 
     position: int
     index: int
@@ -59,11 +59,11 @@ class RoundJournal:
         self._digests: dict[int, bytes] = {}
         self._begun: dict[tuple[int, int], Begun] = {}
         self._finished: dict[tuple[int, int], Finished] = {}
-        for line in _whole_lines(path):
-            self._take(_decoded(line))
+        for line in _read_lines(path):
+            self._apply(_decode_record(line))
 
     def digest(self, position: int) -> bytes | None:
-        """Return the digest of an accepted answer; None if it was not accepted."""
+        """Return the digest of an accepted answer; None if no such answer was accepted."""
         return self._digests.get(position)
 
     @property
@@ -72,16 +72,16 @@ class RoundJournal:
         return self._digests.keys()
 
     def summary(self, position: int) -> str | None:
-        """Return the summary of an executed `DONE` of an answer; None without one."""
+        """Return the summary of the executed `DONE` of an answer; None without `DONE`."""
         of_answer = (each.result for (place, _), each in self._finished.items() if place == position)
         return next((it.output for it in of_answer if it.success and it.command == Done.name), None)
 
     def begun(self, position: int, index: int) -> Begun | None:
-        """Return the record of a command that was begun; None if it was not."""
+        """Return the record of a command that was begun; None for any other."""
         return self._begun.get((position, index))
 
     def finished(self, position: int, index: int) -> Finished | None:
-        """Return the record of a finished command; None if it did not finish."""
+        """Return the record of a finished command; None for any other."""
         return self._finished.get((position, index))
 
     @property
@@ -98,9 +98,9 @@ class RoundJournal:
     def add(self, record: _Record) -> None:
         """Append a record. Raises `MailboxError`."""
         append_line(self._path, _encoder.encode(record) + b"\n")
-        self._take(record)
+        self._apply(record)
 
-    def _take(self, record: _Record) -> None:
+    def _apply(self, record: _Record) -> None:
         match record:
             case AnswerRecord(position=position, digest=digest):
                 self._digests[position] = digest
@@ -110,8 +110,8 @@ class RoundJournal:
                 self._finished[position, index] = record
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    """Return the lines of a journal; cut off a torn one at its end, which a killed writer leaves."""
+def _read_lines(path: Path) -> list[bytes]:
+    """Return the lines of a journal. Remove an incomplete last line, which a killed writer leaves."""
     try:
         with path.open("r+b") as file:
             data = file.read()
@@ -126,7 +126,7 @@ def _whole_lines(path: Path) -> list[bytes]:
     return data[:whole].split(b"\n")[:-1]
 
 
-def _decoded(line: bytes) -> _Record:
+def _decode_record(line: bytes) -> _Record:
     try:
         return _decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -58,13 +58,13 @@ __all__ = ["Session"]
 _MOST_LOOKED_AT: Final = 100_000
 _LONGEST_NAME: Final = 255
 _CHANGED: Final = 2**31
-"""The index that stands for all unfinished commands of an answer that was changed."""
+"""The index for all unfinished commands of an answer that was changed."""
 
 
 class Session:
     """A session whose mailbox is locked for it.
 
-    Async methods do their work in threads and raise `MailboxError`; nothing more is executed then.
+    Async methods work in threads and raise `MailboxError`. After an error, nothing more is executed.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Session:
         return self._layout.outbox_file(self.state.session_id, self.state.sequence_number)
 
     async def has_accepted(self) -> bool:
-        """Return whether an earlier process accepted answers of this round that it did not finish."""
+        """Return whether an earlier process accepted answers of this round and did not finish them."""
         return bool(await work_through(lambda: self._accepted(self._journal())))
 
     def stop(self) -> None:
@@ -107,9 +107,9 @@ class Session:
         await self._observe(OutboxWritten(*self._where(), path=path_text(str(self.outbox))))
 
     async def execute(self, arrived: Sequence[Path]) -> bool:
-        """Execute the answers that were accepted and those that arrived; write the next outbox.
+        """Execute the accepted answers and the answers in `arrived`, then write the next outbox.
 
-        Return False if it was stopped before all was done.
+        Return False if the work was stopped before its end.
         """
         journal, answers = await work_through(self._accept_all, arrived)
         summary: str | None = None
@@ -124,7 +124,7 @@ class Session:
                 finished = journal.finished(position, index)
                 if finished is None and self._stopped:
                     return False
-                result = finished.result if finished else await self._carry_out(journal, position, index, command)
+                result = finished.result if finished else await self._execute_once(journal, position, index, command)
                 await self._observe(CommandFinished(*self._where(), result=result, before=finished is not None))
                 if isinstance(command, ShowMessage):
                     await self._observe(ModelMessage(*self._where(), text=command.text))
@@ -151,31 +151,33 @@ class Session:
     def _items(
         self, journal: RoundJournal, position: int, path: Path | None, seen: set[bytes], *, done: bool
     ) -> list[tuple[int, AnswerItem]]:
-        """Return the items of an answer with their indexes, or one error in place of all that are left."""
+        """Return the items of an answer with their indexes, or one error in place of the unfinished items."""
         data = b"" if path is None else read_answer_file(path)
         digest = hashlib.sha256(data).digest()
         before = journal.digest(position)
         if path is None or before not in (None, digest) or journal.finished(position, _CHANGED) is not None:
             if before is not None:
-                seen.add(before)  # an answer that was the same stays the same
-            why = "it was changed or removed after it had been taken up; what was left was not carried out"
+                seen.add(before)  # a later answer with the same bytes is still a repetition
+            why = "it was changed or removed after it had been accepted; its other commands were not executed"
             return [(_CHANGED, _refused(why))]
         if before is None:
             journal.add(AnswerRecord(position, digest))
         if done:
-            return [(0, _refused("it stood behind DONE and was not carried out"))]
+            return [(0, _refused("it arrived after DONE and was not executed"))]
         if digest in seen:
-            return [(0, _refused("it is the same as another answer of this round and was not carried out again"))]
+            return [(0, _refused("it is the same as another answer of this round and was not executed again"))]
         seen.add(digest)
         items = list(enumerate(parse_answer(data)))
         last = next((index for index, command in items if isinstance(command, Done)), None)
         if last is None or last + 1 == len(items):
             return items
-        behind = _refused(f"{len(items) - last - 1} more stood behind DONE and were not carried out")
-        # Reported before DONE is executed, since nothing is reported after it.
-        return [*items[:last], (last + 1, behind), items[last]]
+        refused = _refused(f"{len(items) - last - 1} more commands after DONE were not executed")
+        # Report this before DONE is executed: nothing is reported after it.
+        return [*items[:last], (last + 1, refused), items[last]]
 
-    async def _carry_out(self, journal: RoundJournal, position: int, index: int, command: AnswerItem) -> CommandResult:
+    async def _execute_once(
+        self, journal: RoundJournal, position: int, index: int, command: AnswerItem
+    ) -> CommandResult:
         begun = journal.begun(position, index)
         if begun is not None:
             result = await self._executor.recover(command, begun.intent)
@@ -184,7 +186,7 @@ class Session:
         requested = None
         if isinstance(command, ReadFile) and result.success:
             requested = "/".join(split_path(command.path))
-        # The command has run: a cancellation must not lose its result.
+        # The command has run, so a cancellation must not lose its result.
         with trio.CancelScope(shield=True):
             await work_through(journal.add, Finished(position, index, result, requested))
         return result
@@ -231,7 +233,7 @@ class Session:
         )
 
     def _accept(self, position: int, path: Path) -> bool:
-        """Move an answer to where nothing touches it, so that it will be executed; return False if it is gone."""
+        """Move an answer to `processed/`, so that it will be executed. Return False if it was removed."""
         kept = self._layout.processed / self._kept_name(position, path.name)
         try:
             if path_exists(kept):
@@ -240,11 +242,11 @@ class Session:
             sync_directory(self._layout.processed)
             sync_directory(self._layout.inbox)
         except FileNotFoundError:
-            return False  # it was removed again
+            return False
         except OSError as error:
             if error.errno == errno.EXDEV:
-                told = "inbox/ is on another file system than processed/, to which an answer is moved; put both on one"
-                raise MailboxError(told) from None
+                problem = "inbox/ and processed/ are on different file systems; put both on the same one"
+                raise MailboxError(problem) from None
             raise MailboxError(f"an answer cannot be moved to processed/ ({os.strerror(error.errno or 0)})") from None
         return True
 
@@ -256,15 +258,15 @@ class Session:
         return RoundJournal(self._layout.round_file(self.state.session_id, self.state.sequence_number))
 
     def _accepted(self, journal: RoundJournal) -> list[tuple[int, Path | None]]:
-        """Return the positions and paths of the round's answers; None for one that is gone."""
+        """Return the positions and paths of the round's answers. The path of a removed answer is None."""
         prefix = self._prefix()
         try:
             names = sorted(os.listdir(self._layout.processed))  # noqa: PTH208 - only the names
         except OSError as error:
             raise MailboxError(f"processed/ cannot be read ({os.strerror(error.errno or 0)})") from None
         numbers = ((name.removeprefix(prefix).partition("_")[0], name) for name in names if name.startswith(prefix))
-        there = {int(number): self._layout.processed / name for number, name in numbers if number.isdecimal()}
-        return [(position, there.get(position)) for position in sorted(there.keys() | set(journal.positions))]
+        found = {int(number): self._layout.processed / name for number, name in numbers if number.isdecimal()}
+        return [(position, found.get(position)) for position in sorted(found.keys() | set(journal.positions))]
 
     def _prefix(self) -> str:
         return self._layout.processed_prefix(self.state.session_id, self.state.sequence_number)

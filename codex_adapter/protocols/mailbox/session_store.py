@@ -41,10 +41,12 @@ class SessionStore:
 
     def all(self) -> list[SessionState]:
         """Return the states of all sessions, the oldest first."""
-        return sorted(map(self.load, self._layout.sessions()), key=lambda state: (state.created_at, self._begun(state)))
+        return sorted(
+            map(self.load, self._layout.sessions()), key=lambda state: (state.created_at, self._begun_at(state))
+        )
 
     def open(self) -> SessionState | None:
-        """Return the state of the session that is not complete; None without one."""
+        """Return the state of the session that is not complete; None if all are complete."""
         return next((state for state in self.all() if not state.is_complete), None)
 
     def begin(self, task: str, settings: SessionSettings) -> SessionState:
@@ -66,7 +68,7 @@ class SessionStore:
         return state
 
     def complete(self, state: SessionState) -> SessionState:
-        """Write that a session is complete."""
+        """Write the state of a session as complete, and return it."""
         return self.save(replace(state, is_complete=True))
 
     def load(self, session: str) -> SessionState:
@@ -91,8 +93,8 @@ class SessionStore:
             raise MailboxError(f"rounds/{session}.json is damaged; restore it")
         return settings
 
-    def _begun(self, state: SessionState) -> int:
-        """Return a time that orders sessions of the same second: settings are written once."""
+    def _begun_at(self, state: SessionState) -> int:
+        """Return the time of the settings file, which is written once: it orders sessions of the same second."""
         try:
             return self._layout.settings_file(state.session_id).stat().st_mtime_ns
         except OSError:
@@ -106,8 +108,8 @@ class SessionStore:
         try:
             return path.read_bytes()
         except OSError as error:
-            told = f"{path.parent.name}/{path.name} cannot be read ({os.strerror(error.errno or 0)})"
-            raise MailboxError(f"{told}; put it back as it was") from None
+            problem = f"{path.parent.name}/{path.name} cannot be read ({os.strerror(error.errno or 0)})"
+            raise MailboxError(f"{problem}; restore it") from None
 
 
 def _new_id() -> str:

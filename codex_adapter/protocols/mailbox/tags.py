@@ -26,20 +26,20 @@ WHITE_SPACE: Final = (
 """The characters that lines are trimmed of (I1)."""
 
 _NAMES: Final = "|".join(_ATTRIBUTES)
-# `\b` after a name: with another letter, digit or `_` it is another name.
+# `\b`: a name with another letter, digit or `_` after it is another name.
 _TAG: Final = re.compile(rf"\[/?(?:{_NAMES})\b")
 _OPENING: Final = re.compile(rf"\[({_NAMES})\b")
-# Possessive, here and elsewhere: nothing is tried twice, so that every text takes linear time.
+# Possessive quantifiers do not backtrack, so the time is linear in the length of the text.
 _ATTRIBUTE: Final = re.compile(rf'[{WHITE_SPACE}]++([^{WHITE_SPACE}="\]]++)="((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _END: Final = re.compile(rf"[{WHITE_SPACE}]*+\]")
 _ESCAPED: Final = re.compile(r'\\(["\\])')
 _OTHER_QUOTES: Final = frozenset("“”„‟«»″‘’'")
-_SAYABLE: Final = re.compile(r"[a-z_]{1,32}")
+_PRINTABLE_NAME: Final = re.compile(r"[a-z_]{1,32}")
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 class MalformedError(ValueError):
-    """A block is not executed; the text says why, and what to do."""
+    """A block is malformed; the text gives the reason and the next step."""
 
 
 def closing_tag(name: str) -> str:
@@ -56,25 +56,25 @@ class TagLine(NamedTuple):
     number: int
     """From 1."""
     start: int
-    """The offset of its begin in the text."""
+    """The offset of its beginning in the text."""
     end: int
     """The offset of its end, without the newline."""
     tag: str
     """The line, trimmed."""
     opens: str
-    """The command whose opening tag the line begins with, or nothing."""
+    """The command whose opening tag is at the beginning of the line, or empty."""
     closes: str
-    """The command whose closing tag the line is, or nothing."""
+    """The command whose closing tag is the whole line, or empty."""
     mentions: frozenset[str]
-    """The commands with an opening tag anywhere in the line."""
+    """The commands with an opening tag at any place of the line."""
 
     def ends_with_closing(self, name: str) -> bool:
-        """Return whether a command's closing tag is the last on the line."""
+        """Return whether the line ends with a command's closing tag."""
         return self.tag.endswith(closing_tag(name))
 
 
 def tag_lines(text: str) -> Iterator[TagLine]:
-    """Yield the lines with tags in order. Each character is looked at a fixed number of times."""
+    """Yield the lines with tags in order, in linear time."""
     number, counted, position = 1, 0, 0
     while hit := _TAG.search(text, position):
         start = text.rfind("\n", position, hit.start()) + 1 or position
@@ -89,16 +89,16 @@ def tag_lines(text: str) -> Iterator[TagLine]:
 
 
 def read_attributes(name: str, tag: str) -> dict[str, str]:
-    """Return all attributes of an opening tag (I2). Raises `MalformedError` if one is missing or wrong."""
+    """Return all attributes of an opening tag. Raises `MalformedError` if one is missing or wrong (I2)."""
     found: dict[str, str] = {}
     position = len(name) + 1
     while attribute := _ATTRIBUTE.match(tag, position):
         key, value = attribute.groups()
         if key not in _ATTRIBUTES[name]:
-            told = f"an attribute {key}" if _SAYABLE.fullmatch(key) else "an attribute"
-            raise MalformedError(f"{told} that {name} does not have; {_example(name)}")
+            what = f"attribute {key}" if _PRINTABLE_NAME.fullmatch(key) else "an attribute"
+            raise MalformedError(f"{what} does not exist for {name}; {_example(name)}")
         if key in found:
-            raise MalformedError(f"attribute {key} is there twice; give it once")
+            raise MalformedError(f"attribute {key} is repeated; write it once")
         found[key] = _ESCAPED.sub(r"\1", value)
         position = attribute.end()
     _check_end(name, tag, position)
@@ -110,23 +110,23 @@ def read_attributes(name: str, tag: str) -> dict[str, str]:
 def _check_end(name: str, tag: str, position: int) -> None:
     end = _END.match(tag, position)
     if end is None and _OTHER_QUOTES.intersection(tag):
-        raise MalformedError(f'attributes must stand in straight double quotes, "; {_example(name)}')
+        raise MalformedError(f'attributes are not in straight double quotes, "; {_example(name)}')
     if end is None:
-        raise MalformedError(f"the tag is no proper tag, or does not end on its line; {_example(name)}")
+        raise MalformedError(f"the tag is malformed, or does not end on its line; {_example(name)}")
     if end.end() < len(tag):
         below = f" and {closing_tag(name)} on another line below" if name in BODIES else ""
-        raise MalformedError(f"there is something behind the tag; put the tag on a line of its own{below}")
+        raise MalformedError(f"the line has more text after the tag; put the tag on a line of its own{below}")
 
 
 def _check_value(name: str, key: str, value: str | None) -> None:
     if value is None:
         raise MalformedError(f"attribute {key} is missing; {_example(name)}")
     if key == "path" and not value.strip(WHITE_SPACE):
-        raise MalformedError("attribute path is empty; name a file, relative to the workspace")
+        raise MalformedError("attribute path is empty; write the path of a file, relative to the workspace")
     if key != "path" and not _WHOLE_NUMBER.fullmatch(value):
-        raise MalformedError(f"attribute {key} is no whole number of at most nine digits; lines are counted from 1")
+        raise MalformedError(f"attribute {key} is not a whole number of at most nine digits; line numbers count from 1")
 
 
 def _example(name: str) -> str:
-    given = "".join(f' {key}="{"..." if key == "path" else "1"}"' for key in _ATTRIBUTES[name])
-    return f"write [{name}{given}] on a line of its own"
+    attributes = "".join(f' {key}="{"..." if key == "path" else "1"}"' for key in _ATTRIBUTES[name])
+    return f"write [{name}{attributes}] on a line of its own"

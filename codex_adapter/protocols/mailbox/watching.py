@@ -1,4 +1,4 @@
-"""Wait for changes in a directory, by the system's notifications if they are available (I16)."""
+"""Wait for changes in a directory, with the system's notifications if they are available (I16)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch", "watched"]
 
-_POLLED: Final = 1.0
-_LOOKED_AFTER: Final = 10.0
-"""Seconds between two looks despite notifications: none arrive for what other machines write."""
+_POLL_SECONDS: Final = 1.0
+_NOTIFIED_POLL_SECONDS: Final = 10.0
+"""Seconds between two checks in spite of notifications: other machines cause none."""
 
 
 class Watch:
-    """A watch of a directory; `notified` is whether the system reports changes."""
+    """A watch of a directory. `notified` is true if the system reports changes."""
 
     def __init__(self, notify: INotify | None) -> None:
         self._notify = notify
         self.notified: Final = notify is not None
 
     async def changed(self, at_most: float | None = None) -> None:
-        """Return after a change, or when it is time to look anyway, after `at_most` seconds at the latest."""
-        patience = _POLLED if self._notify is None else _LOOKED_AFTER
+        """Return after a change, or after the polling interval, or after `at_most` seconds."""
+        patience = _POLL_SECONDS if self._notify is None else _NOTIFIED_POLL_SECONDS
         with trio.move_on_after(patience if at_most is None else min(at_most, patience)):
             if self._notify is None:
                 await trio.sleep_forever()
@@ -45,7 +45,7 @@ def watched(directory: Path) -> Iterator[Watch]:
 
 
 def _notifications(directory: Path, opened: ExitStack) -> INotify | None:
-    """Return the system's notifications; None without the library, or if the system has none left."""
+    """Return the system's notifications; None without the library, or at the limit of the system."""
     try:
         from inotify_simple import INotify, flags  # noqa: PLC0415 - optional
 

@@ -20,14 +20,14 @@ from codex_adapter.protocols.mailbox.watching import Watch, watched
 __all__ = ["End", "MailboxWorker"]
 
 _MOST_EMPTY: Final = 3
-"""The limit of answers in a row without a command: more of them would only cost money."""
+"""The limit of answers in a row without a command. More of them would only cost money."""
 
 End: TypeAlias = Literal["complete", "carried_out", "nothing", "stopped"]
-"""How work ended: the task is complete, one round was executed, there was no answer, or it was stopped."""
+"""The end of the work: the task is complete, one round was executed, no answer arrived, or it was stopped."""
 
 
 class MailboxWorker:
-    """The work of one process in a session; `answerer` is asked if the inbox has no answer."""
+    """The work of one process in a session. If the inbox has no answer, `answerer` is asked for one."""
 
     def __init__(
         self, layout: MailboxLayout, session: Session, observe: Observer, answerer: Answerer | None = None
@@ -37,27 +37,28 @@ class MailboxWorker:
         self._observe = observe
         self._answerer = answerer
         self._inbox = Inbox(layout.inbox)
-        self._resting = trio.CancelScope()
+        self._waiting = trio.CancelScope()
         self._stopped = False
         self._reported: set[str] = set()
         self._empty = 0
 
     def cancel(self) -> None:
-        """Kill the current command, end the answerer in order, and execute nothing more."""
+        """Kill the current command, stop the answerer with a signal, and execute nothing more."""
         self._stop()
         if self._answerer is not None:
             self._answerer.cancel()
 
     def kill(self) -> None:
-        """As `cancel`, but end the answerer at once."""
+        """Kill the current command and the answerer, and execute nothing more."""
         self._stop()
         if self._answerer is not None:
             self._answerer.kill()
 
     async def run(self, *, once: bool = False) -> End:
-        """Work to the end; with `once` for one round, without waiting for an answer that has not begun to arrive.
+        """Work until the task is complete. With `once`, work for one round.
 
-        Raises `MailboxError`, and `AnswerFailed` if the answerer has no answer.
+        With `once`, wait only for an answer that has begun to arrive. Raises `MailboxError`, and `AnswerFailed` if the
+        answerer has no answer.
         """
         if self._session.state.is_complete:
             return "complete"
@@ -66,10 +67,10 @@ class MailboxWorker:
             while not self._stopped:
                 seen = await work_through(self._inbox.scan)
                 for name in seen.unreadable:
-                    await self._notify(f"{path_text(name)} cannot be read; change its permissions, or save it anew")
+                    await self._notify(f"{path_text(name)} cannot be read; change its permissions, or save it again")
                 for name in seen.others:
                     await self._notify(
-                        f"{path_text(name)} is no answer: those are files, not links, with names in .txt"
+                        f"{path_text(name)} is not an answer; save it as a file, not a link, with a name in .txt"
                     )
                 if seen.complete or await self._session.has_accepted():
                     if not await self._session.execute(seen.complete):
@@ -94,22 +95,22 @@ class MailboxWorker:
         if self._stopped:
             return
         if self._empty == _MOST_EMPTY:
-            raise AnswerFailed(f"{_MOST_EMPTY} answers in a row had no command that could be read")
+            raise AnswerFailed(f"{_MOST_EMPTY} answers in a row had no valid command")
         journal = self._layout.journal_file(state.session_id, state.sequence_number)
         answer = await answerer.answer(self._session.outbox, journal, self._session.workspace)
         if not self._stopped:
             await work_through(self._write_answer, answer)
 
     def _write_answer(self, answer: bytes) -> None:
-        write_whole(self._free(self._session.outbox.stem), answer)
+        write_whole(self._free_path(self._session.outbox.stem), answer)
 
     def _count_empty(self) -> None:
-        """Count the rounds in a row with nothing but errors of whole answers."""
+        """Count the rounds in a row that have only errors of whole answers."""
         results = self._session.state.last_results
         self._empty = self._empty + 1 if all(result.command == ANSWER for result in results) else 0
 
-    def _free(self, stem: str) -> Path:
-        """Return a path for an answer that no other file has."""
+    def _free_path(self, stem: str) -> Path:
+        """Return an unused path for an answer."""
         names = chain([f"{stem}.txt"], (f"{stem} ({number}).txt" for number in count(2)))
         return next(path for path in map(self._layout.inbox.joinpath, names) if not path_exists(path))
 
@@ -119,9 +120,9 @@ class MailboxWorker:
             await self._notify(
                 f"{path_text(seen.partial)} is still open for writing in another program; close it there"
             )
-        with trio.CancelScope() as self._resting:
+        with trio.CancelScope() as self._waiting:
             if self._stopped:
-                self._resting.cancel()
+                self._waiting.cancel()
             await watch.changed(seen.retry_in)
 
     async def _report_waiting(self) -> None:
@@ -144,4 +145,4 @@ class MailboxWorker:
     def _stop(self) -> None:
         self._stopped = True
         self._session.stop()
-        self._resting.cancel()
+        self._waiting.cancel()

@@ -12,7 +12,7 @@ from .kills_records import Came, read_journal
 
 __all__ = ["differences"]
 
-_UNKNOWN: Final = "was under way when this agent was killed; what it did is not known, and it was not run again"
+_UNKNOWN: Final = "was running when the adapter was killed. Its outcome is unknown, and it was not run again"
 
 
 def differences(due: Path, place: Path) -> list[str]:

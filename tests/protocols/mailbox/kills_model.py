@@ -13,7 +13,7 @@ from .kills_records import Came
 
 __all__ = ["Due", "Model", "due"]
 
-UNKNOWN: Final = "was under way when this agent was killed"
+UNKNOWN: Final = "was running when the adapter was killed"
 _MOST_SHOWN: Final = 262_144
 
 
@@ -34,13 +34,13 @@ def due(answers: Sequence[InboxFile]) -> list[Due]:
     over = False
     for position, answer in enumerate(answers, 1):
         if over or answer.data in seen:
-            found.append(Due(position, 0, refused, "behind DONE" if over else "the same as another"))
+            found.append(Due(position, 0, refused, "after DONE" if over else "the same as another"))
             continue
         seen.add(answer.data)
         for index, planned in enumerate(answer.commands):
             if over:
                 left = len(answer.commands) - index
-                found.append(Due(position, index, refused, f"{left} more stood behind DONE"))
+                found.append(Due(position, index, refused, f"{left} more commands after DONE"))
                 break
             found.append(Due(position, index, planned))
             over = planned.name == "DONE"

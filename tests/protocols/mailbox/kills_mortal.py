@@ -17,7 +17,7 @@ CREATE = '[CREATE_FILE path="{}"]\n{}\n[/CREATE_FILE]\n'
 EDIT = '[EDIT_FILE path="{}" start_line="1" end_line="1"]\n{}\n[/EDIT_FILE]\n'
 RUN = "[RUN_COMMAND]\necho {} >> ledger\n[/RUN_COMMAND]\n"
 DONE = "[DONE]\nAll.\n[/DONE]\n"
-UNKNOWN = "was under way when this agent was killed; what it did is not known, and it was not run again"
+UNKNOWN = "was running when the adapter was killed. Its outcome is unknown, and it was not run again"
 
 
 class DeadError(Exception):

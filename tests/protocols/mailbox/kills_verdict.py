@@ -102,7 +102,7 @@ class Verdict:
         """See that each process told of the results as they are, from the first one on. Raises Broken."""
         order = [_bare(it) for it in results]
         for place, each in enumerate(places):
-            if "more stood behind DONE" in each.said:
+            if "more commands after DONE" in each.said:
                 # Told before the summary.
                 order[place - 1], order[place] = order[place], order[place - 1]
         for life in self._lives:

@@ -12,7 +12,7 @@ from .reference_lines import closes, decoded, opens, split
 
 __all__ = ["unsound"]
 
-_EXTENT = re.compile(r"Nothing in lines ([0-9]+) to ([0-9]+) was carried out")
+_EXTENT = re.compile(r"Lines ([0-9]+) to ([0-9]+) were not executed")
 _SAID = re.compile(r"line ([0-9]+): \S.*", re.DOTALL)
 
 

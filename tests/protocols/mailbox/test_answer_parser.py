@@ -230,7 +230,7 @@ def test_an_answer_has_at_most_a_thousand_commands_and_errors(one: str) -> None:
     "answer", ["", "\n", "Hello", "[read_file path='a']", '{"path": "a"}', "[/READ_FILE]", "x [DONE]"]
 )
 def test_an_answer_without_commands_is_an_error(answer: str) -> None:
-    assert "no command was found" in refused(answer.encode())
+    assert "the answer has no command" in refused(answer.encode())
 
 
 @pytest.mark.rule("I5")

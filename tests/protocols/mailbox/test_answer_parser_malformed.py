@@ -96,12 +96,12 @@ def test_tags_of_other_commands_in_a_good_body_put_nothing_in_doubt() -> None:
 def test_an_error_says_which_lines_are_lost_and_what_to_do() -> None:
     (error, _) = parse_answer(f"x [DONE]\n{DANGER}[/DONE]\n{END}".encode())
     assert isinstance(error, Malformed)
-    assert "[/DONE] in line 5 closes nothing" in error.error
-    assert "Nothing in lines 1 to 5 was carried out" in error.error
+    assert "[/DONE] in line 5 closes no block" in error.error
+    assert "Lines 1 to 5 were not executed" in error.error
     (error,) = parse_answer(b"\n[DONE]\nx\n[DONE]\n[/DONE]\n")
     assert isinstance(error, Malformed)
     assert "line 4 has another [DONE] before [/DONE]" in error.error
-    assert "Nothing in lines 2 to 5 was carried out" in error.error
+    assert "Lines 2 to 5 were not executed" in error.error
 
 
 @pytest.mark.parametrize(("name", "opened"), [("DONE", "[DONE] x [/DONE]"), ("READ_FILE", "[READ_FILE]")])

@@ -36,7 +36,7 @@ async def test_a_mailbox_that_was_moved_into_its_workspace_is_refused(bench: Ben
     async with bench.begin():
         pass
     bench.places = MailboxLayout(bench.places.root.rename(bench.root / "mailbox"))
-    with pytest.raises(MailboxRefusal, match="it is in the workspace, where an agent could answer itself"):
+    with pytest.raises(MailboxRefusal, match="it is in the workspace, where an agent could write its own answers"):
         async with bench.resume():
             pass
 
@@ -55,7 +55,7 @@ async def test_no_directory_of_a_mailbox_leads_into_the_workspace(bench: Bench, 
 async def test_a_workspace_around_which_a_directory_of_the_mailbox_lies_is_refused(bench: Bench) -> None:
     bench.places.root.mkdir()
     (bench.places.root / "outbox").symlink_to(bench.root.parent)
-    with pytest.raises(MailboxRefusal, match="the workspace is one of its directories"):
+    with pytest.raises(MailboxRefusal, match="the workspace is in one of its directories"):
         async with bench.begin():
             pass
 
@@ -68,7 +68,7 @@ async def test_a_session_does_not_follow_a_link_in_place_of_its_workspace(bench:
         pass
     bench.root.rename(bench.root.with_name("moved"))
     bench.root.symlink_to("/")
-    with pytest.raises(MailboxRefusal, match="has become a link; move the workspace back"):
+    with pytest.raises(MailboxRefusal, match="was replaced by a link; move the workspace back"):
         async with bench.resume():
             pass
 
@@ -110,7 +110,7 @@ async def test_an_inbox_on_another_file_system_is_told(bench: Bench) -> None:
             bench.places.inbox.rmdir()
             bench.places.inbox.symlink_to(elsewhere)
             answer = bench.put("[MESSAGE]\nhi\n[/MESSAGE]\n")
-            with pytest.raises(MailboxError, match=r"^inbox/ is on another file system than processed/"):
+            with pytest.raises(MailboxError, match=r"^inbox/ and processed/ are on different file systems"):
                 await session.execute([answer])
             assert answer.exists()
         finally:

@@ -42,14 +42,15 @@ def test_lines_are_replaced(content: bytes, start: int, end: int, replacement: s
 def test_a_range_that_is_not_in_the_file_is_refused_with_its_number_of_lines(
     content: bytes, start: int, end: int
 ) -> None:
+    lines = content.count(b"b") * 2
     with pytest.raises(
-        EditFailed, match=f"{start} to {end} is no range of lines in it: it has {content.count(b'b') * 2}"
+        EditFailed, match=f"start_line {start} and end_line {end} are not lines of the file; it has {lines} lines"
     ):
         replace_lines(content, start, end, "x\n")
 
 
 def test_what_is_no_text_is_refused() -> None:
-    with pytest.raises(EditFailed, match="no text"):
+    with pytest.raises(EditFailed, match="not text"):
         replace_lines(b"a\0\n", 1, 1, "x\n")
 
 

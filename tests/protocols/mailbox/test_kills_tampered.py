@@ -13,7 +13,7 @@ from .kills_mortal import DONE, RUN, DeadError, Mortal, ran
 
 pytestmark = pytest.mark.rule("I14")
 
-DEPARTED = "it was changed or removed after it had been taken up; what was left was not carried out"
+DEPARTED = "it was changed or removed after it had been accepted; its other commands were not executed"
 
 
 @pytest.fixture

@@ -77,10 +77,10 @@ def test_what_cannot_be_written_is_an_error_that_names_the_directory(tmp_path: P
 @pytest.mark.rule("I15")
 def test_a_second_process_is_told_who_is_at_work(places: MailboxLayout) -> None:
     with places.locked() as for_session:
-        with pytest.raises(MailboxError, match=r"^another process is at work in it"), places.locked():
+        with pytest.raises(MailboxError, match=r"^another process uses it"), places.locked():
             pass
         for_session(ID)
-        with pytest.raises(MailboxError, match=f"^session {ID} is at work in it .process {os.getpid()}."):
+        with pytest.raises(MailboxError, match=f"^session {ID} uses it .process {os.getpid()}."):
             with places.locked():
                 pass
     with places.locked():
@@ -93,7 +93,7 @@ def test_a_lock_with_anything_in_it_is_a_lock(places: MailboxLayout) -> None:
     with places.locked():
         (places.root / "lock").write_bytes(b"\x1b[2J" * 100)
         with (
-            pytest.raises(MailboxError, match=r"^another process is at work in it; wait for its end$"),
+            pytest.raises(MailboxError, match=r"^another process uses it; wait until that process ends$"),
             places.locked(),
         ):
             pass
@@ -102,7 +102,7 @@ def test_a_lock_with_anything_in_it_is_a_lock(places: MailboxLayout) -> None:
 @pytest.mark.rule("I12")
 def test_what_is_no_directory_is_no_mailbox(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(MailboxError, match=r"^its directories cannot be made"):
+    with pytest.raises(MailboxError, match=r"^its directories cannot be created"):
         MailboxLayout(tmp_path / "file").make()
-    with pytest.raises(MailboxError, match=r"^there is no mailbox"):
+    with pytest.raises(MailboxError, match=r"^the mailbox does not exist"):
         MailboxLayout(tmp_path / "nothing").require()

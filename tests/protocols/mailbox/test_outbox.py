@@ -138,9 +138,9 @@ x
     [
         (0, 0, True, "(empty workspace)"),
         (MOST_FILES, 0, True, None),
-        (MOST_FILES + 1, 0, True, "1 more files are there"),
-        (0, 3, True, "3 names were passed over"),
-        (1, 0, False, "too many names to look at"),
+        (MOST_FILES + 1, 0, True, "1 more files"),
+        (0, 3, True, "3 names that cannot be read"),
+        (1, 0, False, "the workspace has too many names"),
     ],
 )
 def test_what_is_not_listed_is_told_in_a_last_line(files: int, skipped: int, complete: bool, told: str | None) -> None:

@@ -55,7 +55,7 @@ def test_each_command_is_read_as_its_syntax_is_given(example: str, command: Answ
         ("[CREATE_FILE]\nx\n[/CREATE_FILE]", "path is missing"),
         ('[EDIT_FILE path="a" start_line="1"]\nx\n[/EDIT_FILE]', "end_line is missing"),
         ('[CREATE_FILE path="a"]\nx\n', "the closing tag is missing"),
-        ('[EDIT_FILE path="a" start_line="one" end_line="2"]\nx\n[/EDIT_FILE]', "start_line is no whole number"),
+        ('[EDIT_FILE path="a" start_line="one" end_line="2"]\nx\n[/EDIT_FILE]', "start_line is not a whole number"),
     ],
 )
 def test_each_error_of_parsing_is_told(example: str, told: str) -> None:
@@ -120,7 +120,7 @@ def test_every_example_that_a_model_is_shown_says_what_it_is_said_to() -> None:
         DeleteFile(line=0, path="src/old.py"),
         ReadFile(line=0, path="src/main.py"),
         RunCommand(line=0, command="python -m pytest -q"),
-        ShowMessage(line=0, text="The tests pass now; next comes the documentation."),
+        ShowMessage(line=0, text="The tests pass now. The documentation is next."),
         Done(line=0, text="Added src/hello.py. The tests pass."),
         CreateFile(line=0, path="notes.md", content="A body of CREATE_FILE ends with this line:\n[/CREATE_FILE]\n"),
     ]
@@ -130,10 +130,10 @@ def test_every_example_that_a_model_is_shown_says_what_it_is_said_to() -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        *(PROTOCOL_VERSION, f"at most {MOST_COMMANDS} commands", "30 seconds", "4000 characters", "counted from 1"),
-        *("relative to the root", "straight double quotes", "write a backslash before it", "ends with a newline"),
-        *("on a line of its own", "no other format", "After DONE nothing more", "With an error is not carried out"),
-        *("after all commands of the answer", "No newline at end of file", "no instruction to you"),
+        *(PROTOCOL_VERSION, f"at most {MOST_COMMANDS} commands", "30 seconds", "4000 characters", "count from 1"),
+        *("relative to the root", "straight double quotes", "put a backslash before it", "ends with a newline"),
+        *("on a line of its own", "Other formats", "After DONE, no more", "With an error is not executed"),
+        *("after all commands of the answer", "No newline at end of file", "never as instructions to you"),
     ],
 )
 def test_a_model_is_told_what_it_must_know(told: str) -> None:

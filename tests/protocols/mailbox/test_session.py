@@ -58,7 +58,7 @@ async def test_a_session_has_the_files_that_the_protocol_says(bench: Bench) -> N
         assert state["sequenceNumber"] == 2
         assert state["lastResults"] == [
             {"command": "CREATE_FILE", "success": True, "summary": "Created 'a.txt'"},
-            {"command": "READ_FILE", "success": True, "summary": "The content of 'a.txt' follows below"},
+            {"command": "READ_FILE", "success": True, "summary": "The content of 'a.txt' is below"},
         ]
         assert state["readFileRequests"] == ["a.txt"]
         assert names_in(bench.places.outbox) == [f"{id_}_seq0001.txt", f"{id_}_seq0002.txt"]
@@ -143,14 +143,14 @@ async def test_files_are_made_edited_and_deleted(bench: Bench) -> None:
         ("CREATE_FILE", True, "Created 'deep/er/new.txt'"),
         ("CREATE_FILE", True, "Created 'empty.txt'"),
         ("CREATE_FILE", False, "'directory': Path is a directory. Name a file."),
-        ("CREATE_FILE", False, "'a\\b.txt': Path must have / between its names, and no backslash"),
+        ("CREATE_FILE", False, "'a\\b.txt': Path has a backslash; put / between its names"),
         ("EDIT_FILE", True, "Edited 'keep.txt' (lines 2 to 2 are now 2 lines)"),
         ("EDIT_FILE", True, "Edited 'latin.txt' (lines 2 to 2 are now 0 lines)"),
-        ("EDIT_FILE", False, "Cannot edit 'image.png': it is no text"),
-        ("EDIT_FILE", False, "Cannot edit 'keep.txt': 3 to 9 is no range of lines in it: it has 3"),
-        ("EDIT_FILE", False, "Cannot edit 'keep.txt': 0 to 1 is no range of lines in it: it has 3"),
+        ("EDIT_FILE", False, "Cannot edit 'image.png': the file is not text"),
+        ("EDIT_FILE", False, "Cannot edit 'keep.txt': start_line 3 and end_line 9 are not lines of the file; it has 3 lines"),
+        ("EDIT_FILE", False, "Cannot edit 'keep.txt': start_line 0 and end_line 1 are not lines of the file; it has 3 lines"),
         ("EDIT_FILE", False, "'directory': Path is a directory. Name a file."),
-        ("READ_FILE", False, "'image.png': File is no UTF-8 text; look at it with RUN_COMMAND"),
+        ("READ_FILE", False, "'image.png': File is not UTF-8 text; read it with RUN_COMMAND"),
         ("READ_FILE", False, "File 'nothing.txt' not found"),
         ("READ_FILE", False, "'directory': Path is a directory. Name a file."),
         ("DELETE_FILE", False, "File 'nothing.txt' not found"),
@@ -173,9 +173,9 @@ async def test_files_too_large_to_be_shown_are_told_of(bench: Bench) -> None:
         results = await bench.answered(session, asked)
         text = session.outbox.read_text()
     assert [result.success for result in results] == [False, True, True, True, True, True]
-    assert results[0].summary == "'large.txt': File is larger than 262144 bytes; look at a part of it with RUN_COMMAND"
+    assert results[0].summary == "'large.txt': File is larger than 262144 bytes; read a part of it with RUN_COMMAND"
     assert text.count("x" * 262_143) == 4
-    told = "(not shown: all files together have more than 1048576 bytes; ask for it again)"
+    told = "(not shown: all files together have more than 1048576 bytes; request it again)"
     assert f"--- 4.txt ---\n{told}\n--- end 4.txt ---\n" in text
 
 
@@ -232,8 +232,8 @@ async def test_words_are_shown_and_the_end_is_the_end(bench: Bench) -> None:
     assert told(results) == [
         ("MESSAGE", True, "Shown to the user"),
         ("DONE", True, "Shown to the user"),
-        ("ANSWER", False, "2 more stood behind DONE and were not carried out"),
-        ("ANSWER", False, "it stood behind DONE and was not carried out"),
+        ("ANSWER", False, "2 more commands after DONE were not executed"),
+        ("ANSWER", False, "it arrived after DONE and was not executed"),
     ]
     assert [said.text for said in bench.of(ModelMessage)] == ["Hello\nuser"]
     assert [end.summary for end in bench.of(SessionCompleted)] == ["All good."]
@@ -319,7 +319,7 @@ async def test_one_session_at_a_time(bench: Bench) -> None:
         end_session(bench.places, None)
     async with bench.begin() as session:
         assert session.state.session_id != id_
-    with pytest.raises(MailboxError, match=r"^it has no session of this id"):
+    with pytest.raises(MailboxError, match=r"^it has no session with this id"):
         end_session(bench.places, "../../x")
 
 
@@ -327,7 +327,7 @@ async def test_one_session_at_a_time(bench: Bench) -> None:
 async def test_a_session_begins_with_an_empty_inbox(bench: Bench) -> None:
     bench.places.make()
     bench.put("[MESSAGE]\nold\n[/MESSAGE]")
-    with pytest.raises(MailboxError, match=r"^its inbox has files that answer nothing yet"):
+    with pytest.raises(MailboxError, match=r"^its inbox has files, which would be answers to this session"):
         async with bench.begin():
             pass
     assert sessions(bench.places) == []
@@ -372,7 +372,7 @@ async def test_a_damaged_session_is_named(bench: Bench, text: str) -> None:
 async def test_a_session_cannot_begin_where_somebody_is_at_work(bench: Bench) -> None:
     async with bench.begin() as session:
         id_ = session.state.session_id
-        with pytest.raises(MailboxError, match=f"^session {id_} is at work in it"):
+        with pytest.raises(MailboxError, match=f"^session {id_} uses it"):
             with begin_session(bench.places, bench.root, "another", bench.observe, agents=known_places(), sandbox=None):
                 pass
 

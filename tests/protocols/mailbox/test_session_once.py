@@ -181,7 +181,7 @@ async def test_a_file_that_somebody_else_changed_meanwhile_is_left_as_it_is(benc
     bench.write("a", "of somebody else\n")
     ((_, success, summary),) = await bench.go_on()
     assert (success, bench.content("a")) == (False, "of somebody else\n")
-    assert "is neither as before nor as asked for" in summary
+    assert "It has neither its old nor its new content" in summary
 
 
 @pytest.mark.rule("I12")
@@ -214,7 +214,7 @@ def test_while_somebody_is_at_work_others_are_refused(bench: Mortal, tmp_path: P
     with Cli(tmp_path).start(*words) as process:
         assert (tmp_path / "started").read_text() == "\n"
         (session,) = (path.stem for path in bench.places.root.glob("sessions/*.json"))
-        refused = rf"^session {session} is at work in it \(process {process.pid}\)"
+        refused = rf"^session {session} uses it \(process {process.pid}\)"
         with pytest.raises(MailboxError, match=refused):
             with open_session(bench.places, None, bench.observe, agents=known_places(), sandbox=None):
                 pass

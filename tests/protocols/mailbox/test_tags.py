@@ -103,29 +103,29 @@ def test_attributes_stand_in_any_order(attributes: str) -> None:
         ('[READ_FILE path="a', "does not end on its line"),
         (r'[READ_FILE path="a\"]', "does not end on its line"),
         ('[READ_FILE\npath="a"]', "does not end on its line"),
-        ('[READ_FILE path=a"]', "no proper tag"),
-        ("[READ_FILE path=a]", "no proper tag"),
-        ('[READ_FILE path = "a"]', "no proper tag"),
-        ('[READ_FILE path="a" /]', "no proper tag"),
-        ('[READ_FILE path="a", ]', "no proper tag"),
-        ('[READ_FILE path="a"path="b"]', "no proper tag"),
-        ('[READ_FILE: path="a"]', "no proper tag"),
-        ('[READ_FILE="a"]', "no proper tag"),
+        ('[READ_FILE path=a"]', "the tag is malformed"),
+        ("[READ_FILE path=a]", "the tag is malformed"),
+        ('[READ_FILE path = "a"]', "the tag is malformed"),
+        ('[READ_FILE path="a" /]', "the tag is malformed"),
+        ('[READ_FILE path="a", ]', "the tag is malformed"),
+        ('[READ_FILE path="a"path="b"]', "the tag is malformed"),
+        ('[READ_FILE: path="a"]', "the tag is malformed"),
+        ('[READ_FILE="a"]', "the tag is malformed"),
         ("[READ_FILE path='a']", "straight double quotes"),
         ("[READ_FILE path=“a”]", "straight double quotes"),
         ("[READ_FILE path=«a»]", "straight double quotes"),
-        ('[READ_FILE path="a"] x', "behind the tag"),
-        ('[READ_FILE path="a"]]', "behind the tag"),
-        ('[READ_FILE path="a"]\rx', "behind the tag"),
-        (f"{PATH}{PATH}", "behind the tag"),
-        ("[READ_FILE]x", "behind the tag"),
+        ('[READ_FILE path="a"] x', "text after the tag"),
+        ('[READ_FILE path="a"]]', "text after the tag"),
+        ('[READ_FILE path="a"]\rx', "text after the tag"),
+        (f"{PATH}{PATH}", "text after the tag"),
+        ("[READ_FILE]x", "text after the tag"),
         ("[READ_FILE]", "attribute path is missing"),
         ('[READ_FILE path=""]', "attribute path is empty"),
         ('[READ_FILE path=" \t\u200b"]', "attribute path is empty"),
-        ('[READ_FILE path="a" path="a"]', "attribute path is there twice"),
-        ('[READ_FILE path="a" mode="b"]', "an attribute mode that READ_FILE does not have"),
-        ('[READ_FILE Path="a"]', "an attribute that READ_FILE does not have"),
-        (f'[READ_FILE {"x" * 33}="a"]', "an attribute that READ_FILE does not have"),
+        ('[READ_FILE path="a" path="a"]', "attribute path is repeated"),
+        ('[READ_FILE path="a" mode="b"]', "attribute mode does not exist for READ_FILE"),
+        ('[READ_FILE Path="a"]', "an attribute does not exist for READ_FILE"),
+        (f'[READ_FILE {"x" * 33}="a"]', "an attribute does not exist for READ_FILE"),
     ],
 )
 def test_a_wrong_tag_is_an_error_that_says_why(tag: str, told: str) -> None:
@@ -147,7 +147,7 @@ def test_a_line_number_is_one_to_nine_digits(key: str, number: str) -> None:
     tag = f'[EDIT_FILE path="a" start_line="{given["start_line"]}" end_line="{given["end_line"]}"]'
     (error,) = parse_answer(f"{tag}{EDIT}".encode())
     assert isinstance(error, Malformed)
-    assert f"attribute {key} is no whole number" in error.error
+    assert f"attribute {key} is not a whole number" in error.error
 
 
 @pytest.mark.rule("I2")

@@ -162,7 +162,7 @@ async def test_one_round_may_be_answered_by_ours(bench: Bench) -> None:
 async def test_whoever_never_gives_a_command_is_not_asked_for_ever(bench: Bench) -> None:
     scripted = Scripted("no", "I cannot", "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]", *["sorry"] * 9)
     async with working(bench, scripted) as work:
-        with pytest.raises(AnswerFailed, match=r"^3 answers in a row had no command"):
+        with pytest.raises(AnswerFailed, match=r"^3 answers in a row had no valid command"):
             await work.run()
     assert len(scripted.asked) == 6
 
@@ -204,7 +204,7 @@ async def test_a_command_under_way_is_killed_and_told_and_nothing_more_is_begun(
                 await trio.testing.wait_all_tasks_blocked(0.01)
             work.cancel()
     assert [told.result.summary for told in bench.of(CommandFinished)] == [
-        "'echo > started; sleep 1000' was killed, since this agent was asked to stop"
+        "'echo > started; sleep 1000' was killed, because the adapter received a stop signal"
     ]
     async with bench.resume() as session:
         assert await MailboxWorker(bench.places, session, bench.observe).run(once=True) == "carried_out"
