@@ -93,7 +93,7 @@ def test_a_signal_kills_the_command_under_way_and_tells_what_is_left(
     [answer] = answers(done)
     killed, left = answer["events"]
     assert (done.status, done.stderr, answer["status"]) == (status, "", "error")
-    assert killed["error"] == "The runtime was asked to stop; the command was killed"
+    assert killed["error"] == "The runtime received a stop signal; the command was killed"
     assert (left["category"], left["details"]) == ("system", {"notCarriedOut": 1})
     assert Survivors(root).now() == []
 
@@ -121,4 +121,4 @@ def test_a_line_that_is_too_long_is_answered_and_the_next_one_taken_up(cli: Cli,
 def test_a_state_that_cannot_be_kept_ends_it_with_125(cli: Cli, root: Path) -> None:
     done = cli.run("operations", "--workspace", str(root), "--state", str(cli.directory), stdin=message())
     assert (done.status, done.stdout) == (125, b"")
-    assert done.stderr == "codex-adapter: --state: the state's file cannot be made or written to; give another one\n"
+    assert done.stderr == "codex-adapter: --state: the state file cannot be created or written; name another file\n"

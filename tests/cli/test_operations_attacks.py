@@ -152,7 +152,7 @@ def test_a_full_disk_below_the_state_is_told_of_as_such(cli: Cli, root: Path) ->
     with process:
         done = cli.finish(process, MESSAGE + b"\n" + message + b"\n" + MESSAGE)
     assert (done.status, statuses(done)) == (125, ["completed"])
-    assert done.complaint == "--state: the state cannot be read or written; look at its disk and its permissions"
+    assert done.complaint == "--state: the state cannot be read or written; check its disk and its permissions"
     assert list(root.iterdir()) == []
 
 
@@ -188,7 +188,7 @@ def test_lines_that_are_no_messages_are_answered_and_lose_no_others(cli: Cli, ro
         (("--workspace", ""), "--workspace is missing. Specify the directory to work in"),
         (
             ("--workspace", ".", "--policy", ""),
-            "--policy: the policy is neither one of restrictive, standard, permissive",
+            "--policy: the policy is not one of restrictive, standard, permissive",
         ),
         (("--audit",), "--state is missing. Specify the file that has the log"),
     ],
@@ -210,7 +210,8 @@ def test_a_policy_in_the_workspace_is_refused(cli: Cli, root: Path) -> None:
         done = cli.run("operations", "--workspace", str(root), "--policy", str(path), stdin=MESSAGE)
         assert (done.status, done.stdout) == (2, b"")
         assert (
-            "--policy: the policy file is in the workspace, where an agent can change it. Move it out" in done.complaint
+            "--policy: the policy file is in the workspace, where an agent can change it; move it out of the workspace"
+            in done.complaint
         )
 
 
@@ -218,7 +219,7 @@ def test_a_policy_in_the_workspace_is_refused(cli: Cli, root: Path) -> None:
 def test_the_log_of_no_state_is_an_error_that_says_so(cli: Cli) -> None:
     done = cli.run("operations", "--audit", "--state", "none.db")
     assert (done.status, done.stdout) == (125, b"")
-    assert done.complaint == "--state: it is not the file of a state; give the one of an earlier --state"
+    assert done.complaint == "--state: the file is not a state; name the file of an earlier --state"
     assert not (cli.directory / "none.db").exists()
 
 

@@ -1,8 +1,8 @@
-"""Operations on a workspace: an agent sends a list of them, which are executed in order and answered with events (O).
+"""Execute the operations of an agent in a workspace, in order, and answer them with events (O).
 
-Open an executor with `open_executor` and a policy of `load_policy`, and pass it messages; or serve a client with
-`Server`, or have an agent work on a task with `AgentWork`. The types of operations and events are in `operations`,
-`events` and `messages`.
+Open an executor with `open_executor` and a policy from `load_policy`, and pass messages to it. `Server` serves a client
+with it. `AgentWork` lets an agent work on a task. The types of operations and events are in `operations`, `events` and
+`messages`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Have an agent work on a task: its answers are operations, and their events are its next prompt (O15 to O17)."""
+"""Let an agent work on a task: its answers are operations, and their events are its next prompt (O15 to O17)."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ __all__ = ["MOST_TURNS", "AgentWork", "Sink"]
 
 MOST_TURNS: Final = 20
 """The default limit of turns."""
-_WRONG_IN_A_ROW: Final = 3
-_CHANGED: Final = "{} in the workspace has changed, which steers programs outside of the sandbox; look at it first"
+_MOST_INVALID: Final = 3
+_CHANGED: Final = "{} in the workspace has changed. It configures programs outside of the sandbox; check it first"
 
 
 class Sink(Protocol):
     """The consumer of the records of the work."""
 
     async def write(self, data: bytes) -> bool:
-        """Write whole lines at the reader's pace; return False once the reader is gone."""
+        """Write complete lines at the reader's pace. Return False if the reader has closed."""
 
     async def wait_reader_closed(self) -> None:
-        """Return once the reader is gone, as far as that shows without writing."""
+        """Return when the reader has closed, if the system reports that without a write."""
 
 
 class AgentWork:
-    """Work on one task: turns of the agent, with its operations executed after each, until it is done (O15).
+    """The work of an agent on one task: turns of the agent, each with the execution of its operations (O15).
 
-    `request` is the run of a turn: its prompt is the task, its working directory the workspace, in which it does not
-    run; `agent` adds what a turn needs. `decisions` are those on pending approvals; None leaves them undecided. `turns`
-    is at least 1.
+    `request` is the run of a turn. Its prompt is the task, and its working directory is the workspace, in which the
+    agent does not run. `agent` adds the options of a turn. `decisions` are those on pending approvals; None leaves them
+    undecided. `turns` is at least 1.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class AgentWork:
         self._stopped = False
 
     def cancel(self) -> None:
-        """End the agent's run in order, and execute nothing more (O17)."""
-        self._rest()
+        """End the agent's run with a stop signal, and execute nothing more (O17)."""
+        self._stop()
         self._agent.cancel()
 
     def kill(self) -> None:
-        """As `cancel`, but end the agent at once."""
-        self._rest()
+        """Kill the agent, and execute nothing more (O17)."""
+        self._stop()
         self._agent.kill()
 
     async def run(self) -> WorkEnd:
-        """Work to the end, and return how it ended. Raises `StateError`, after a record of it."""
+        """Work to the end and return it. Raises `StateError`, after the record of the end."""
         failure: StateError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
@@ -88,16 +88,16 @@ class AgentWork:
                 failure, ended = error, self._ended("failed", error=f"the state: {error}")
             await self._write(self._records.ended(ended))
             nursery.cancel_scope.cancel()
-        # Outside of the nursery, which would wrap it.
+        # Raised outside of the nursery, which would wrap it in a group.
         if failure is not None:
             raise failure
         return ended
 
     async def _work(self) -> WorkEnd:
         for answer in await self._executor.resume_unfinished():
-            await self._to_rest(answer)
+            await self._settle(answer)
         prompt = first_prompt(self._task, self._executor.steering)
-        wrong = 0
+        invalid = 0
         while (end := self._end()) is None:
             if self._records.turn == self._turns:
                 return self._ended("turn_limit")
@@ -109,56 +109,60 @@ class AgentWork:
                 return self._ended("stopped")
             if text is None:
                 return self._ended("failed")
-            given = parse_agent_message(text)
-            if isinstance(given, Invalid):
-                wrong += 1
-                answers = await self._to_rest(await self._executor.refuse(given.error))
+            message = parse_agent_message(text)
+            if isinstance(message, Invalid):
+                invalid += 1
+                answers = await self._settle(await self._executor.refuse(message.error))
             else:
-                wrong = 0
-                await self._write(self._records.operations(given.message))
-                answers = await self._to_rest(await self._executor.handle(given.message))
-                if given.last and answers[-1].status == "completed":
+                invalid = 0
+                await self._write(self._records.operations(message.message))
+                answers = await self._settle(await self._executor.handle(message.message))
+                if message.last and answers[-1].status == "completed":
                     return self._ended("completed")
-            if wrong == _WRONG_IN_A_ROW:
-                return self._ended("failed", error="the agent's messages are no operations, again and again")
+            if invalid == _MOST_INVALID:
+                return self._ended(
+                    "failed", error=f"{_MOST_INVALID} messages of the agent in a row were not operations"
+                )
             if self._agent.id is None:
-                return self._ended("failed", error="the agent did not tell its session, so it cannot be answered")
+                return self._ended("failed", error="the agent did not report its session, so it cannot be resumed")
             prompt = events_prompt([answer.line for answer in answers])
         return end
 
-    async def _to_rest(self, answer: ExecutorReply) -> list[ExecutorReply]:
-        """Deliver a reply, and those to the decisions on pending approvals, as long as there are decisions."""
+    async def _settle(self, answer: ExecutorReply) -> list[ExecutorReply]:
+        """Deliver a reply. While an operation waits and a decision arrives, execute and deliver that too."""
         answers = [answer]
         await self._deliver(answer)
-        while (pending := self._executor.pending()) is not None and (given := await self._ask(pending)) is not None:
-            answer = await self._decided(given)
+        while (pending := self._executor.pending()) is not None and (decision := await self._ask(pending)) is not None:
+            answer = await self._decide(decision)
             await self._deliver(answer)
-            # The agent did not cause the reply to a line that decided nothing.
+            # The reply to an invalid decision is not for the agent.
             if answer.batch is not None:
                 answers.append(answer)
         return answers
 
     async def _ask(self, pending: PendingApproval) -> DecisionInput | None:
-        given: DecisionInput | None = None
+        decision: DecisionInput | None = None
         if self._decisions is not None and not self._stopped:
             with trio.CancelScope() as self._decision_scope:
-                given = await self._decisions.next(pending)
-        return given
+                decision = await self._decisions.next(pending)
+        return decision
 
-    async def _decided(self, given: DecisionInput) -> ExecutorReply:
-        match given:
+    async def _decide(self, decision: DecisionInput) -> ExecutorReply:
+        match decision:
             case Approval():
-                return await self._executor.decide(given)
+                return await self._executor.decide(decision)
             case OversizeLine():
                 reason = f"a decision must have at most {MAX_DECISION_BYTES} bytes"
                 return await self._executor.refuse(reason)
-        return await self._executor.handle(given)
+        return await self._executor.handle(decision)
 
     async def _deliver(self, answer: ExecutorReply) -> None:
-        # Before a supervisor can know what waits.
+        # A line that arrived before this reply cannot be a decision on an operation of it.
         early = 0 if self._decisions is None else self._decisions.catch_up()
         if early:
-            refused = await self._executor.refuse(f"what came when no operation waited decides nothing; lines: {early}")
+            refused = await self._executor.refuse(
+                f"{early} lines arrived before an operation waited and were ignored; send the decision again"
+            )
             await self._write(self._records.events(refused.line))
         if await self._write(self._records.events(answer.line)):
             await self._executor.confirm_delivery(answer)
@@ -170,7 +174,7 @@ class AgentWork:
         return read
 
     def _end(self) -> WorkEnd | None:
-        """Return the end of the work, if nothing more can be done for now."""
+        """Return the end of the work if it was stopped or an operation waits; else None."""
         pending = self._executor.pending()
         if self._stopped:
             return self._ended("stopped", pending=pending)
@@ -181,7 +185,7 @@ class AgentWork:
             error = _CHANGED.format(changed)
         return WorkEnd(reason, self._records.turn, self._agent.id, self._agent.outcome, pending, error)
 
-    def _rest(self) -> None:
+    def _stop(self) -> None:
         self._stopped = True
         self._executor.stop()
         self._decision_scope.cancel()

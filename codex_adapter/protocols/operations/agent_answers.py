@@ -15,19 +15,19 @@ __all__ = ["AgentOperations", "parse_agent_message"]
 
 
 class AgentOperations(NamedTuple):
-    """An operations message on one line; `last` if it has only messages for the user."""
+    """An operations message on one line. `last` is true if it has only messages for the user."""
 
     message: bytes
     last: bool
 
 
 def parse_agent_message(text: str) -> AgentOperations | Invalid:
-    """Return an agent's last message as operations, without its nulls; or what is wrong with it.
+    """Return an agent's last message as operations without its nulls, or its error.
 
-    Any other message of the protocol, such as a decision on a pending operation, is wrong: an agent does not decide.
+    Any other message of the protocol, such as a decision on a pending operation, is invalid: an agent cannot decide.
     """
     if not text:
-        return Invalid(error="a message is missing, or too long to be read; send one, with less in it")
+        return Invalid(error="the message is missing or too long; send a shorter message")
     message = without_nulls(text.encode())
     found = validate_operations_message(message)
     if isinstance(found, Invalid):
@@ -40,5 +40,5 @@ def _on_one_line(message: bytes) -> bytes:
     try:
         return msgspec.json.format(message, indent=-1)
     except msgspec.DecodeError:
-        # It has half of a surrogate pair; `without_nulls` has encoded it again, without a line end.
+        # It has half of a surrogate pair. `without_nulls` has encoded it on one line.
         return message

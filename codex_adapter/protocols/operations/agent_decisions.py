@@ -1,4 +1,4 @@
-"""Get decisions on an agent's pending operations, from a person or from lines of a supervisor (O16)."""
+"""Get decisions on an agent's pending operations from a person, or from lines of a supervisor (O16)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ class Decisions(Protocol):
     """A source of decisions."""
 
     async def next(self, pending: PendingApproval) -> DecisionInput | None:
-        """Return the decision on a pending operation; None if there will be none."""
+        """Return the decision on a pending operation; None after the last decision."""
 
     def catch_up(self) -> int:
-        """Drop plain words that have arrived already; return their number: they cannot concern the next operation."""
+        """Drop the user messages that have arrived, and return their number.
+
+        They do not name an operation, so they cannot be decisions on the next one.
+        """
 
 
 class PersonDecisions:
@@ -37,19 +40,19 @@ class PersonDecisions:
         self._decide = decide
 
     async def next(self, pending: PendingApproval) -> DecisionInput | None:
-        """As `Decisions.next`."""
+        """Ask the person, and return the decision; see `Decisions.next`."""
         return await self._decide(pending)
 
     def catch_up(self) -> int:
-        """As `Decisions.catch_up`; the question to the person drops what was typed before."""
+        """Return 0: the question to the person drops earlier input itself."""
         return 0
 
 
 class DecisionLines:
     """Read decisions as JSON, one a line.
 
-    `receive_some` waits for the next bytes, and returns none at their end; `receive_now` does not wait, and returns
-    None if there are none yet.
+    `receive_some` waits for the next bytes, and returns empty bytes at the end. `receive_now` does not wait, and
+    returns None if no bytes have arrived.
     """
 
     def __init__(
@@ -62,16 +65,16 @@ class DecisionLines:
         self._at_end = False
 
     async def next(self, pending: PendingApproval) -> DecisionInput | None:
-        """As `Decisions.next`; a cancellation loses nothing."""
+        """Return the next line; see `Decisions.next`. A cancellation loses no line."""
         while not self._lines and not self._at_end:
             self._receive(await self._receive_some())
         return self._lines.popleft() if self._lines else None
 
     def catch_up(self) -> int:
-        """As `Decisions.catch_up`; a decision that names its operation may arrive before it."""
+        """Drop early user messages; see `Decisions.catch_up`. A decision that names its operation stays."""
         while not self._at_end and len(self._lines) < _MOST_AHEAD and (data := self._receive_now()) is not None:
             self._receive(data)
-        ahead = [line for line in self._lines if not _is_words(line)]
+        ahead = [line for line in self._lines if not _is_user_message(line)]
         dropped = len(self._lines) - len(ahead)
         self._lines = deque(ahead)
         return dropped
@@ -82,7 +85,7 @@ class DecisionLines:
         self._lines.extend(line for line in lines if isinstance(line, OversizeLine) or not line.isspace())
 
 
-def _is_words(line: bytes | bytearray | OversizeLine) -> bool:
+def _is_user_message(line: bytes | bytearray | OversizeLine) -> bool:
     try:
         return not isinstance(line, OversizeLine) and isinstance(read_message(line), UserMessage)
     except InvalidMessageError:

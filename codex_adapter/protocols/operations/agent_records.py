@@ -14,13 +14,14 @@ from codex_adapter.records import completion_body, encode_lines
 __all__ = ["Reason", "RecordEncoder", "WorkEnd"]
 
 Reason: TypeAlias = Literal["completed", "turn_limit", "stopped", "awaiting_approval", "failed"]
-"""Why the work ended (O17)."""
+"""The reason why the work ended (O17)."""
 
 
 class WorkEnd(NamedTuple):
-    """How the work of an agent ended, after how many turns; `outcome` is that of its last run (O17).
+    """The end of the work of an agent, with the number of turns (O17).
 
-    `pending` is the operation without a decision; `error` is a problem, even if the work did not fail because of it.
+    `outcome` is that of the last run. `pending` is the operation without a decision. `error` is a problem, even if the
+    work did not fail because of it.
     """
 
     reason: Reason
@@ -32,14 +33,14 @@ class WorkEnd(NamedTuple):
 
 
 class RecordEncoder:
-    """Encode records as lines with newlines; `turn` is the current turn, 0 before the first."""
+    """An encoder of records as lines with newlines. `turn` is the current turn, 0 before the first."""
 
     def __init__(self) -> None:
         self.turn = 0
         self._next_seq = 0
 
     def run_events(self, events: Sequence[Event]) -> bytes:
-        """Return events of the agent's run, a line each."""
+        """Return events of the agent's run, each on a line."""
         return encode_lines([self._record("runEvent", event=event) for event in events])
 
     def run_ended(self, outcome: Completion | AdapterError) -> bytes:
@@ -56,15 +57,15 @@ class RecordEncoder:
         return self._line("events", message=Raw(message.removesuffix(b"\n")))
 
     def ended(self, ended: WorkEnd) -> bytes:
-        """Return the last line."""
-        told: dict[str, Any] = {"reason": ended.reason, "turns": ended.turns}
+        """Return the last record, that of the end."""
+        members: dict[str, Any] = {"reason": ended.reason, "turns": ended.turns}
         if ended.session_id is not None:
-            told["sessionId"] = ended.session_id
+            members["sessionId"] = ended.session_id
         if ended.pending is not None:
-            told |= {"runId": ended.pending.run_id, "operationId": ended.pending.operation_id}
+            members |= {"runId": ended.pending.run_id, "operationId": ended.pending.operation_id}
         if ended.error is not None:
-            told["error"] = ended.error
-        return self._line("ended", **told)
+            members["error"] = ended.error
+        return self._line("ended", **members)
 
     def _line(self, kind: str, **members: Any) -> bytes:
         return encode_lines((self._record(kind, **members),))

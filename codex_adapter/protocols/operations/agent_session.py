@@ -1,4 +1,4 @@
-"""Run the agent of a piece of work in one session that answers with operations (O15)."""
+"""Run an agent in one session, in which it answers with operations (O15)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["AgentSession"]
 
 
 class AgentSession:
-    """Runs of one session, each as `request` says, with a prompt of its own; their records go to `write`."""
+    """The runs of one session: `request` with a new prompt each time. `write` receives their records."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class AgentSession:
         """The outcome of the last run."""
 
     async def turn(self, prompt: str) -> str | None:
-        """Run the agent with this prompt; return its last message, None if the run failed."""
+        """Run the agent with a prompt. Return its last message, or None if the run failed."""
         self.outcome, text = await self._prompter.prompt(self._request_of(prompt), self._write_events, self._workspace)
         await self._write(self._records.run_ended(self.outcome))
         if isinstance(self.outcome, Completion):

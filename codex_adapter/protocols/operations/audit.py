@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from codex_adapter.protocols.operations.events import OperationEvent
 from codex_adapter.protocols.operations.operations import Operation
-from codex_adapter.protocols.operations.state_file import StateError, in_our_words
+from codex_adapter.protocols.operations.state_file import StateError, as_state_errors
 from codex_adapter.protocols.operations.text_pieces import Text
 
 __all__ = ["AuditKind", "AuditRecord", "audit_data", "read_audit"]
@@ -32,11 +32,11 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     data: Raw
 
 
-def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
-    """Return an operation or an event as the log has it."""
-    members: dict[str, Any] = {"type": told.__struct_config__.tag}
-    for field, name in zip(told.__struct_fields__, told.__struct_encode_fields__, strict=True):
-        value = getattr(told, field)
+def audit_data(item: Operation | OperationEvent) -> dict[str, Any]:
+    """Return an operation or an event as in the log: sizes in place of contents."""
+    members: dict[str, Any] = {"type": item.__struct_config__.tag}
+    for field, name in zip(item.__struct_fields__, item.__struct_encode_fields__, strict=True):
+        value = getattr(item, field)
         match value:
             case msgspec.UnsetType():
                 continue
@@ -54,10 +54,10 @@ def audit_data(told: Operation | OperationEvent) -> dict[str, Any]:
 
 
 def read_audit(path: Path) -> Iterator[AuditRecord]:
-    """Yield the log in a state's file from its beginning, even while an executor uses it. Raises `StateError` (A9)."""
+    """Yield the log of a state file from its beginning. An executor may use the file. Raises `StateError` (A9)."""
     if not path.is_file():
-        raise StateError("it is not the file of a state; give the one of an earlier --state")
-    with in_our_words(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        raise StateError("the file is not a state; name the file of an earlier --state")
+    with as_state_errors(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         for time, run_id, position, kind, data in database.execute(
             "SELECT time, run_id, position, kind, data FROM audit ORDER BY id"
         ):

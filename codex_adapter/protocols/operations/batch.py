@@ -1,6 +1,6 @@
-"""Step through the operations of a batch, each recorded before the next begins (O7 to O13).
+"""Step through the operations of a batch, and record each one before the next begins (O7 to O13).
 
-Steps block. They stop at a shell command: the caller runs it and returns its event.
+Steps block. They stop at a shell command, which the caller runs before it continues.
 """
 
 from __future__ import annotations
@@ -31,19 +31,21 @@ from codex_adapter.workspace import WorkspaceError
 __all__ = ["BatchStepper", "new_id"]
 
 _MOST_RETURNED: Final = 32 * 1024 * 1024
-_TOO_MUCH_RETURNED: Final = "The answer is full of what was read before: read this file in a message of its own"
-_KILLED: Final = "The runtime was killed while this command ran; what it did is unknown. Look before you repeat it"
+_TOO_MUCH_RETURNED: Final = "The answer is full of other files and outputs; read this file in a separate message"
+_KILLED: Final = (
+    "The runtime was killed while this command ran, and its outcome is unknown; check its effects before you repeat it"
+)
 
 
 def new_id(prefix: str) -> str:
-    """Return an id that was never used."""
+    """Return a new unique id."""
     return f"{prefix}_{uuid.uuid4().hex[:12]}"
 
 
 class BatchStepper:
-    """Step through batches by one policy, and record each step in `store`.
+    """The execution of batches with a policy. Each step is recorded in `store`.
 
-    `stopping` may be set from any thread; the batch pauses before the next operation.
+    Any thread may set `stopping`. The batch then pauses before the next operation.
     """
 
     def __init__(self, store: Store, files: FileExecutor, policy: Policy, outcomes: EventFactory) -> None:
@@ -65,7 +67,7 @@ class BatchStepper:
         return batch
 
     def resume(self, batch: Batch) -> CommandToRun | Paused:
-        """Continue a batch: from its beginning, where it waits, or where a kill interrupted it (O11, O12)."""
+        """Continue a batch from its beginning, from a pending operation, or after a kill (O11, O12)."""
         step = self._store.next_step(batch)
         if step is None or step.state != "under_way":
             return self._advance(batch)
@@ -73,25 +75,25 @@ class BatchStepper:
         if isinstance(operation, ShellOperation):
             event = self._events.failed(operation, name_of(step, operation), _KILLED)
             return self._advance(batch, Outcome(step, event, operation))
-        return self._advance(batch, self._on_files(batch, step, operation, step.intent, killed=True))
+        return self._advance(batch, self._execute_on_files(batch, step, operation, step.intent, killed=True))
 
     def decide(self, batch: Batch, step: Step, approval: Approval) -> CommandToRun | Paused:
-        """Continue with the pending operation, by a person's decision (A8)."""
+        """Continue with the pending operation after a decision of a person (A8)."""
         self._bytes_returned = 0
         operation = self._read(batch, step)
         found = self._ready(batch, step, operation) if approval.decision == "approved" else None
         with self._store.change():
             self._store.decide(batch, step, approval.decision)
-            told = {"operationId": step.operation_id, "decision": approval.decision}
-            self._log(batch.run_id, "decision", told | ({"reason": approval.reason} if approval.reason else {}), step)
+            decision = {"operationId": step.operation_id, "decision": approval.decision}
+            reason = {"reason": approval.reason} if approval.reason else {}
+            self._log(batch.run_id, "decision", decision | reason, step)
             if isinstance(found, Ready):
                 self._begin(batch, found)
             else:
                 self._store.begin(step, None)
             if found is None:
-                # After a kill between the two it would look approved and begun.
-                reason = approval.reason or "Denied by the user"
-                denied = self._events.denied(operation, step.operation_id, reason)
+                # In one transaction: between two, a kill would leave it approved and begun.
+                denied = self._events.denied(operation, step.operation_id, approval.reason or "Denied by the user")
                 self._settle(batch, Outcome(step, denied, operation))
         return self._advance(batch, found)
 
@@ -111,30 +113,30 @@ class BatchStepper:
         return Outcome(step, event, operation, halts=True)
 
     def stopped(self, batch: Batch) -> OperationEvent:
-        """Return the last event of a reply after a request to stop (O13)."""
+        """Return the last event of a reply after a stop signal (O13)."""
         step = self._store.next_step(batch)
         left = 0 if step is None else 1 + self._store.count_after(batch, step)
-        text = "The runtime was asked to stop"
+        text = "The runtime received a stop signal"
         if self._store.kept:
-            text += "; what is left goes on when it is started again"
+            text += "; start it again to execute the remaining operations"
         return self._events.error("system", text, None, {"notCarriedOut": left})
 
     def refuse(self, run_id: str, reason: str) -> None:
-        """Log a message that was refused."""
+        """Log a refused message."""
         with self._store.change():
             self._log(run_id, "refused", {"reason": reason})
 
     def _advance(self, batch: Batch, found: Ready | Outcome | None = None) -> CommandToRun | Paused:
-        """Record an outcome and the begin of the next operation in one transaction, until a command or a pause."""
+        """Record an outcome and begin the next operation, in one transaction each, until a command or a pause."""
         while True:
             if isinstance(found, Ready):
                 step, operation, intent = found
                 if isinstance(operation, ShellOperation):
                     return CommandToRun(step, operation, name_of(step, operation))
-                found = self._on_files(batch, step, operation, intent)
+                found = self._execute_on_files(batch, step, operation, intent)
             halts = found is not None and found.halts
-            behind = -1 if found is None else found.step.position
-            upcoming = None if halts else self._store.next_step(batch, behind)
+            position = -1 if found is None else found.step.position
+            upcoming = None if halts else self._store.next_step(batch, position)
             waits = upcoming is not None and upcoming.state == "waiting"
             stops = upcoming is not None and not waits and self.stopping.is_set()
             following = None if upcoming is None or waits or stops else self._judge(batch, upcoming)
@@ -144,7 +146,7 @@ class BatchStepper:
                 if upcoming is None:
                     return self._end(batch, "error" if halts else "completed")
                 if following is None:
-                    return self._rest(batch, None if stops else "awaiting_approval")
+                    return self._pause(batch, None if stops else "awaiting_approval")
                 if isinstance(following, NeedsDecision):
                     return self._wait(batch, following)
                 if isinstance(following, Ready):
@@ -167,19 +169,19 @@ class BatchStepper:
 
     def _ready(self, batch: Batch, step: Step, operation: Operation) -> Ready | Outcome:
         try:
-            # Without a file, no later process asks how far it got.
+            # Without a state file, no later process recovers the operation.
             return Ready(step, operation, self._files.intent(operation) if self._store.kept else None)
         except WorkspaceError as error:
             return self.system_failure(batch, step, operation, error)
 
     def _begin(self, batch: Batch, ready: Ready) -> None:
-        """Record that an operation is executed next; after a kill, this may be all that the log has of a command."""
+        """Record that an operation is executed next. After a kill, the log may have no other record of a command."""
         step, operation, intent = ready
         self._store.begin(step, intent)
         if isinstance(operation, ShellOperation):
             self._log(batch.run_id, "begun", {"operation": audit_data(operation)}, step)
 
-    def _on_files(
+    def _execute_on_files(
         self, batch: Batch, step: Step, operation: FileChange | NoChange, intent: Intent | None, *, killed: bool = False
     ) -> Outcome:
         operation_id = name_of(step, operation)
@@ -204,9 +206,9 @@ class BatchStepper:
         event = self._events.waits(operation, operation_id, verdict.reason, verdict.rule)
         self._store.wait(step, operation_id, b"".join(event_pieces(event)))
         self._log(batch.run_id, "event", {"event": audit_data(event)}, step)
-        return self._rest(batch, "awaiting_approval")
+        return self._pause(batch, "awaiting_approval")
 
-    def _rest(self, batch: Batch, status: Status | None) -> Paused:
+    def _pause(self, batch: Batch, status: Status | None) -> Paused:
         self._in_memory = None
         return Paused(batch, status)
 
@@ -219,16 +221,16 @@ class BatchStepper:
     def _end(self, batch: Batch, status: Status) -> Paused:
         self._store.end(batch, status)
         self._log(batch.run_id, "ended", {"status": status})
-        return self._rest(batch._replace(status=status), status)
+        return self._pause(batch._replace(status=status), status)
 
     def _document(self, batch: Batch, step: Step) -> bytes | Raw:
-        """Return an operation as it was sent, from memory while the message is there."""
+        """Return an operation as it was sent, from memory if the message is still in memory."""
         if self._in_memory is not None and self._in_memory[0] == batch:
             return self._in_memory[1][step.position]
         return self._store.document(step)
 
     def _read(self, batch: Batch, step: Step) -> Operation:
-        """Return an operation that was valid before."""
+        """Return an operation that is known to be valid."""
         return parse_operation(self._document(batch, step))
 
     def _log(self, run_id: str, kind: AuditKind, data: dict[str, Any], step: Step | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Define what a step of a batch can be: ready, in need of a decision, a command to run, or finished."""
+"""Define the states of a step of a batch: ready, in need of a decision, a command to run, or finished."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CommandToRun", "NeedsDecision", "Outcome", "Paused", "Ready", "name_
 
 
 class Outcome(NamedTuple):
-    """The event of an operation; `operation` is None if it is invalid. `halts`: nothing after it is executed."""
+    """The event of an operation. `operation` is None if it is invalid. If `halts`, no later operation is executed."""
 
     step: Step
     event: OperationEvent
@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
 
 
 class CommandToRun(NamedTuple):
-    """A command that the caller runs now; it is recorded as begun."""
+    """A command that the caller runs now. It is recorded as begun."""
 
     step: Step
     operation: ShellOperation
@@ -33,7 +33,7 @@ class CommandToRun(NamedTuple):
 
 
 class Paused(NamedTuple):
-    """A batch that does not continue by itself; `status` is None after a request to stop."""
+    """A batch that does not continue by itself. `status` is None after a stop signal."""
 
     batch: Batch
     status: Status | None
@@ -56,7 +56,7 @@ class NeedsDecision(NamedTuple):
 
 
 def name_of(step: Step, operation: Operation) -> str | None:
-    """Return the id of an operation in its event; None if it has none."""
+    """Return the id of an operation in its event; None without an id."""
     if step.operation_id is not None:
         return step.operation_id
     return None if operation.id is UNSET else operation.id

@@ -1,4 +1,4 @@
-"""Match commands with rules of words: `git -C x push` matches `git push`, `/bin/rm -fr x` matches `rm -r`."""
+"""Match commands with rules: `git -C x push` matches `git push`, and `/bin/rm -fr x` matches `rm -r` (A4)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from codex_adapter.protocols.operations.shell.words import Command
 __all__ = ["Match", "is_allowed", "is_named", "match"]
 
 Match = Literal["yes", "maybe", "no"]
-"""Whether a command matches; `maybe` if that depends on words that are not known before the run."""
+"""Whether a command matches. `maybe` means that it depends on words that are unknown before the run."""
 
 CLUSTER = re.compile(r"-[A-Za-z]{2,3}")
-"""Options of one letter each, as in `rm -rf`; for some programs, one long option."""
+"""Several options of one letter, as in `rm -rf`. For some programs, this is one long option."""
 MOST_READINGS = 16
-"""The limit of positions at which the first operand may be; with more, it is not known."""
+"""The limit of possible positions of the first operand. With more, its position is unknown."""
 SYSTEM_DIRECTORIES = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin")
 VALUED = {
     "git": {"-C", "--git-dir", "--work-tree", "--namespace"},
@@ -47,13 +47,13 @@ def match(rule: str, command: Command) -> Match:
     if not is_named(name, command):
         return "no"
     arguments = command.words[1:]
-    leading = [word for word in wanted if not _stands_anywhere(word)]
-    results = [_anywhere(word, arguments) for word in wanted if _stands_anywhere(word)]
-    return _all([_leads(leading, command.program, arguments), *results])
+    leading = [word for word in wanted if not _is_unordered(word)]
+    results = [_find_anywhere(word, arguments) for word in wanted if _is_unordered(word)]
+    return _all_match([_leads(leading, command.program, arguments), *results])
 
 
 def is_allowed(rule: str, command: Command) -> bool:
-    """Return whether a command certainly is what a rule allows: without a path, without options in between (A4)."""
+    """Return whether a command certainly matches a rule that allows it: no path, no options in between (A4)."""
     name, *wanted = rule.split()
     first = command.words[0]
     directory, _, program = (first.text or "").rpartition("/")
@@ -77,23 +77,23 @@ def is_named(name: str, command: Command) -> bool:
     return fnmatchcase(command.words[0].text or "" if "/" in name else command.program, name)
 
 
-def _stands_anywhere(word: str) -> bool:
-    """Return whether a word of a rule is searched among all arguments: an option, a pattern, a path or a value."""
+def _is_unordered(word: str) -> bool:
+    """Return whether a word of a rule may match any argument: an option, a pattern, a path or a value."""
     return word.startswith("-") or any(character in word for character in "*?=/")
 
 
-def _all(results: Sequence[Match]) -> Match:
+def _all_match(results: Sequence[Match]) -> Match:
     return "no" if "no" in results else "maybe" if "maybe" in results else "yes"
 
 
-def _any(results: Collection[Match]) -> Match:
+def _any_matches(results: Collection[Match]) -> Match:
     return "yes" if "yes" in results else "maybe" if "maybe" in results else "no"
 
 
-def _anywhere(wanted: str, arguments: Sequence[Word]) -> Match:
+def _find_anywhere(wanted: str, arguments: Sequence[Word]) -> Match:
     if CLUSTER.fullmatch(wanted):
-        letters = _all([_anywhere(f"-{letter}", arguments) for letter in wanted[1:]])
-        return _any([letters, "yes" if any(word.text == wanted for word in arguments) else "no"])
+        letters = _all_match([_find_anywhere(f"-{letter}", arguments) for letter in wanted[1:]])
+        return _any_matches([letters, "yes" if any(word.text == wanted for word in arguments) else "no"])
     is_option = wanted.startswith("-")
     if wanted == "--":
         return "yes" if any(word.text == wanted for word in arguments) else "no"
@@ -108,12 +108,12 @@ def _anywhere(wanted: str, arguments: Sequence[Word]) -> Match:
     return "maybe" if maybe else "no"
 
 
-def _is_option(wanted: str, given: str) -> bool:
+def _is_option(wanted: str, word: str) -> bool:
     if len(wanted) == 2:
-        return given.startswith("-") and not given.startswith("--") and wanted[1] in given[1:]
-    name = given.partition("=")[0]
+        return word.startswith("-") and not word.startswith("--") and wanted[1] in word[1:]
+    name = word.partition("=")[0]
     abbreviates = len(name) > 2 and name.startswith("--") and wanted.startswith(name)
-    return abbreviates or wanted in (name, given) or fnmatchcase(name, wanted)
+    return abbreviates or wanted in (name, word) or fnmatchcase(name, wanted)
 
 
 def _may_fit(pattern: str, word: Word) -> bool:
@@ -122,16 +122,16 @@ def _may_fit(pattern: str, word: Word) -> bool:
 
 
 def _leads(wanted: Sequence[str], program: str, arguments: Sequence[Word]) -> Match:
-    """Return whether the operands begin with the wanted words, in any reading of the options around them."""
+    """Return whether the operands begin with the wanted words, for any reading of the options."""
     if not wanted:
         return "yes"
     starts = list(islice(_operands(program, arguments), MOST_READINGS + 1))
     if len(starts) > MOST_READINGS:
         return "maybe"
-    return _any({_leads_after(wanted, program, arguments, start) for start in starts})
+    return _any_matches({_leads_at(wanted, program, arguments, start) for start in starts})
 
 
-def _leads_after(wanted: Sequence[str], program: str, arguments: Sequence[Word], start: int) -> Match:
+def _leads_at(wanted: Sequence[str], program: str, arguments: Sequence[Word], start: int) -> Match:
     word, rest = arguments[start], arguments[start + 1 :]
     if word.text is None:
         return "maybe" if not word.stays_one or word.may_be(wanted[0]) else "no"
@@ -139,7 +139,7 @@ def _leads_after(wanted: Sequence[str], program: str, arguments: Sequence[Word],
 
 
 def _operands(program: str, arguments: Sequence[Word]) -> Iterator[int]:
-    """Yield where the first operand may be: the word after an unknown option may be its value or not."""
+    """Yield the possible positions of the first operand: after an unknown option, it may be a value or an operand."""
     index = 0
     while index < len(arguments):
         word = arguments[index]

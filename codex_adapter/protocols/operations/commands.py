@@ -15,11 +15,11 @@ from codex_adapter.workspace import CommandResult, Containment, Sandbox, Workspa
 
 __all__ = ["CommandRunner"]
 
-_STOPPED: Final = "The runtime was asked to stop; the command was killed"
+_STOPPED: Final = "The runtime received a stop signal; the command was killed"
 
 
 class CommandRunner:
-    """Run one command after another, held by `containment`, in `sandbox` if there is one."""
+    """A runner of shell commands, in `containment`, and in `sandbox` if it is not None."""
 
     def __init__(
         self,
@@ -34,20 +34,20 @@ class CommandRunner:
         self._sandbox = sandbox
         self._events = outcomes
         self._containment = containment
-        self._under_way = trio.CancelScope()
+        self._running = trio.CancelScope()
         self._stopped = False
 
     def stop(self) -> None:
         """Kill the current command, and start no other."""
         self._stopped = True
-        self._under_way.cancel()
+        self._running.cancel()
 
     async def run(self, operation: ShellOperation, operation_id: str | None) -> OperationEvent:
-        """Run a command and return its event. Raises `WorkspaceError` for failures of the machine."""
+        """Run a command and return its event. Raises `WorkspaceError` for a failure of the machine."""
         result: CommandResult | None = None
-        with trio.CancelScope() as self._under_way:
+        with trio.CancelScope() as self._running:
             if self._stopped:
-                self._under_way.cancel()
+                self._running.cancel()
             try:
                 result = await run_command(
                     self._workspace,
@@ -66,9 +66,9 @@ class CommandRunner:
                 return self._events.failed(operation, operation_id, error.text)
         if result is None:
             return self._events.failed(operation, operation_id, _STOPPED)
-        return self._events.done(operation, operation_id, **self._told(result))
+        return self._events.done(operation, operation_id, **self._members(result))
 
-    def _told(self, result: CommandResult) -> dict[str, object]:
+    def _members(self, result: CommandResult) -> dict[str, object]:
         left_out = LeftOut(stdout=result.stdout.left_out or UNSET, stderr=result.stderr.left_out or UNSET)
         return {
             "success": result.exit_code == 0,

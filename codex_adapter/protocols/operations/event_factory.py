@@ -1,4 +1,4 @@
-"""Make the event of an operation, with its time and the operation's id (O7)."""
+"""Create the event of an operation, with its time and the operation's id (O7)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def utc_now() -> datetime:
 
 
 class EventFactory:
-    """Make events with the time of a clock, to the millisecond."""
+    """A factory of events with the time of a clock, to the millisecond."""
 
     def __init__(self, clock: Clock = utc_now) -> None:
         self._clock = clock
@@ -59,7 +59,7 @@ class EventFactory:
         return self._event(operation, operation_id, **{"success": True, **members})
 
     def failed(self, operation: Operation, operation_id: str | None, error: str) -> OperationEvent:
-        """Return the event of an operation that failed; a message cannot fail."""
+        """Return the event of an operation that failed. A message cannot fail."""
         return self._event(operation, operation_id, success=False, error=error)
 
     def denied(
@@ -106,7 +106,7 @@ class EventFactory:
 
 
 def _subject(operation: Operation) -> dict[str, str]:
-    """Return the subject of an operation, as events name it."""
+    """Return the path or the command of an operation, as members of its event."""
     match operation:
         case MessageOperation():
             return {}
@@ -116,7 +116,7 @@ def _subject(operation: Operation) -> dict[str, str]:
 
 
 def without_outputs(event: ShellEvent) -> ShellEvent:
-    """Return the event of a command with all of its output counted as left out (O10)."""
+    """Return the event of a command without its output, whose bytes are counted as left out (O10)."""
     before = event.left_out or LeftOut()
     left_out = {
         name: (getattr(before, name) or 0) + len(text.encode()) or UNSET

@@ -41,7 +41,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_fiel
 
 
 class _Answer(_Event, frozen=True, kw_only=True):
-    """The event of an operation, which may have an id; null is read as no id."""
+    """The event of an operation, which may have an id. In JSON, null is the same as no id."""
 
     operation_id: str | UnsetType | None = UNSET
 
@@ -51,7 +51,7 @@ class _Answer(_Event, frozen=True, kw_only=True):
 
 
 class _FileEvent(_Answer, frozen=True, kw_only=True):
-    """The event of an operation on a file; `error` says why it failed."""
+    """The event of an operation on a file. `error` is the reason of a failure."""
 
     path: str
     success: bool
@@ -65,7 +65,7 @@ class UserMessageEvent(_Event, frozen=True, kw_only=True, tag="userMessage"):
 
 
 class MessageEvent(_Answer, frozen=True, kw_only=True, tag="message"):
-    """A message was passed on, which cannot fail."""
+    """A message was shown, which cannot fail."""
 
     success: bool = True
 
@@ -95,14 +95,14 @@ class DeleteFileEvent(_FileEvent, frozen=True, kw_only=True, tag="deleteFile"):
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """How many bytes of a command's output are not in its event."""
+    """The number of bytes of a command's output that are not in its event."""
 
     stdout: Count | UnsetType = UNSET
     stderr: Count | UnsetType = UNSET
 
 
 class ShellEvent(_Answer, frozen=True, kw_only=True, tag="shell"):
-    """A command ran, or could not; `error` is a failure of the system, not of the command."""
+    """A command ran, or could not start. `error` is a failure of the system, not of the command."""
 
     command: str
     success: bool
@@ -134,7 +134,7 @@ class ApprovalRequiredEvent(_Event, frozen=True, kw_only=True, tag="approvalRequ
 
 
 class PolicyDeniedEvent(_Answer, frozen=True, kw_only=True, tag="policyDenied"):
-    """An operation was not executed: a policy or a person forbids it."""
+    """An operation was not executed, because a policy or a person forbids it."""
 
     operation_type: OperationType
     reason: str

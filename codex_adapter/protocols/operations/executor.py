@@ -1,6 +1,6 @@
-"""Execute operations: one message in, one events message out, each operation in turn (O7 to O13, A7, A8).
+"""Execute the operations of a message in order, and answer with an events message (O7 to O13, A7, A8).
 
-One task uses an executor. Blocking work is done in a thread, one call at a time.
+Only one task uses an executor. Blocking work runs in a thread, one call at a time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PendingApproval(NamedTuple):
 
 
 class ExecutorReply(NamedTuple):
-    """An events message as a line with its newline; `batch` is None if the message was refused."""
+    """An events message as a line with its newline. `batch` is None if the message was refused."""
 
     run_id: str
     status: Status
@@ -60,11 +60,11 @@ class ExecutorReply(NamedTuple):
 
 
 class OperationExecutor:
-    """Execute operations in a workspace by a policy, with the state in `store`.
+    """An executor of operations in a workspace, with a policy and the state in `store`.
 
-    `sandbox` is for commands; None runs them without one. `containment` holds them, at any level by default. `clock`
-    returns the times of events. Every async method raises `StateError` if the state cannot be kept; then nothing more
-    is executed.
+    Commands run in `sandbox`, if it is not None, and in `containment`, by default of any level. `clock` returns the
+    times of events. Every async method raises `StateError` if the state cannot be stored. After that, nothing more is
+    executed.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class OperationExecutor:
         self._commands = CommandRunner(workspace, policy, sandbox, self._events, containment or Containment())
 
     def stop(self) -> None:
-        """Pause before the next operation; kill the current command (O13)."""
+        """Pause before the next operation, and kill the current command (O13)."""
         self._stepper.stopping.set()
         self._commands.stop()
 
     async def resume_unfinished(self) -> list[ExecutorReply]:
-        """Continue the batches of an earlier process; return their replies (O11)."""
+        """Continue the batches of an earlier process, and return their replies (O11)."""
         return [await self._reply(await self._run(batch)) for batch in await work_through(self._store.batches)]
 
     async def handle(self, line: bytes | bytearray) -> ExecutorReply:
@@ -118,16 +118,18 @@ class OperationExecutor:
         """Execute a decision on the pending operation until its batch pauses (A8)."""
         found = self._pending()
         if found is None or found[1].operation_id != approval.operation_id:
-            return await self.refuse(self._why_not(approval))
+            return await self.refuse(self._explain_refusal(approval))
         batch, step = found
         if approval.run_id not in (UNSET, batch.run_id):
-            return await self.refuse("runId: is not that of the operation that waits")
+            return await self.refuse(
+                "runId: does not match the operation that waits; use the runId of approvalRequired"
+            )
         return await self._reply(
             await self._run_commands(batch, await work_through(self._stepper.decide, batch, step, approval))
         )
 
     async def refuse(self, reason: str) -> ExecutorReply:
-        """Return the reply to a message that is refused; it has the id of the pending batch, which stays pending."""
+        """Refuse a message, and return the reply. It has the id of the pending batch, if any, which stays pending."""
         found = self._pending()
         status: Status = "error" if found is None else "awaiting_approval"
         run_id = new_id("run") if found is None else found[0].run_id
@@ -145,11 +147,11 @@ class OperationExecutor:
         return None if self._last_pending is None else self._last_pending[1]
 
     async def preview(self, pending: PendingApproval) -> Preview | None:
-        """Return what a pending operation would make of a file; None if there is nothing to show."""
+        """Return the effect of a pending operation on a file; None without an effect to show."""
         return await work_through(self._files.preview, pending.operation)
 
     async def confirm_delivery(self, reply: ExecutorReply) -> None:
-        """Note that a reply was delivered, so that its events need not be kept (O9)."""
+        """Record that a reply was delivered, so that its events can be deleted (O9)."""
         if reply.batch is not None:
             await work_through(self._forget, reply.batch)
 
@@ -157,21 +159,23 @@ class OperationExecutor:
         found = self._pending()
         if found is not None:
             quoted = safe_text(found[1].operation_id or "")
-            return await self.refuse(f"operation {quoted} waits to be approved or denied; decide on it first")
+            return await self.refuse(f"operation {quoted} waits for a decision; approve or deny it first")
         if len(message.operations) > self._limits.operations:
-            return await self.refuse(f"operations: must be at most {self._limits.operations}; send fewer at once")
+            return await self.refuse(
+                f"operations: must have at most {self._limits.operations} operations; send fewer at once"
+            )
         batch = await work_through(self._stepper.begin, new_id("run"), message.operations)
-        del message  # it may be large, and is in the store
+        del message  # it may be large, and the store has it
         return await self._reply(await self._run(batch))
 
-    def _why_not(self, approval: Approval) -> str:
-        """Return why a decision does not concern the pending operation (A8)."""
+    def _explain_refusal(self, approval: Approval) -> str:
+        """Return the reason why a decision is not for the pending operation (A8)."""
         earlier = self._store.last_decision(approval.operation_id)
         if earlier is None:
             return "operationId: no operation with this id waits for a decision"
         run_id, decision = earlier
-        over = all(batch.run_id != run_id for batch in self._store.batches())
-        return f"operationId: it was {decision} already" + (f", in {run_id}, which is over" if over else "")
+        ended = all(batch.run_id != run_id for batch in self._store.batches())
+        return f"operationId: it was {decision} already" + (f", in {run_id}, which has ended" if ended else "")
 
     async def _run(self, batch: Batch) -> Paused:
         if batch.status is not None:
@@ -185,16 +189,16 @@ class OperationExecutor:
                 outcome = Outcome(step, await self._commands.run(operation, operation_id), operation)
             except WorkspaceError as error:
                 outcome = await work_through(self._stepper.system_failure, batch, step, operation, error)
-            # The command has run: a cancellation must not lose its result.
+            # The command has run, so a cancellation must not lose its result.
             with trio.CancelScope(shield=True):
                 found = await work_through(self._stepper.finish_command, batch, outcome)
         return found
 
     async def _reply(self, paused: Paused) -> ExecutorReply:
         batch, status = paused
-        return await work_through(self._encoded_reply, batch, status)
+        return await work_through(self._encode_reply, batch, status)
 
-    def _encoded_reply(self, batch: Batch, status: Status | None) -> ExecutorReply:
+    def _encode_reply(self, batch: Batch, status: Status | None) -> ExecutorReply:
         events: Iterator[Iterator[bytes] | OperationEvent] = self._store.events(batch)
         if status is None:
             events = chain(events, [self._stepper.stopped(batch)])

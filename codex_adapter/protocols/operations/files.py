@@ -28,11 +28,16 @@ FileChange: TypeAlias = CreateFileOperation | EditFileOperation | DeleteFileOper
 """An operation that changes a file."""
 NoChange: TypeAlias = MessageOperation | ReadFileOperation
 """An operation that changes nothing."""
-_UNKNOWN: Final = "The runtime was killed while this was under way, and the file is not as it was; look at it first"
+_UNKNOWN: Final = (
+    "The runtime was killed during this operation, and the outcome is unknown; read the file before you change it"
+)
 
 
 class Preview(NamedTuple):
-    """A file's content before and after a change; None for no file. `unseen` says why it cannot be read."""
+    """A file's content before and after a change; None if the file does not exist.
+
+    `unseen` is the reason why the present content cannot be read, or empty.
+    """
 
     path: str
     before: bytes | None
@@ -41,9 +46,9 @@ class Preview(NamedTuple):
 
 
 class FileExecutor:
-    """Execute operations on files of at most `limit` bytes each. All methods block.
+    """An executor of operations on files of at most `limit` bytes each. All methods block.
 
-    Failures of an operation are in its event; failures of the machine are raised as `WorkspaceError`.
+    The failure of an operation is in its event. A failure of the machine is raised as `WorkspaceError`.
     """
 
     def __init__(self, workspace: Workspace, limit: int, outcomes: EventFactory) -> None:
@@ -54,7 +59,7 @@ class FileExecutor:
     def execute(self, operation: FileChange | NoChange, operation_id: str | None) -> OperationEvent:
         """Execute an operation and return its event."""
         try:
-            members = self._do(operation)
+            members = self._perform(operation)
         except EditFailed as error:
             return self._events.failed(operation, operation_id, str(error))
         except UnicodeDecodeError:
@@ -67,10 +72,10 @@ class FileExecutor:
         return self._events.done(operation, operation_id, **members)
 
     def preview(self, operation: Operation) -> Preview | None:
-        """Return what a change would make of a file as it is now; None for no change, or one that would fail (O14)."""
+        """Return the effect of a change on the present file; None without a change, or for one that fails (O14)."""
         if not isinstance(operation, CreateFileOperation | EditFileOperation | DeleteFileOperation):
             return None
-        before, unseen = self._seen(operation.path)
+        before, unseen = self._read_present(operation.path)
         match operation:
             case CreateFileOperation(path=path):
                 return Preview(path, before, b"".join(operation.pieces()), unseen)
@@ -82,7 +87,7 @@ class FileExecutor:
                 return Preview(path, before, None, unseen)
 
     def intent(self, operation: Operation) -> Intent | None:
-        """Return what a change starts from and leads to; None for an operation that changes nothing (O12)."""
+        """Return the digests before and after a change; None for an operation that changes nothing (O12)."""
         match operation:
             case CreateFileOperation(path=path):
                 return Intent(self._digest(path), _digest(operation.pieces()))
@@ -97,16 +102,16 @@ class FileExecutor:
         return None
 
     def recover(self, operation: FileChange, intent: Intent, operation_id: str | None) -> OperationEvent:
-        """Find out whether a change was made, and make it if it was not (O12)."""
+        """Return the event of a change that a kill interrupted. If the file is unchanged, execute the change (O12)."""
         self._workspace.sweep(operation.path)
         now = self._digest(operation.path)
         if now == intent.was:
             return self.execute(operation, operation_id)
         if now != intent.becomes:
             return self._events.failed(operation, operation_id, _UNKNOWN)
-        return self._events.done(operation, operation_id, **_made(operation))
+        return self._events.done(operation, operation_id, **_members_of_change(operation))
 
-    def _do(self, operation: FileChange | NoChange) -> dict[str, object]:
+    def _perform(self, operation: FileChange | NoChange) -> dict[str, object]:
         match operation:
             case CreateFileOperation(path=path, overwrite=overwrite):
                 size = self._workspace.write(path, operation.pieces(), overwrite=overwrite, limit=self._limit)
@@ -121,8 +126,8 @@ class FileExecutor:
                 return {"content": Text.of_file(data, encoding), "encoding": encoding, "size": len(data)}
         return {}
 
-    def _seen(self, path: str) -> tuple[bytes | None, str]:
-        """Return a file's content, None without one, and why it cannot be read."""
+    def _read_present(self, path: str) -> tuple[bytes | None, str]:
+        """Return a file's content, or None and the reason why it cannot be read."""
         try:
             return self._workspace.read(path, limit=self._limit), ""
         except WorkspaceError as error:
@@ -132,8 +137,8 @@ class FileExecutor:
         return fingerprint(self._workspace, path, limit=self._limit)
 
 
-def _made(operation: FileChange) -> dict[str, object]:
-    """Return the members of the event of a change that was made before the kill."""
+def _members_of_change(operation: FileChange) -> dict[str, object]:
+    """Return the members of the event of a change that was complete before the kill."""
     match operation:
         case CreateFileOperation():
             return {"bytes_written": sum(map(len, operation.pieces()))}

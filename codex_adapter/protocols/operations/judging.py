@@ -1,4 +1,4 @@
-"""Judge one operation by a policy: allowed, to be approved by a person, or denied."""
+"""Judge an operation by a policy: it is allowed, needs approval by a person, or is denied (A2)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Allowed(msgspec.Struct, frozen=True, tag="allowed"):
 
 
 class NeedsApproval(msgspec.Struct, frozen=True, tag="needs_approval"):
-    """The operation waits for a person; `rule` is the policy's key, such as `shell.approve`."""
+    """The operation waits for a person. `rule` is the policy's key, such as `shell.approve`."""
 
     reason: str
     rule: str
 
 
 class Denied(msgspec.Struct, frozen=True, tag="denied"):
-    """The operation is not executed; `suggestion` is what the agent can do instead, if the policy has one."""
+    """The operation is not executed. `suggestion` is an alternative for the agent, if the policy has one."""
 
     reason: str
     rule: str
@@ -46,9 +46,9 @@ Verdict: TypeAlias = Allowed | NeedsApproval | Denied
 
 
 def judge(policy: Policy, operation: Operation) -> Verdict:
-    """Return the strictest verdict of any key of the policy: denied, else to be approved, else allowed (A2).
+    """Return the strictest verdict of all keys of the policy: denied, else in need of approval, else allowed.
 
-    Only the operation counts: no file is read and nothing is run.
+    Only the operation counts: no file is read and nothing is run (A2).
     """
     found = list(_findings(policy, operation))
     for finding in found:
@@ -78,19 +78,19 @@ def _findings(policy: Policy, operation: Operation) -> Iterator[Finding]:
         case DeleteFileOperation():
             yield from path_findings("delete", policy.files.delete, operation.path)
         case ShellOperation():
-            yield from _of_shell(policy, operation)
+            yield from _shell_findings(policy, operation)
         case _:
             assert_never(operation)
 
 
-def _of_shell(policy: Policy, operation: ShellOperation) -> Iterator[Finding]:
+def _shell_findings(policy: Policy, operation: ShellOperation) -> Iterator[Finding]:
     most = policy.shell.max_timeout
     if operation.timeout > most:
         yield Finding(
             "deny",
             f"A timeout of more than {most} milliseconds is not allowed",
             "shell.max_timeout",
-            f"Ask for at most {most} milliseconds, or do the work in smaller steps",
+            f"Use a timeout of at most {most} milliseconds, or work in smaller steps",
         )
     for name in operation.env:
         yield from variable_findings(policy.variables, name)

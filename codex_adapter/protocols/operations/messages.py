@@ -1,9 +1,8 @@
 """Define the messages of the protocol, and read them from JSON (O1, O5).
 
-A line becomes operations in these steps, none of which decodes the content of a file: `read_message` splits it by
-`json_text` and leaves each operation as JSON; `validation.read_operation` splits that, and `strict_decode.read_struct`
-makes the operation of its members; a file's content stays a view of the line, which `text_pieces` decodes piece by
-piece. `encoding` is the way back: events as lines of JSON.
+No step decodes the content of a file. `read_message` splits a line with `json_text` and leaves each operation as JSON.
+`validation.read_operation` splits the operation, and `strict_decode.read_struct` decodes its members. The content of a
+file stays a view of the line, which `text_pieces` decodes in pieces. `encoding` encodes events as lines of JSON.
 """
 
 from __future__ import annotations
@@ -43,30 +42,32 @@ Decision = Literal["approved", "denied"]
 """A person's decision on a pending operation."""
 
 Status = Literal["completed", "awaiting_approval", "error"]
-"""How far the operations of a message got: to the end, to a pending one, or to a failure of the machine."""
+"""The state of a message: complete, at a pending operation, or halted by a failure of the machine."""
 
 _DECISIONS: Final[dict[str, Decision]] = {"approved": "approved", "denied": "denied"}
 MOST_OPERATIONS: Final = 10_000
-"""The limit of operations in a message; an executor keeps more of each than the message has."""
+"""The limit of operations in a message. An executor stores more for each one than the message has."""
 _NAMES: Final = ("protocolVersion", "operations", "approval", "type", "content")
 _OPERATIONS: Final = f"must be a list of at most {MOST_OPERATIONS} operations"
 _NONE: Final = Raw(b"null")
-_VERSION: Final = f'"{PROTOCOL_VERSION}", the version that is spoken here'
+_VERSION: Final = f'"{PROTOCOL_VERSION}"'
 
 
 class OperationsMessage(msgspec.Struct, frozen=True):
-    """The operations of an agent: the JSON of each, not read yet."""
+    """The operations of an agent, each as JSON that is not decoded."""
 
     operations: tuple[Raw, ...]
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A decision on a pending operation; with `run_id`, on the one of that run (O5)."""
+    """A decision on a pending operation. `run_id`, if set, is that of its batch (O5)."""
 
-    operation_id: Annotated[str, Meta(description="a string, the operationId that approvalRequired names")]
+    operation_id: Annotated[str, Meta(description="a string, the operationId of approvalRequired")]
     decision: Annotated[Decision, Meta(description='"approved" or "denied"')]
     reason: Annotated[str, Meta(description="a string")] | UnsetType = UNSET
-    run_id: Annotated[str, Meta(description="a string, the runId of the message that asked")] | UnsetType = UNSET
+    run_id: (
+        Annotated[str, Meta(description="a string, the runId of the events message with approvalRequired")] | UnsetType
+    ) = UNSET
 
 
 class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decision(self) -> Decision | None:
-        """The decision, if the message is one word in any case; else None."""
+        """The decision, if the message is `approved` or `denied` in any case; else None."""
         return _DECISIONS.get(self.content.strip(" \t\r\n").lower() if self.content.isascii() else "")
 
 
@@ -90,18 +91,18 @@ class EventsMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 IncomingMessage: TypeAlias = OperationsMessage | Approval | UserMessage
-"""A message that an executor receives: operations, a decision, or words of the user."""
+"""A message to an executor: operations, a decision, or a message of the user."""
 
 
 class InvalidMessageError(ValueError):
-    """A message is invalid; the text of the error names the member and its rule, and never quotes (O1)."""
+    """A message is invalid. The text of the error names the member and its rule, and never quotes (O1)."""
 
 
 def read_message(line: bytes | bytearray) -> IncomingMessage:
-    """Return the message on a line; its operations are views of the line. Raises InvalidMessageError.
+    """Return the message on a line. Its operations are views of the line. Raises InvalidMessageError.
 
-    An object with neither `protocolVersion` nor `operations` is an approval if it has `approval`, and a message of the
-    user if its `type` is `userMessage`. The line must not change (O1, O5).
+    An object without `protocolVersion` and `operations` is an approval if it has `approval`, and a message of the user
+    if its `type` is `userMessage`. The line must not change (O1, O5).
     """
     try:
         return _message(line)
@@ -109,10 +110,10 @@ def read_message(line: bytes | bytearray) -> IncomingMessage:
         raise InvalidMessageError(f"a message {error}") from None
 
 
-def validate_operations_message(given: object) -> Valid[list[Valid[Operation] | Invalid]] | Invalid:
-    """Validate a message, as JSON or decoded: return its operations in order, each valid or not by itself (O1, O3)."""
+def validate_operations_message(value: object) -> Valid[list[Valid[Operation] | Invalid]] | Invalid:
+    """Validate a message, as JSON or decoded. Return its operations in order, each valid or invalid (O1, O3)."""
     try:
-        message = _operations(_parts(as_json(given)))
+        message = _operations(_parts(as_json(value)))
     except NotJSON as error:
         return Invalid(error=f"a message {error}")
     except InvalidMessageError as error:
@@ -163,8 +164,8 @@ def _operations(parts: dict[str, Raw]) -> OperationsMessage:
     return OperationsMessage(tuple(operations))
 
 
-def _approval(given: Raw) -> dict[str, Raw]:
-    parts = members(given, Approval.__struct_encode_fields__)
+def _approval(text: Raw) -> dict[str, Raw]:
+    parts = members(text, Approval.__struct_encode_fields__)
     if parts is None:
         raise InvalidMessageError("approval: must be an object")
     return parts
@@ -177,9 +178,9 @@ def _read(kind: type[_S], parts: dict[str, Raw], prefix: str = "") -> _S:
         raise InvalidMessageError(str(error)) from None
 
 
-def _text_of(kind: type[Any], given: Any) -> Any:
-    if kind is Text and isinstance(given, str):
-        return Text.of(given)
+def _text_of(kind: type[Any], value: Any) -> Any:
+    if kind is Text and isinstance(value, str):
+        return Text.of(value)
     raise TypeError
 
 

@@ -31,12 +31,12 @@ def open_executor(
     hidden: Sequence[str] = (),
     clock: Clock = utc_now,
 ) -> Iterator[OperationExecutor]:
-    """Open an executor for the workspace `root`, an existing directory, to be used inside `trio.run`.
+    """Open an executor for the workspace `root`, an existing directory, for use inside `trio.run`.
 
-    `agents` are those whose settings and logins are out of reach, and whose bubblewrap is used where there is no other
-    (H13 to H15). `state` is the file that keeps what must not be forgotten. `containment` holds commands (N3). `hidden`
-    are absolute paths of more secrets (H14). Raises `WorkspaceError`, `StateError`, and `PolicyError` where the policy
-    demands what does not exist.
+    Operations cannot access the settings and logins of `agents`, or the absolute paths in `hidden`. If the system has
+    no bubblewrap, that of an agent is used. `state` is the state file. Commands run in `containment`. Raises
+    `WorkspaceError`, `StateError`, and `PolicyError` if the policy requires a sandbox that does not work (H13 to H15,
+    N3).
     """
     path = None if state is None else os.path.realpath(state)
     state_files = () if path is None else (path, f"{path}-wal", f"{path}-shm")
@@ -45,7 +45,9 @@ def open_executor(
         root, agents=agents, hard_links=policy.files.hard_links, mounts=policy.files.mounts, hidden=secrets
     ) as workspace:
         if state is not None and is_within_reach(state, workspace.root):
-            raise StateError("the state must not be inside of the workspace, where an agent can write; move it out")
+            raise StateError(
+                "the state is in the workspace, where an agent can write; name a file outside of the workspace"
+            )
         sandbox = _sandbox(policy, agents, workspace.root, (*secrets, *state_files))
         with Store(None if path is None else Path(path), workspace.root) as store:
             yield OperationExecutor(workspace, store, policy, sandbox, containment=containment, clock=clock)
@@ -54,5 +56,5 @@ def open_executor(
 def _sandbox(policy: Policy, agents: Sequence[AgentPlaces], root: str, hidden: tuple[str, ...]) -> Sandbox | None:
     sandbox = find_sandbox(agents=agents, workspace=root)
     if sandbox is None and policy.sandbox.require:
-        raise PolicyError("the policy demands a sandbox, and none works here; install bubblewrap")
+        raise PolicyError("the policy requires a sandbox, and none works here; install bubblewrap")
     return None if sandbox is None else replace(sandbox, hidden=hidden)

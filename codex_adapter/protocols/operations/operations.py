@@ -30,17 +30,17 @@ MOST_PATH_CHARACTERS: Final = 255
 
 OperationType = Literal["message", "createFile", "readFile", "editFile", "deleteFile", "shell"]
 
-_PATH_WORDS: Final = "a string of at most 255 characters, a path below the workspace's root, no '..' in it"
-Id = Annotated[str, Meta(description="a string; events name it as operationId")]
-Path = Annotated[str, Meta(max_length=MOST_PATH_CHARACTERS, description=_PATH_WORDS)]
-Directory = Annotated[str, Meta(max_length=MOST_PATH_CHARACTERS, description=f"{_PATH_WORDS}; without it the root")]
-FileEncoding = Annotated[Encoding, Meta(description='"utf-8" or "base64"; without it "utf-8"')]
-Said = Annotated[str, Meta(max_length=100_000, description="a string of at most 100000 characters")]
-Content = Annotated[Text, Meta(description="a string, the file's content, at most 10 MiB once decoded")]
-Overwrite = Annotated[
-    bool, Meta(description="true or false, whether a file that is there is replaced; without it false")
+_PATH_DESCRIPTION: Final = "a string of at most 255 characters, a path below the workspace's root, no '..' in it"
+Id = Annotated[str, Meta(description="a string; its event has it as operationId")]
+Path = Annotated[str, Meta(max_length=MOST_PATH_CHARACTERS, description=_PATH_DESCRIPTION)]
+Directory = Annotated[
+    str, Meta(max_length=MOST_PATH_CHARACTERS, description=f"{_PATH_DESCRIPTION}; without it the root")
 ]
-OldContent = Annotated[str, Meta(description="a string that is in the file; the first such place is replaced")]
+FileEncoding = Annotated[Encoding, Meta(description='"utf-8" or "base64"; without it "utf-8"')]
+MessageText = Annotated[str, Meta(max_length=100_000, description="a string of at most 100000 characters")]
+Content = Annotated[Text, Meta(description="a string, the file's content, at most 10 MiB once decoded")]
+Overwrite = Annotated[bool, Meta(description="true or false, whether an existing file is replaced; without it false")]
+OldContent = Annotated[str, Meta(description="a string that is in the file; its first occurrence is replaced")]
 NewContent = Annotated[str, Meta(description="a string")]
 ShellCommand = Annotated[str, Meta(max_length=4_096, description="a string of at most 4096 characters")]
 Timeout = Annotated[
@@ -51,7 +51,7 @@ Env = Annotated[dict[str, str], Meta(description="an object whose values are str
 
 
 class FileEdit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A text that replaces another."""
+    """The replacement of one text by another."""
 
     old_content: OldContent
     new_content: NewContent
@@ -59,7 +59,7 @@ class FileEdit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 Edits = Annotated[
     list[FileEdit],
-    Meta(description="a list of objects with the strings oldContent and newContent, made one after the other"),
+    Meta(description="a list of objects with the strings oldContent and newContent, applied in order"),
 ]
 
 
@@ -75,9 +75,9 @@ class _Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_
 
 
 class MessageOperation(_Operation, frozen=True, kw_only=True, tag="message"):
-    """Show a text to the user; nothing else happens."""
+    """Show a text to the user, without another effect."""
 
-    content: Said
+    content: MessageText
 
 
 class CreateFileOperation(_Operation, frozen=True, kw_only=True, tag="createFile"):
@@ -89,7 +89,7 @@ class CreateFileOperation(_Operation, frozen=True, kw_only=True, tag="createFile
     overwrite: Overwrite = False
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes of the file; only one piece at a time is decoded (O3)."""
+        """Yield the bytes of the file. Only one piece at a time is decoded (O3)."""
         return from_base64(self.content.pieces()) if self.encoding == "base64" else self.content.pieces()
 
 
@@ -101,7 +101,7 @@ class ReadFileOperation(_Operation, frozen=True, kw_only=True, tag="readFile"):
 
 
 class EditFileOperation(_Operation, frozen=True, kw_only=True, tag="editFile"):
-    """Edit a file, one edit after the other, all of them or none."""
+    """Edit a file: all edits in order, or none."""
 
     path: Path
     edits: Edits
@@ -114,7 +114,7 @@ class DeleteFileOperation(_Operation, frozen=True, kw_only=True, tag="deleteFile
 
 
 class ShellOperation(_Operation, frozen=True, kw_only=True, tag="shell"):
-    """Run a command of the shell; `timeout` in milliseconds, `cwd` below the root, which is \"\"."""
+    """Run a shell command. `timeout` is in milliseconds, and `cwd` is relative to the root, which is \"\"."""
 
     command: ShellCommand
     cwd: Directory = ""

@@ -1,4 +1,4 @@
-"""Match paths with patterns of a policy: `*` and `?` within a name, `**` over any number of directories (A5)."""
+"""Match paths with patterns of a policy: `*` and `?` within a name, `**` across directories (A5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find out whether an agent could replace a file that governs it."""
+"""Check whether an agent could replace its own policy or state file (A1, O9)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 __all__ = ["is_within_reach"]
 
 MOST_LINKS = 40
-"""Symbolic links that the system follows on one path."""
+"""The limit of symbolic links that Linux follows on one path."""
 
 
 def is_within_reach(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> bool:
-    """Return whether the file or a link on the way to it lies below `root`, where an agent can write (A1, O9)."""
+    """Return whether a file, or a link on its path, is below `root`, where an agent can write (A1, O9)."""
     place = Path(os.path.realpath(root))
     return any(Path(step).is_relative_to(place) for step in _steps(str(Path.cwd() / path)))
 
 
 def _steps(path: str) -> Iterator[str]:
-    """Yield each file, directory and link on the way to a file, by a name without links in front."""
+    """Yield each file, directory and link on a path, with all links before it resolved."""
     pending, place, links = path.split("/"), "/", 0
     while pending:
         name = pending.pop(0)

@@ -35,29 +35,29 @@ __all__ = [
 ]
 
 PRESETS: Final = ("restrictive", "standard", "permissive")
-"""The policies that come with the package."""
+"""The policies in the package."""
 LARGEST_FILE: Final = 1024 * 1024
 """The size limit of a policy file, in bytes."""
 _AGENT: Final = "{agent}"
-"""In a preset: the settings of an agent."""
+"""A placeholder in a preset for the name of an agent's settings."""
 
 Action = Literal["allow", "approve", "deny"]
 Words = Annotated[str, Meta(pattern=r"\S")]
 Globs = tuple[Words, ...]
 Place = Annotated[str, Meta(pattern=r"^(/|~(/|$))")]
-"""An absolute path, or one below the home directory: a relative one could hide the wrong place."""
+"""An absolute path, or a path below the home directory. A relative path could hide the wrong directory."""
 
 
 class PolicyError(ValueError):
-    """A policy is invalid; the message names the section and the key, and quotes no value (A1)."""
+    """A policy is invalid. The message names the section and the key, and quotes no value (A1)."""
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A section; unknown keys are refused."""
+    """A section of a policy. Unknown keys are refused."""
 
 
 class OperationsPolicy(_Section, frozen=True, kw_only=True):
-    """`[operations]`: types of operations; what is in no list is denied (A2)."""
+    """`[operations]`: types of operations. A type in no list is denied (A2)."""
 
     allow: tuple[OperationType, ...]
     approve: tuple[OperationType, ...]
@@ -81,13 +81,13 @@ class ShellPolicy(_Section, frozen=True, kw_only=True):
     default: Action
     """The action for a command that is in no list."""
     unclear: Action
-    """The action for a text that cannot be understood for certain."""
+    """The action for a text whose commands are not certain."""
     max_timeout: Annotated[int, Meta(ge=1_000, le=3_600_000)]
     keep: Annotated[int, Meta(ge=1_024, le=16 * 1024 * 1024)]
 
 
 class FileRules(_Section, frozen=True, kw_only=True):
-    """Patterns of paths for one kind of access: `*` within a name, `**` over directories; the rest is allowed (A5)."""
+    """Patterns of paths for one kind of access. A path that matches none is allowed (A5)."""
 
     approve: Globs
     deny: Globs
@@ -100,33 +100,33 @@ class FilesPolicy(_Section, frozen=True, kw_only=True):
     write: FileRules
     delete: FileRules
     hard_links: bool
-    """Whether files with other names, which may be outside, are read and written."""
+    """Whether files with more than one hard link are read and written. Their other names may be outside."""
     mounts: bool
-    """Whether directories are entered on which something else is mounted."""
+    """Whether mount points in the workspace are entered."""
 
 
 class VariablesPolicy(_Section, frozen=True, kw_only=True):
-    """`[variables]`: patterns of the names of variables that a command may not simply set (A6)."""
+    """`[variables]`: patterns of the names of variables that a command may not set freely (A6)."""
 
     approve: Globs
     deny: Globs
 
 
 class LimitsPolicy(_Section, frozen=True, kw_only=True):
-    """`[limits]`: operations in a message, bytes of a file that is read or written."""
+    """`[limits]`: the limit of operations in a message, and of bytes in a file that is read or written."""
 
     operations: Annotated[int, Meta(ge=1, le=10_000)]
     file_bytes: Annotated[int, Meta(ge=1, le=MOST_FILE_BYTES)]
 
 
 class NetworkPolicy(_Section, frozen=True, kw_only=True):
-    """`[network]`: whether commands reach the network."""
+    """`[network]`: whether commands have network."""
 
     allow: bool
 
 
 class SandboxPolicy(_Section, frozen=True, kw_only=True):
-    """`[sandbox]`: whether commands run only in a sandbox, and the paths that they do not see in it; `~` is home."""
+    """`[sandbox]`: whether commands need a sandbox, and the paths that it hides. `~` is the home directory."""
 
     require: bool
     hidden: tuple[Place, ...]
@@ -150,25 +150,27 @@ def load_policy(
     agents: Sequence[AgentPlaces],
     workspace: str | os.PathLike[str] | None = None,
 ) -> Policy:
-    """Return the policy of a preset's name, or of a TOML file, which overrides a preset key by key (A1).
+    """Return the policy for the name of a preset, or for a TOML file that overrides a preset key by key.
 
-    The presets guard the settings of `agents` (A5). `workspace` is the directory that the policy is for. Raises
-    PolicyError for a file that cannot be read, is not TOML, has an unknown key or a wrong value, or that an agent could
-    replace because it is in the workspace.
+    The presets protect the settings of `agents`. `workspace` is the directory of the operations. Raises PolicyError for
+    a file that cannot be read, is not TOML, or has an unknown key or an invalid value. Raises it also for a file that
+    an agent could replace because it is in the workspace (A1, A5).
     """
     if isinstance(source, str) and source in PRESETS:
         return _policy(_preset(source, agents))
     if workspace is not None and _is_replaceable(Path(source), workspace):
-        raise PolicyError("the policy file is in the workspace, where an agent can change it. Move it out")
-    given = _parsed(_content(Path(source)))
-    base = given.pop("extends", "standard")
+        raise PolicyError(
+            "the policy file is in the workspace, where an agent can change it; move it out of the workspace"
+        )
+    tables = _parse(_read(Path(source)))
+    base = tables.pop("extends", "standard")
     if base not in PRESETS:
         raise PolicyError(f"the policy's key 'extends' must be one of {', '.join(PRESETS)}")
-    return _policy(_overridden(_preset(base, agents), given))
+    return _policy(_override(_preset(base, agents), tables))
 
 
 def _preset(name: str, agents: Sequence[AgentPlaces]) -> dict[str, Any]:
-    tables = _parsed((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
+    tables = _parse((Path(__file__).parent / "policies" / f"{name}.toml").read_bytes())
     settings = sorted(frozenset[str]().union(*(agent.settings for agent in agents)))
     for action in ("approve", "deny"):
         tables["files"]["write"][action] = list(_for_agents(tables["files"]["write"][action], settings))
@@ -176,15 +178,15 @@ def _preset(name: str, agents: Sequence[AgentPlaces]) -> dict[str, Any]:
 
 
 def _for_agents(patterns: Sequence[str], settings: Sequence[str]) -> Iterator[str]:
-    """Yield the patterns of a preset; one with `{agent}` stands for one with each of the names in `settings`."""
+    """Yield the patterns of a preset, with `{agent}` replaced by each name in `settings`."""
     for pattern in patterns:
         yield from (pattern.replace(_AGENT, name) for name in settings) if _AGENT in pattern else (pattern,)
 
 
 def _is_replaceable(path: Path, workspace: str | os.PathLike[str]) -> bool:
-    """Return whether an agent in the workspace could change the file: by itself, by a link, or by another name.
+    """Return whether an agent in the workspace could change the file, a link to it, or another name of it.
 
-    Raises PolicyError for a file that does not exist: an agent could make it before it is read.
+    Raises PolicyError for a file that does not exist: an agent could create it before it is read.
     """
     try:
         facts = path.stat()
@@ -195,36 +197,36 @@ def _is_replaceable(path: Path, workspace: str | os.PathLike[str]) -> bool:
         raise _unreadable() from None
 
 
-def _content(path: Path) -> bytes:
+def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError):
         raise _unreadable() from None
     if len(content) > LARGEST_FILE:
-        raise PolicyError(f"the policy's file has more than {LARGEST_FILE} bytes")
+        raise PolicyError(f"the policy file has more than {LARGEST_FILE} bytes")
     return content
 
 
 def _unreadable() -> PolicyError:
-    return PolicyError(f"the policy is neither one of {', '.join(PRESETS)} nor a file that can be read")
+    return PolicyError(f"the policy is not one of {', '.join(PRESETS)}, and not a file that can be read")
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def _parse(content: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode())
     except UnicodeDecodeError:
-        raise PolicyError("the policy's file is not UTF-8") from None
+        raise PolicyError("the policy file is not UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PolicyError(f"the policy's file is not TOML{in_line(error)}") from None
+        raise PolicyError(f"the policy file is not TOML{in_line(error)}") from None
 
 
-def _overridden(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the base overridden by what is passed: tables key by key, other values as a whole."""
+def _override(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
+    """Return `base` overridden by `tables`: tables key by key, other values as a whole."""
     merged = dict(base)
-    for key, value in given.items():
+    for key, value in tables.items():
         below = merged.get(key)
-        merged[key] = _overridden(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        merged[key] = _override(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
 
 
@@ -238,6 +240,6 @@ def _policy(tables: dict[str, Any]) -> Policy:
         raise PolicyError(f"the policy: {problem(error)}") from None
 
 
-def _rules(given: object) -> object:
-    """Return rules as tables: a text is short for a rule with only words."""
-    return [{"words": rule} if isinstance(rule, str) else rule for rule in given] if isinstance(given, list) else given
+def _rules(rules: object) -> object:
+    """Return rules as tables. A string is a rule that has only words."""
+    return [{"words": rule} if isinstance(rule, str) else rule for rule in rules] if isinstance(rules, list) else rules

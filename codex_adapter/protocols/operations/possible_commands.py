@@ -1,4 +1,4 @@
-"""Find the commands that a program may run because they are among its arguments: `strange-tool sudo id` (A11)."""
+"""Find the commands that a program may run because its arguments contain them: `strange-tool sudo id` (A11)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from codex_adapter.protocols.operations.shell.words import NAME_NOT_KNOWN, Comma
 __all__ = ["MOST_POSSIBLE", "Holds", "possible_commands"]
 
 VALUE = re.compile(r"--?[A-Za-z][\w.-]*=|[A-Za-z_][\w.]*=|-[A-Za-z](?=[^-])|=", re.DOTALL)
-"""The begin of a word before a value that may be a command: `--run=`, `RUN=`, `-c`; in zsh, `=` alone."""
+"""The beginning of a word before a value that may be a command: `--run=`, `RUN=`, `-c`; in zsh, `=` alone."""
 SEVERAL_WORDS = re.compile(r"[\s;&|()`$<>]")
 NAME = re.compile(r"\w[\w.+-]*")
 QUOTE = re.compile(r"\\\n|[\\'\"]")
 DEEPEST = 4
-"""The limit of texts inside texts."""
+"""The limit of nested texts."""
 MOST_POSSIBLE = 32
-"""The limit of commands that are considered for one program, or for one unknown word."""
+"""The limit of commands that are examined for one program, or for one unknown word."""
 
 PRINTING = frozenset({"basename", "dirname", "echo", "expr", "print", "printf", "set"})
-"""Programs whose arguments may become words that are not known before the run."""
+"""Programs whose output may become words that are unknown before the run."""
 
 Holds: TypeAlias = Callable[[Word], Sequence[Word]]
-"""Returns the programs of rules that a word names or, with parts that are not known, may name."""
+"""Return the programs of rules that a word names or, with unknown parts, may name."""
 
 
 def possible_commands(command: Command, found: ShellWords, holds: Holds, depth: int = 0) -> Iterator[Command]:
-    """Yield what rules hold back of what a program may run: an argument with those after it, or a text among them.
+    """Yield the commands with programs of rules that a program may run: an argument with those after it, or a text.
 
-    `found` is the text in which the command is: its words and values are what a word that is not known may become.
+    `found` is the text with the command. An unknown word may become one of its words and values.
     """
     words, via = command.words, (*command.via, command.program)
     sources: list[tuple[Word, ...]] | None = None
@@ -75,7 +75,7 @@ def _of_text(word: Word, following: Sequence[Word], holds: Holds, depth: int) ->
 
 
 def _sources(found: ShellWords, holds: Holds) -> Iterator[tuple[Word, ...]]:
-    """Yield what a word that is not known may become: a value of a variable, or what a command prints."""
+    """Yield the words that an unknown word may become: the value of a variable, or the output of a command."""
     for value in found.values:
         yield from (command.words for command in _of_text(known(value.strip()), (), holds, DEEPEST - 1))
     for command in found.commands:
@@ -94,6 +94,6 @@ def _of_braces(word: Word, rest: Sequence[Word], holds: Holds) -> Iterator[tuple
 
 
 def _may_be_a_program(word: Word) -> bool:
-    """Return whether a word is a name, or a path to where programs are: not `src/init`."""
+    """Return whether a word is a name, or a path in a directory of programs: not `src/init`."""
     directory = posixpath.dirname(word.text or "")
     return not directory or posixpath.basename(posixpath.normpath(directory)) in ("bin", "sbin")

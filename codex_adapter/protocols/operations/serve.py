@@ -1,4 +1,4 @@
-"""Serve one client: a message or a decision a line in, an events message a line out (O11, O13, O14)."""
+"""Serve one client: read messages and decisions, write events messages, each on a line (O11, O13, O14)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from codex_adapter.protocols.operations.state_file import StateError
 __all__ = ["MAX_LINE_BYTES", "Decide", "Server", "Transport"]
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
-"""The size limit of a line: a file of 10 MiB takes six times that if each character is an escape."""
+"""The size limit of a line. A file of 10 MiB needs six times its size if each character is an escape."""
 Decide: TypeAlias = Callable[[PendingApproval], Awaitable[Approval | None]]
-"""Asks a person about a pending operation; None if there is no answer."""
+"""Ask a person about a pending operation, and return the decision; None without an answer."""
 
 
 class Transport(Protocol):
@@ -28,14 +28,14 @@ class Transport(Protocol):
         """Return the next bytes; empty at their end."""
 
     async def write(self, data: bytes) -> bool:
-        """Write a line at the reader's pace; return False once the reader is gone."""
+        """Write a line at the reader's pace. Return False if the reader has closed."""
 
     async def wait_reader_closed(self) -> None:
-        """Return once the reader is gone, as far as that shows without writing."""
+        """Return when the reader has closed, if the system reports that without a write."""
 
 
 class Server:
-    """Serve one conversation with an executor. With `decide`, ask a person about each pending operation at once."""
+    """A conversation of a client with an executor. With `decide`, a person is asked about each pending operation."""
 
     def __init__(self, executor: OperationExecutor, transport: Transport, decide: Decide | None = None) -> None:
         self._executor = executor
@@ -53,7 +53,7 @@ class Server:
     kill = cancel
 
     async def serve(self) -> None:
-        """Continue what was left, then reply line by line to the end. Raises `StateError`."""
+        """Continue unfinished batches, then reply to each line until the end. Raises `StateError`."""
         failure: StateError | None = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch)
@@ -64,7 +64,7 @@ class Server:
             except StateError as error:
                 failure = error
             nursery.cancel_scope.cancel()
-        # Outside of the nursery, which would wrap it.
+        # Raised outside of the nursery, which would wrap it in a group.
         if failure is not None:
             raise failure
 
@@ -72,9 +72,9 @@ class Server:
         framer = LineFramer(MAX_LINE_BYTES)
         while data := await self._receive_some():
             for line in framer.receive_data(data):
-                await self._take(line)
+                await self._handle(line)
         for line in framer.receive_eof():
-            await self._take(line)
+            await self._handle(line)
 
     async def _receive_some(self) -> bytes:
         data = b""
@@ -82,7 +82,7 @@ class Server:
             data = await self._transport.receive_some()
         return data
 
-    async def _take(self, line: bytes | bytearray | OversizeLine) -> None:
+    async def _handle(self, line: bytes | bytearray | OversizeLine) -> None:
         if self._stopped:
             return
         if isinstance(line, OversizeLine):
@@ -94,7 +94,7 @@ class Server:
         await self._deliver(answer)
 
     async def _deliver(self, answer: ExecutorReply) -> None:
-        """Write a reply; then ask about the pending operation, if a person can be asked, and write the next reply."""
+        """Write a reply. While an operation waits and a person decides, write the next reply too."""
         while await self._transport.write(answer.line):
             await self._executor.confirm_delivery(answer)
             approval = await self._ask()
@@ -113,7 +113,7 @@ class Server:
 
     @contextmanager
     def _unless_stopped(self) -> Iterator[None]:
-        """Wait for others until the server is asked to stop."""
+        """Cancel the block when the server is stopped."""
         with trio.CancelScope() as self._scope:
             if self._stopped:
                 self._scope.cancel()

@@ -1,7 +1,7 @@
 """Keep the state of an executor in SQLite: batches, operations, decisions, and a log (O9, A8, A9).
 
-Changes are made inside `with store.change():`, all of one block or none, and are on stable storage after it. Without a
-file, the database ends with the process.
+A block `with store.change():` is one transaction, which is on stable storage after it. Without a file, the database
+ends with the process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from codex_adapter.protocols.operations.messages import Status
 from codex_adapter.protocols.operations.state_file import (
     NO_STATE,
     StateError,
-    in_our_words,
+    as_state_errors,
     locked,
     require_in_place,
 )
@@ -29,7 +29,7 @@ from codex_adapter.protocols.operations.text_pieces import PIECE
 __all__ = ["Batch", "Intent", "Step", "Store"]
 
 _VERSION: Final = 1
-# Large values have rows of their own: SQLite rewrites a row when anything in it changes.
+# Large values have separate tables: SQLite rewrites a row when any column changes.
 _SCHEMA: Final = """
 CREATE TABLE about(version INTEGER NOT NULL, workspace TEXT NOT NULL);
 CREATE TABLE batches(id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, status TEXT);
@@ -58,7 +58,7 @@ class Batch(NamedTuple):
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True):
-    """The digests of a file before and after an operation; None for no file."""
+    """The digests of a file before and after an operation; None if the file does not exist."""
 
     was: bytes | None = None
     becomes: bytes | None = None
@@ -78,28 +78,28 @@ class Step(NamedTuple):
 
 
 class Store:
-    """The state in `path`, or one that is not kept, for the workspace with this root.
+    """The state of an executor in `path`, or without a file, for the workspace with this root.
 
     Every method raises `StateError` if it fails.
     """
 
     def __init__(self, path: Path | None, workspace: str) -> None:
-        with ExitStack() as undo, in_our_words():
+        with ExitStack() as undo, as_state_errors():
             self._file = None if path is None else (path, undo.enter_context(locked(path)))
-            # Without a name SQLite spills to a file of its own, which no other process can open.
+            # Without a name, SQLite uses a temporary file, which no other process can open.
             database = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False, timeout=5)
             undo.enter_context(closing(database))
             self._database = database
             self.kept = path is not None
-            """Whether it outlives the process."""
+            """Whether the state has a file, so that it outlives the process."""
             tables = {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type='table'")}
             if tables:
-                self._require_ours(tables, workspace)
+                self._require_state(tables, workspace)
             database.execute(f"PRAGMA journal_mode={'WAL' if path else 'DELETE'}")
             database.execute(f"PRAGMA synchronous={'FULL' if path else 'OFF'}")
             database.execute("PRAGMA foreign_keys=ON")
             if not tables:
-                self._make(workspace)
+                self._create_tables(workspace)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -111,7 +111,7 @@ class Store:
     @contextmanager
     def change(self) -> Iterator[None]:
         """Open a transaction."""
-        with in_our_words():
+        with as_state_errors():
             if self._file is not None:
                 require_in_place(*self._file)
             self._database.execute("BEGIN IMMEDIATE")
@@ -137,7 +137,7 @@ class Store:
         return [Batch(*row) for row in self._rows("SELECT id, run_id, status FROM batches ORDER BY id")]
 
     def next_step(self, batch: Batch, after: int = -1) -> Step | None:
-        """Return the first operation after a position that is not done; None without one."""
+        """Return the first operation after a position that is not done; None if all are done."""
         query = """
             SELECT id, position, operation_id, state, intent FROM operations
             WHERE batch=? AND position>? AND state IS NOT 'done' ORDER BY position LIMIT 1"""
@@ -151,7 +151,7 @@ class Store:
         return b"".join(self._body("documents", step.id))
 
     def count_after(self, batch: Batch, step: Step) -> int:
-        """Return the number of operations of a batch after one."""
+        """Return the number of operations of a batch after a step."""
         query = "SELECT count(*) FROM operations WHERE batch=? AND position>?"
         return int(next(self._rows(query, batch.id, step.position))[0])
 
@@ -173,7 +173,7 @@ class Store:
         self._database.execute("INSERT INTO decisions VALUES (?, ?, ?)", (batch.run_id, step.operation_id, decision))
 
     def finish(self, step: Step, pieces: Callable[[], Iterable[bytes]]) -> None:
-        """Record that an operation is done, with its event; each call of `pieces` returns the event's pieces."""
+        """Record that an operation is done, with its event. Each call of `pieces` returns the event in pieces."""
         self._database.execute("UPDATE operations SET state='done', intent=NULL WHERE id=?", (step.id,))
         self._database.execute("DELETE FROM documents WHERE id=?", (step.id,))
         self._put("events", step.id, sum(map(len, pieces())), pieces())
@@ -188,12 +188,12 @@ class Store:
         return (self._body("events", row) for (row,) in self._rows(query, batch.id))
 
     def deliver(self, batch: Batch) -> None:
-        """Record that all events so far were delivered; only the log of a finished batch is kept."""
+        """Record that all events so far were delivered. Only the log of a finished batch remains."""
         if batch.status is None:
             done = "SELECT id FROM operations WHERE batch=? AND state='done'"
-            self._database.execute(f"DELETE FROM events WHERE id IN ({done})", (batch.id,))  # noqa: S608 - words of ours
+            self._database.execute(f"DELETE FROM events WHERE id IN ({done})", (batch.id,))  # noqa: S608 - constant text
             return
-        # The foreign keys delete what belongs to it.
+        # The foreign keys delete its operations and events.
         self._database.execute("DELETE FROM batches WHERE id=?", (batch.id,))
 
     def ids_decided(self, batch: Batch) -> set[str]:
@@ -216,35 +216,37 @@ class Store:
         return self._database.execute(query, values).lastrowid or 0
 
     def _put(self, table: str, row: int, size: int, pieces: Iterable[bytes | memoryview]) -> None:
-        """Write a value that may be large without the copy that a parameter would need (O10)."""
-        self._database.execute(f"INSERT INTO {table} VALUES (?, zeroblob(?))", (row, size))  # noqa: S608 - a name of ours
+        """Write a large value in pieces: a parameter would need a copy (O10)."""
+        self._database.execute(f"INSERT INTO {table} VALUES (?, zeroblob(?))", (row, size))  # noqa: S608 - a constant name
         with self._database.blobopen(table, "body", row) as blob:
             for piece in pieces:
                 blob.write(piece)
 
     def _body(self, table: str, row: int) -> Iterator[bytes]:
-        with in_our_words(), self._database.blobopen(table, "body", row, readonly=True) as blob:
+        with as_state_errors(), self._database.blobopen(table, "body", row, readonly=True) as blob:
             while piece := blob.read(PIECE):
                 yield piece
 
-    def _make(self, workspace: str) -> None:
+    def _create_tables(self, workspace: str) -> None:
         """Create the tables in a new file."""
         with self.change():
             for statement in _SCHEMA.split(";"):
                 self._database.execute(statement)
             self._database.execute("INSERT INTO about VALUES (?, ?)", (_VERSION, workspace))
 
-    def _require_ours(self, tables: set[str], workspace: str) -> None:
-        """Raise `StateError` unless a file is a state of ours and of this workspace; change nothing."""
+    def _require_state(self, tables: set[str], workspace: str) -> None:
+        """Raise `StateError` if the file is not a state, or is that of another workspace. Change nothing."""
         row = next(self._rows("SELECT version, workspace FROM about"), None) if tables >= _TABLES else None
         if row is None:
             raise StateError(NO_STATE)
         version, root = row
         if version != _VERSION:
-            raise StateError("the state was written by another release; finish it there, or give another file")
+            raise StateError(
+                "the state was written by another release; finish it with that release, or name another file"
+            )
         if root != workspace:
-            raise StateError("the state belongs to another workspace; give each workspace a state of its own")
+            raise StateError("the state belongs to another workspace; use a separate state for each workspace")
 
     def _rows(self, query: str, *values: Any) -> Iterator[Any]:
-        with in_our_words():
+        with as_state_errors():
             yield from self._database.execute(query, values)

@@ -1,7 +1,7 @@
 """Derive the output schema of an agent, in the strict subset of JSON Schema, and read its output (O6).
 
-In that subset every member is required, and null stands for one that is left out; objects with arbitrary members do not
-exist, so that `env` is not offered.
+In that subset, every member is required, and null means an absent member. The subset has no objects with arbitrary
+members, so the schema does not have `env`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _MESSAGE: Final = ("protocolVersion", "operations")
 _NULL: Final = Raw(b"null")
 _NOT_OFFERED: Final = "env"
 _KEPT: Final = ("description", "enum")
-"""Descriptions have the limits; not every model accepts them as keywords."""
+"""The keywords that are kept. Descriptions have the limits, because some models refuse the keywords for limits."""
 
 
 def agent_schema() -> dict[str, Any]:
-    """Return the output schema for an agent; `without_nulls` makes an operations message of its output (O6)."""
+    """Return the output schema for an agent. `without_nulls` converts its output to an operations message (O6)."""
     schema = operations_schema()
     definitions = schema["definitions"]
     operations = [_strict(definitions[kind.__name__], definitions) for kind in OPERATIONS.values()]
@@ -39,9 +39,9 @@ def agent_schema() -> dict[str, Any]:
 
 
 def without_nulls(text: bytes) -> bytes:
-    """Return a message of a model without members that are null and may be absent; other text stays as it is.
+    """Return a message of a model without optional members that are null. Other text stays as it is.
 
-    Members that an operation does not have are left out too.
+    Unknown members of an operation are removed too.
     """
     try:
         message = members(text, _MESSAGE)
@@ -55,29 +55,29 @@ def without_nulls(text: bytes) -> bytes:
 
 def _strict(definition: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """Return a definition in the subset, with its references resolved."""
-    offered = {name: given for name, given in definition["properties"].items() if name != _NOT_OFFERED}
-    return _object({name: _member(name, given, definition, definitions) for name, given in offered.items()})
+    offered = {name: schema for name, schema in definition["properties"].items() if name != _NOT_OFFERED}
+    return _object({name: _member(name, schema, definition, definitions) for name, schema in offered.items()})
 
 
 def _member(
-    name: str, given: dict[str, Any], definition: dict[str, Any], definitions: dict[str, Any]
+    name: str, schema: dict[str, Any], definition: dict[str, Any], definitions: dict[str, Any]
 ) -> dict[str, Any]:
-    if "const" in given:
-        return _constant(given)
-    member: dict[str, Any] = {key: given[key] for key in _KEPT if key in given}
-    if given.get("type") == "array":
-        item = definitions[given["items"]["$ref"].rpartition("/")[2]]
+    if "const" in schema:
+        return _constant(schema)
+    member: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    if schema.get("type") == "array":
+        item = definitions[schema["items"]["$ref"].rpartition("/")[2]]
         return {"type": "array", **member, "items": _strict(item, definitions)}
-    kind = given.get("type", "string")
+    kind = schema.get("type", "string")
     if name in definition["required"]:
         return {"type": kind, **member}
     if "enum" in member:
         member["enum"] = [*member["enum"], None]
-    return {**member, "type": [kind, "null"], "description": f"{member['description']}; null for none"}
+    return {**member, "type": [kind, "null"], "description": f"{member['description']}; null if absent"}
 
 
-def _constant(given: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "string", "const": given["const"]}
+def _constant(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "string", "const": schema["const"]}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

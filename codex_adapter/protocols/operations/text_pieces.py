@@ -1,7 +1,7 @@
-"""Decode and encode text as large as a file, piece by piece (O3).
+"""Decode and encode the content of large files in pieces (O3).
 
-A file of ten megabytes never becomes one decoded string, which takes four bytes a character as soon as one of them is
-an emoji.
+A file of ten megabytes never becomes one decoded string, which needs four bytes for each character if one of them is an
+emoji.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _string = msgspec.json.Decoder(str)
 
 
 class Text:
-    """A string of a message, decoded in pieces each time."""
+    """A string of a message. Each read decodes it again, in pieces."""
 
     __slots__ = ("_pieces",)
 
@@ -45,27 +45,27 @@ class Text:
     @classmethod
     def of(cls, text: str) -> Text:
         """Return a text in memory."""
-        return cls(partial(_encoded, memoryview(text.encode()), PIECE))
+        return cls(partial(_split, memoryview(text.encode()), PIECE))
 
     @classmethod
-    def of_json(cls, given: Raw, *, size: int = PIECE) -> Text:
-        """Return the text of a JSON string, which is not copied. Its pieces raise ValueError if it is not Unicode."""
-        return cls(partial(_unescaped, given, size))
+    def of_json(cls, source: Raw, *, size: int = PIECE) -> Text:
+        """Return the text of a JSON string without a copy. Its pieces raise ValueError if it is not Unicode."""
+        return cls(partial(_decode_json, source, size))
 
     @classmethod
     def of_file(cls, data: bytes, encoding: Encoding, *, size: int = PIECE) -> Text:
-        """Return a file's bytes as text, without a copy. Raises UnicodeDecodeError for `utf-8` that is not UTF-8."""
+        """Return a file's bytes as text, without a copy. Raises UnicodeDecodeError for invalid UTF-8."""
         if encoding == "base64":
             return cls(partial(_as_base64, memoryview(data), size))
         check_utf8(data)
-        return cls(partial(_encoded, memoryview(data), size))
+        return cls(partial(_split, memoryview(data), size))
 
     def pieces(self) -> Iterator[bytes]:
-        """Return the text in UTF-8, cut between characters."""
+        """Return the text in UTF-8, split between characters."""
         return self._pieces()
 
     def json_pieces(self) -> Iterator[bytes]:
-        """Yield the text as a JSON string that is on one line for every reader."""
+        """Yield the text as a JSON string without any kind of line break."""
         yield b'"'
         for piece in self.pieces():
             yield encode_lines([piece.decode()])[1:-2]
@@ -87,22 +87,22 @@ class Text:
 
 
 def from_base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Decode base64 in pieces: the standard alphabet, padded, nothing else.
+    """Decode base64 in pieces: only the standard alphabet, with padding.
 
-    Raises binascii.Error, a ValueError, for anything else.
+    Raises binascii.Error, a ValueError, for any other text.
     """
     rest = b""
     ended = False
     for piece in pieces:
-        given = rest + piece
-        whole = len(given) // 4 * 4
-        rest = given[whole:]
-        if ended and given:
+        text = rest + piece
+        whole = len(text) // 4 * 4
+        rest = text[whole:]
+        if ended and text:
             raise binascii.Error("text after the padding")
-        ended = given[:whole].endswith(b"=")
-        yield _decoded(given[:whole])
+        ended = text[:whole].endswith(b"=")
+        yield _decode_base64(text[:whole])
     if rest:
-        raise binascii.Error("no multiple of four characters")
+        raise binascii.Error("not a multiple of four characters")
 
 
 def check_utf8(data: bytes | bytearray | Raw) -> None:
@@ -114,15 +114,15 @@ def check_utf8(data: bytes | bytearray | Raw) -> None:
     decoder.decode(b"", final=True)
 
 
-def _decoded(given: bytes) -> bytes:
-    data = binascii.a2b_base64(given, strict_mode=True)
-    if given.endswith(b"=") and not given.endswith(base64.b64encode(data[-1:] if given[-2:] == b"==" else data[-2:])):
-        raise binascii.Error("bits that stand for nothing")
+def _decode_base64(text: bytes) -> bytes:
+    data = binascii.a2b_base64(text, strict_mode=True)
+    if text.endswith(b"=") and not text.endswith(base64.b64encode(data[-1:] if text[-2:] == b"==" else data[-2:])):
+        raise binascii.Error("unused bits that are not zero")
     return data
 
 
-def _unescaped(given: Raw, size: int) -> Iterator[bytes]:
-    text = memoryview(given)[1:-1]
+def _decode_json(source: Raw, size: int) -> Iterator[bytes]:
+    text = memoryview(source)[1:-1]
     start = 0
     while start < len(text):
         end = _end_of_piece(text, start, start + size)
@@ -130,7 +130,7 @@ def _unescaped(given: Raw, size: int) -> Iterator[bytes]:
         start = end
 
 
-def _encoded(text: memoryview, size: int) -> Iterator[bytes]:
+def _split(text: memoryview, size: int) -> Iterator[bytes]:
     start = 0
     while start < len(text):
         end = _between_characters(text, start + size)
@@ -145,12 +145,12 @@ def _as_base64(data: memoryview, size: int) -> Iterator[bytes]:
 
 
 def _end_of_piece(text: memoryview, start: int, end: int) -> int:
-    """Return the last offset up to `end` that splits no character, no escape and no surrogate pair."""
+    """Return the last offset up to `end` that does not split a character, an escape or a surrogate pair."""
     end = _between_characters(text, end)
     piece = bytes(text[start:end])
     last = piece.rfind(b"\\", max(0, len(piece) - 6))
     backslashes = last + 1 - len(piece[: last + 1].rstrip(b"\\"))
-    if end == len(text) or backslashes % 2 == 0:  # an even number are escaped backslashes, and escape nothing
+    if end == len(text) or backslashes % 2 == 0:  # an even number of backslashes escapes nothing
         return end
     at = start + last
     if _SECOND_HALF.match(text, at) and re.match(_PAIR, text[max(start, at - 6) :], re.DOTALL):

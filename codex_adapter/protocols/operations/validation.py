@@ -1,4 +1,4 @@
-"""Read operations from JSON: check the rules of their members, and name a broken one (O2, O3)."""
+"""Read operations from JSON, and check the rules of their members (O2, O3)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _T = TypeVar("_T")
 _TYPES: Final = f"must be one of {', '.join(OPERATIONS)}"
 _NAMES: Final = ("type", *dict.fromkeys(name for kind in OPERATIONS.values() for name in kind.__struct_encode_fields__))
 _NONE: Final = Raw(b"null")
-_BASE64: Final = "must be base64 of the standard alphabet with its padding and nothing else, as encoding says"
-_TOO_LARGE: Final = f"must be at most {MOST_FILE_BYTES} bytes (10 MiB) once decoded; make a large file with shell"
+_BASE64: Final = "must be base64 in the standard alphabet with padding, because encoding is base64"
+_TOO_LARGE: Final = f"must be at most {MOST_FILE_BYTES} bytes (10 MiB) once decoded; create a larger file with shell"
 
 
 class InvalidOperationError(ValueError):
-    """An operation is invalid; the message names the member and its rule, and never quotes (O3)."""
+    """An operation is invalid. The message names the member and its rule, and never quotes (O3)."""
 
 
 class Valid(msgspec.Struct, Generic[_T], frozen=True):
@@ -50,9 +50,9 @@ class Valid(msgspec.Struct, Generic[_T], frozen=True):
 
 
 class Invalid(msgspec.Struct, frozen=True, kw_only=True):
-    """An error: `error` names the member and its rule, and never quotes (O3).
+    """An invalid result: `error` names the member and its rule, and never quotes.
 
-    `id` and `operation_type` of an invalid operation are set as far as they are valid.
+    `id` and `operation_type` are set if they are valid themselves (O3).
     """
 
     error: str
@@ -61,33 +61,33 @@ class Invalid(msgspec.Struct, frozen=True, kw_only=True):
     success: Literal[False] = False
 
 
-def validate_operation(given: object) -> Valid[Operation] | Invalid:
-    """Validate an operation, as JSON or decoded: return it, or what is wrong (O3)."""
+def validate_operation(value: object) -> Valid[Operation] | Invalid:
+    """Validate an operation, as JSON or decoded. Return it, or its error (O3)."""
     try:
-        operation = read_operation(as_json(given))
+        operation = read_operation(as_json(value))
     except NotJSON as error:
         return Invalid(error=f"an operation {error}")
     return operation if isinstance(operation, Invalid) else Valid(operation)
 
 
-def parse_operation(given: object) -> Operation:
+def parse_operation(value: object) -> Operation:
     """Return an operation from JSON, or from decoded JSON. Raises InvalidOperationError (O3)."""
-    result = validate_operation(given)
+    result = validate_operation(value)
     if isinstance(result, Invalid):
         raise InvalidOperationError(result.error)
     return result.data
 
 
-def read_operation(given: bytes | Raw) -> Operation | Invalid:
-    """Return an operation from its JSON, or what is wrong; a file's content is checked and stays a view (O2, O3)."""
+def read_operation(text: bytes | Raw) -> Operation | Invalid:
+    """Return an operation from its JSON, or its error. The content of a file is checked and stays a view (O2, O3)."""
     try:
-        parts = members(given, _NAMES)
+        parts = members(text, _NAMES)
         if parts is None:
             return Invalid(error=f"an operation must be an object; its type {_TYPES}")
     except NotJSON as error:
         return Invalid(error=f"an operation {error}")
-    given_id = string(parts.get("id", _NONE))
-    id_ = UNSET if given_id is None else given_id
+    found_id = string(parts.get("id", _NONE))
+    id_ = UNSET if found_id is None else found_id
     kind = OPERATIONS.get(string(parts.get("type", _NONE)) or "")
     if kind is None:
         return Invalid(error=f"type: {_TYPES}" if "type" in parts else f"type: is missing; it {_TYPES}", id=id_)
@@ -99,16 +99,16 @@ def read_operation(given: bytes | Raw) -> Operation | Invalid:
     return operation
 
 
-def as_json(given: object) -> bytes | Raw:
+def as_json(value: object) -> bytes | Raw:
     """Return JSON: text as it is, any other value encoded. Raises NotJSON."""
-    if isinstance(given, bytes | Raw):
-        return given
-    if isinstance(given, str):
+    if isinstance(value, bytes | Raw):
+        return value
+    if isinstance(value, str):
         try:
-            return given.encode()
+            return value.encode()
         except UnicodeEncodeError:
             raise NotJSON("must be JSON in UTF-8") from None
-    return to_json(given)
+    return to_json(value)
 
 
 def _check(operation: Operation) -> None:
@@ -124,9 +124,9 @@ def _check(operation: Operation) -> None:
 
 def _check_path(name: str, path: str) -> None:
     if path.startswith("/"):
-        raise FieldError(name, "must not start with '/'; give a path below the workspace's root")
+        raise FieldError(name, "must not start with '/'; use a path below the workspace's root")
     if ".." in path:
-        raise FieldError(name, "must not contain '..'; give a path below the workspace's root")
+        raise FieldError(name, "must not contain '..'; use a path below the workspace's root")
     if "\0" in path:
         raise FieldError(name, "must not contain the character NUL; leave it out")
     if len(path.encode("utf-16-le")) > 2 * MOST_PATH_CHARACTERS:
@@ -142,7 +142,7 @@ def _check_content(operation: CreateFileOperation) -> None:
                 break
     except UnicodeDecodeError:
         raise FieldError("content", "must be UTF-8") from None
-    except msgspec.DecodeError:  # in JSON, the only cause is text that is not Unicode
+    except msgspec.DecodeError:  # in valid JSON, the only cause is half a surrogate pair
         raise FieldError("content", HALF_OF_A_PAIR) from None
     except ValueError:
         raise FieldError("content", _BASE64) from None

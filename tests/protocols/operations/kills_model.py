@@ -13,7 +13,7 @@ from .workbench import Message
 
 __all__ = ["Model", "check"]
 
-_UNKNOWN: Final = "what it did is unknown"
+_UNKNOWN: Final = "its outcome is unknown"
 
 
 def check(holds: bool, said: object) -> None:

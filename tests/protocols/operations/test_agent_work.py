@@ -205,7 +205,10 @@ async def test_plain_words_decide_on_nothing_that_comes_to_wait_later(stage: Sta
     stage.agents(saying(message_of(REMOVE)), saying(DONE))
     assert (await stage.work(decisions)).reason == "completed"
     refused, asked, came, _ = [record["message"] for record in told(stage.supervisor.records, "events")]
-    assert refused["events"][0]["message"] == "what came when no operation waited decides nothing; lines: 2"
+    assert (
+        refused["events"][0]["message"]
+        == "2 lines arrived before an operation waited and were ignored; send the decision again"
+    )
     assert (asked["status"], came["events"][0]["type"]) == ("awaiting_approval", "policyDenied")
     seen = json.loads(stage.facts(2).prompt or "")
     assert [event["type"] for event in seen["events"]] == ["policyDenied"]
@@ -276,7 +279,7 @@ async def test_an_answer_that_is_no_operations_message_is_given_back_twice(stage
     ended = await stage.work()
     assert (ended.reason, ended.turns) == ("failed", 3)
     assert stage.supervisor.shape == [*["runCompleted", "events error"] * 3, "ended failed"]
-    assert stage.supervisor.records[-1]["error"] == "the agent's messages are no operations, again and again"
+    assert stage.supervisor.records[-1]["error"] == "3 messages of the agent in a row were not operations"
     [event] = json.loads(stage.facts(1).prompt or "")["events"]
     assert (event["type"], event["category"]) == ("error", "validation")
 
@@ -296,7 +299,7 @@ async def test_more_operations_than_the_policy_allows_are_told_to_the_agent(stag
     stage.agents(saying(message_of(words, words)), saying(DONE))
     assert (await stage.work()).turns == 2
     [event] = json.loads(stage.facts(2).prompt or "")["events"]
-    assert event["message"] == "operations: must be at most 1; send fewer at once"
+    assert event["message"] == "operations: must have at most 1 operations; send fewer at once"
 
 
 @pytest.mark.rule("O17")
@@ -447,7 +450,7 @@ async def test_an_agent_without_a_session_cannot_be_answered(stage: Stage) -> No
     stage.agents(nameless)
     ended = await stage.work()
     assert (ended.reason, ended.turns) == ("failed", 1)
-    assert stage.supervisor.records[-1]["error"] == "the agent did not tell its session, so it cannot be answered"
+    assert stage.supervisor.records[-1]["error"] == "the agent did not report its session, so it cannot be resumed"
     assert stage.bench.text("a") == "1"
 
 
@@ -473,7 +476,7 @@ async def test_a_program_that_cancels_the_work_leaves_nothing_of_it(stage: Stage
     assert stage.processes() == []
 
 
-CHANGED = "{} in the workspace has changed, which steers programs outside of the sandbox; look at it first"
+CHANGED = "{} in the workspace has changed. It configures programs outside of the sandbox; check it first"
 
 
 @pytest.mark.rule("H15", "O18")

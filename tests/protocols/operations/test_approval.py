@@ -92,7 +92,7 @@ async def test_while_an_operation_waits_no_other_message_is_taken_up(bench: Work
         paused = await talk.send(REMOVE)
         refused = await talk.send({"type": "createFile", "path": "f", "content": "."})
         assert (refused["runId"], refused["status"]) == (paused["runId"], "awaiting_approval")
-        assert "cleanup-1 waits to be approved or denied" in refused["events"][0]["message"]
+        assert "cleanup-1 waits for a decision" in refused["events"][0]["message"]
         assert not (bench.root / "f").exists()
         assert (await talk.decide("cleanup-1"))["status"] == "completed"
 

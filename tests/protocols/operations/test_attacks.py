@@ -83,7 +83,7 @@ async def test_edits_that_would_take_hours_are_refused(bench: Workbench) -> None
     async with bench.open(kept=False) as talk:
         answer = await talk.send({"type": "editFile", "path": "f", "edits": edits})
     [event] = answer["events"]
-    assert event["error"] == "edits: are too many for a file of this size; send fewer. Nothing was changed."
+    assert event["error"] == "edits: are too many for a file of this size; send fewer edits. The file was not changed."
 
 
 @pytest.mark.rule("O10")
@@ -97,7 +97,7 @@ async def test_one_answer_holds_only_so_much_of_files(bench: Workbench) -> None:
         answer = await talk.send(*[read] * 50)
         again = await talk.send(read)
     assert [event["success"] for event in answer["events"]] == [True] * 4 + [False] * 46
-    told = "The answer is full of what was read before: read this file in a message of its own"
+    told = "The answer is full of other files and outputs; read this file in a separate message"
     assert answer["events"][-1]["error"] == told
     assert again["events"][0]["success"] is True
 
@@ -147,7 +147,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(bench: Workb
         database.execute("CREATE TABLE moz_places(url)")
     content = bench.state.read_bytes()
     with (
-        pytest.raises(StateError, match="no state of ours"),
+        pytest.raises(StateError, match="not a state of codex-adapter"),
         open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
@@ -158,9 +158,9 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(bench: Workb
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("DELETE FROM about", "no state of ours, or damaged"),
-        ("DROP TABLE audit", "no state of ours, or damaged"),
-        ("DROP TABLE about", "no state of ours, or damaged"),
+        ("DELETE FROM about", "not a state of codex-adapter, or is damaged"),
+        ("DROP TABLE audit", "not a state of codex-adapter, or is damaged"),
+        ("DROP TABLE about", "not a state of codex-adapter, or is damaged"),
         ("UPDATE about SET version = 99", "another release"),
     ],
 )
@@ -191,7 +191,7 @@ async def test_an_empty_file_becomes_a_state_for_its_owner_alone(bench: Workbenc
 @pytest.mark.rule("O9")
 def test_in_the_root_of_the_file_system_every_state_is_inside(bench: Workbench) -> None:
     with (
-        pytest.raises(StateError, match="inside of the workspace"),
+        pytest.raises(StateError, match="the state is in the workspace"),
         open_executor("/", bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
@@ -222,7 +222,7 @@ async def test_a_command_is_in_the_log_when_it_begins(bench: Workbench) -> None:
 def test_there_is_no_log_where_there_is_no_state(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "none", tmp_path, tmp_path / "fifo"):
-        with pytest.raises(StateError, match="it is not the file of a state"):
+        with pytest.raises(StateError, match="the file is not a state"):
             list(read_audit(path))
     assert not (tmp_path / "none").exists()
 

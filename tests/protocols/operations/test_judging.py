@@ -130,7 +130,7 @@ def test_an_unclear_text_is_never_silently_allowed(tmp_path: Path, command: str)
     strict = shell(policy_of(tmp_path, '[shell]\nunclear = "deny"'), command)
     assert isinstance(strict, Denied)
     assert strict.rule == "shell.unclear"
-    assert strict.suggestion == "Write the command out, one plain command at a time"
+    assert strict.suggestion == "Write plain commands with literal words, one command at a time"
 
 
 @pytest.mark.rule("A4")
@@ -227,7 +227,7 @@ def test_what_no_list_names_follows_the_default(tmp_path: Path) -> None:
     assert isinstance(verdict, Denied)
     assert (verdict.rule, verdict.reason) == (
         "shell.default",
-        "Command 'wc' is not allowed: it is in no list of the policy",
+        "Command 'wc' is not allowed: it is not in a list of the policy",
     )
 
 
@@ -297,7 +297,7 @@ def test_a_file_that_is_held_back_is_named_with_the_rule() -> None:
     assert shell(RESTRICTIVE, "echo > x/.git/y") == Denied(
         "Writing 'x/.git/y' is blocked by the rule '**/.git/**'",
         "files.write.deny",
-        "Leave out files that match '**/.git/**'",
+        "Do not use files that match '**/.git/**'",
     )
 
 

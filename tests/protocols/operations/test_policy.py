@@ -138,8 +138,8 @@ def test_a_policy_that_an_agent_could_replace_is_refused(tmp_path: Path, way: st
 
 @pytest.mark.rule("A1")
 def test_a_policy_that_does_not_exist_is_not_read_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("codex_adapter.protocols.operations.policy._content", lambda path: b"")
-    with pytest.raises(PolicyError, match="neither one of"):
+    monkeypatch.setattr("codex_adapter.protocols.operations.policy._read", lambda path: b"")
+    with pytest.raises(PolicyError, match="not one of"):
         load_policy(tmp_path / "none.toml", workspace=tmp_path, agents=known_places())
 
 
@@ -153,7 +153,7 @@ def test_a_policy_beside_the_workspace_is_read(tmp_path: Path) -> None:
         assert load_policy(path, workspace=root, agents=known_places()) == load_policy(
             "permissive", agents=known_places()
         )
-    with pytest.raises(PolicyError, match="neither one of"):
+    with pytest.raises(PolicyError, match="not one of"):
         load_policy(linked(beside / "loop", beside / "loop"), workspace=root, agents=known_places())
 
 

@@ -108,8 +108,8 @@ async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbenc
     event, went_on = answer["events"]
     assert (event["type"], event["operationId"], event["success"]) == ("shell", "s", False)
     assert (
-        event["error"]
-        == "The runtime was killed while this command ran; what it did is unknown. Look before you repeat it"
+        event["error"] == "The runtime was killed while this command ran, and its outcome is unknown; "
+        "check its effects before you repeat it"
     )
     assert went_on["stdout"] == "on\n"
     assert not (bench.root / "f").exists()
@@ -193,7 +193,7 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
         for path in tmp_path.glob("state.db*"):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with (
-            pytest.raises(StateError, match="another runtime has this state"),
+            pytest.raises(StateError, match="another runtime uses this state"),
             open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
         ):
             pass
@@ -211,7 +211,7 @@ async def test_a_state_is_for_its_owner_one_runtime_and_one_workspace(bench: Wor
 def test_a_file_that_is_no_state_is_refused_and_left_as_it_is(bench: Workbench, content: bytes) -> None:
     bench.state.write_bytes(content)
     with (
-        pytest.raises(StateError, match="no state of ours"),
+        pytest.raises(StateError, match="not a state of codex-adapter"),
         open_executor(bench.root, bench.policy, agents=known_places(), state=bench.state),
     ):
         pass
@@ -223,7 +223,7 @@ def test_a_state_where_no_file_can_be_is_refused(bench: Workbench, tmp_path: Pat
     (tmp_path / "file").touch()
     for place in (tmp_path / "file" / "s.db", tmp_path):
         with (
-            pytest.raises(StateError, match="cannot be made"),
+            pytest.raises(StateError, match="cannot be created"),
             open_executor(bench.root, bench.policy, agents=known_places(), state=place),
         ):
             pass
@@ -262,7 +262,7 @@ async def test_a_state_is_out_of_an_agents_reach(bench: Workbench, tmp_path: Pat
     (bench.root / "out").symlink_to(tmp_path)
     for place in (bench.root / "s.db", tmp_path / "link" / "s.db", bench.root / "out" / "s.db"):
         with (
-            pytest.raises(StateError, match="inside of the workspace"),
+            pytest.raises(StateError, match="the state is in the workspace"),
             open_executor(bench.root, bench.policy, agents=known_places(), state=place),
         ):
             pass

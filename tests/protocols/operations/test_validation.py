@@ -31,13 +31,13 @@ from codex_adapter.protocols.operations.validation import (
 from tests.widths import crossed
 
 SECRET = "sk-secret"
-PATH_RULE = "give a path below the workspace's root"
+PATH_RULE = "use a path below the workspace's root"
 STRING = "must be a string of at most"
 TIMEOUT = "timeout: must be a whole number of milliseconds, 1000 to 3600000; without it 30000"
 TYPES = "must be one of message, createFile, readFile, editFile, deleteFile, shell"
 HALF = "has half of a surrogate pair; write the character itself, or the escapes of both halves"
-EDITS = "edits: must be a list of objects with the strings oldContent and newContent, made one after the other"
-BASE64 = "content: must be base64 of the standard alphabet with its padding and nothing else, as encoding says"
+EDITS = "edits: must be a list of objects with the strings oldContent and newContent, applied in order"
+BASE64 = "content: must be base64 in the standard alphabet with padding, because encoding is base64"
 
 
 def message(**members: Any) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def test_what_is_within_the_limits_is_right(right: object) -> None:
         ({"type": "message"}, f"content: is missing; it {STRING} 100000 characters"),
         (message(content="é" * 100_001), f"content: {STRING} 100000 characters"),
         (message(content=None), f"content: {STRING} 100000 characters"),
-        (message(id=5), "id: must be a string; events name it as operationId"),
-        (message(id=None), "id: must be a string; events name it as operationId"),
+        (message(id=5), "id: must be a string; its event has it as operationId"),
+        (message(id=None), "id: must be a string; its event has it as operationId"),
         (create(path="/a"), f"path: must not start with '/'; {PATH_RULE}"),
         (create(path="../a"), f"path: must not contain '..'; {PATH_RULE}"),
         (create(path="a..b"), f"path: must not contain '..'; {PATH_RULE}"),
@@ -146,7 +146,7 @@ def test_what_is_within_the_limits_is_right(right: object) -> None:
         (create(encoding="base64", content="QQ=="[:3]), BASE64),
         (
             create(overwrite="yes"),
-            "overwrite: must be true or false, whether a file that is there is replaced; without it false",
+            "overwrite: must be true or false, whether an existing file is replaced; without it false",
         ),
         (create(content=5), "content: must be a string, the file's content, at most 10 MiB once decoded"),
         (
@@ -188,11 +188,11 @@ def test_what_is_within_the_limits_is_right(right: object) -> None:
         (message(more=nested(50_000)), "an operation must be nested less deeply"),
         (
             message(more=b""),
-            "an operation must be made of what JSON has: objects, arrays, strings, numbers, true, false, null",
+            "an operation must have only objects, arrays, strings, numbers, true, false and null",
         ),
         (
             message(more=float("nan")),
-            "an operation must be made of what JSON has: objects, arrays, strings, numbers, true, false, null",
+            "an operation must have only objects, arrays, strings, numbers, true, false and null",
         ),
     ],
 )
@@ -263,15 +263,15 @@ def test_a_wrong_operation_makes_no_other_one_wrong_and_no_message(half: str) ->
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        ({"operations": []}, 'protocolVersion: is missing; it must be "1.0", the version that is spoken here'),
+        ({"operations": []}, 'protocolVersion: is missing; it must be "1.0"'),
         (
             {"protocolVersion": "1.1", "operations": []},
-            'protocolVersion: must be "1.0", the version that is spoken here',
+            'protocolVersion: must be "1.0"',
         ),
-        ({"protocolVersion": 1.0, "operations": []}, 'protocolVersion: must be "1.0", the version that is spoken here'),
+        ({"protocolVersion": 1.0, "operations": []}, 'protocolVersion: must be "1.0"'),
         (
             {"protocolVersion": None, "operations": []},
-            'protocolVersion: must be "1.0", the version that is spoken here',
+            'protocolVersion: must be "1.0"',
         ),
         ({"protocolVersion": "1.0"}, "operations: is missing; it must be a list of at most 10000 operations"),
         ({"protocolVersion": "1.0", "operations": {}}, "operations: must be a list of at most 10000 operations"),
@@ -281,7 +281,7 @@ def test_a_wrong_operation_makes_no_other_one_wrong_and_no_message(half: str) ->
         (b'{"protocolVersion":"1.0","operations":["\xff"]}', "a message must be JSON in UTF-8"),
         (
             {"protocolVersion": "1.0", "operations": [b""]},
-            "a message must be made of what JSON has: objects, arrays, strings, numbers, true, false, null",
+            "a message must have only objects, arrays, strings, numbers, true, false and null",
         ),
         ('{"operations":' + "[" * 50_000, "a message must be nested less deeply"),
     ],

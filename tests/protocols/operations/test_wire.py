@@ -198,10 +198,10 @@ def test_an_approval_may_say_its_reason_and_its_run() -> None:
 @pytest.mark.parametrize(
     ("message", "text"),
     [
-        ({}, 'protocolVersion: is missing; it must be "1.0", the version that is spoken here'),
+        ({}, 'protocolVersion: is missing; it must be "1.0"'),
         (
             {"type": "message", "content": "a"},
-            'protocolVersion: is missing; it must be "1.0", the version that is spoken here',
+            'protocolVersion: is missing; it must be "1.0"',
         ),
         ({"type": "userMessage"}, "content: is missing; it must be a string"),
         ({"type": "userMessage", "content": None}, "content: must be a string"),
@@ -212,7 +212,7 @@ def test_an_approval_may_say_its_reason_and_its_run() -> None:
         ({"approval": None}, "approval: must be an object"),
         (
             {"approval": {}},
-            "approval.operationId: is missing; it must be a string, the operationId that approvalRequired names",
+            "approval.operationId: is missing; it must be a string, the operationId of approvalRequired",
         ),
         ({"approval": {"operationId": "1", "decision": "yes"}}, 'approval.decision: must be "approved" or "denied"'),
         ({"approval": {"operationId": "1", "decision": "denied", "reason": None}}, "approval.reason: must be a string"),

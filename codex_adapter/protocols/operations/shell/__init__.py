@@ -1,1 +1,1 @@
-"""Find what a text for `/bin/sh` would execute, by reading it (A3). Start at `words`."""
+"""Find the commands that `/bin/sh` would execute for a text, without running it. Start at `words` (A3)."""

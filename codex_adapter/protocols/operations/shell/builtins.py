@@ -1,4 +1,4 @@
-"""Find builtins that execute their arguments in a shell other than dash, such as `[ -v 'a[$(rm b)]' ]` in bash."""
+"""Find builtins that execute their arguments in a shell other than dash: `[ -v 'a[$(rm b)]' ]` in bash (A10)."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ EXECUTING_OPTIONS = {
 EVALUATING = names(
     "break continue exit getopts let print read return set shift sleep ulimit umask kill cd type"
 ) | frozenset(EXECUTING_OPTIONS)
-"""Builtins whose number or name of a variable some shell evaluates."""
+"""Builtins with a number or the name of a variable that some shells evaluate."""
 COUNTING = names("[ break continue exit let return shift test ulimit")
-"""The ones that also evaluate a name."""
+"""Builtins with a number in which some shells also evaluate a name."""
 NAME = re.compile(r"[A-Za-z_]")
 TAKING_NAMES = names("declare export getopts local mapfile printf read readarray readonly set typeset unset wait let")
 UNCLEAR = names(
     "[[ autoload bind builtins compgen complete compopt emulate fc float functions integer nameref sched vared zargs "
     "zcompile zle zmodload"
 )
-"""Builtins of other shells that run or evaluate their arguments by rules that are not known here."""
+"""Builtins of other shells that run or evaluate their arguments by rules that this module does not know."""
 
 
 def is_subscript(word: Word) -> bool:
-    """Return whether a shell that evaluates the word would run what is in its subscript."""
+    """Return whether a shell that evaluates the word would run a command in its subscript."""
     return any(SUBSCRIPT.search(part) for part in word.parts if part)
 
 
 def require_plain(program: str, arguments: Sequence[Word], script: Script) -> None:
-    """Raise UnclearError where a shell may execute an argument of a builtin, and note that one is evaluated (A10)."""
+    """Raise UnclearError if a shell may execute an argument of a builtin. Note an evaluated argument (A10)."""
     if program in UNCLEAR or (program == "hash" and any("=" in word.prefix for word in arguments)):
         raise UnclearError("shells differ about this builtin")
     if program not in EVALUATING:

@@ -1,4 +1,4 @@
-"""Find where the text of a here-document begins and ends."""
+"""Find the text of a here-document."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["document_text"]
 
 
 def document_text(document: HereDocument, text: str, position: int) -> tuple[str, int]:
-    """Return the text of the here-document that begins at `position`, and where the next line begins.
+    """Return the text of the here-document that begins at `position`, and the position of the next line.
 
-    Raises UnclearError where a line continuation makes it doubtful which line is the last.
+    Raises UnclearError if a line continuation makes the last line ambiguous.
     """
     lines: list[str] = []
     continued = False
@@ -23,7 +23,7 @@ def document_text(document: HereDocument, text: str, position: int) -> tuple[str
             break
         continues = not document.quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
         if (continued and line == document.delimiter) or (continues and document.delimiter.startswith(line[:-1])):
-            raise UnclearError("it is doubtful where a here-document ends")
+            raise UnclearError("the end of a here-document is ambiguous")
         continued = continues
         lines.append(line + newline)
     return "".join(lines), position

@@ -1,6 +1,6 @@
 """Read quotes and expansions as dash and POSIX sh do, and the commands inside them.
 
-What dash and other shells read differently (`$'...'`, `${x/a/b}`) is refused as unclear, not read in one way.
+Syntax that dash and other shells read differently (`$'...'`, `${x/a/b}`) is refused as unclear.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["Expansions"]
 PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 OPERATION = re.compile(r":?[-=?+]|##?|%%?")
 DEEPEST = 40
-"""The limit of nested constructs; a text with deeper ones is unclear."""
+"""The limit of nested constructs. A deeper text is unclear."""
 
 
 class Expansions(ABC):
-    """Read `text` from `position`; `assigned` are the variables that expansions set."""
+    """A reader of `text` from `position`. `assigned` has the variables that expansions set."""
 
     def __init__(self, text: str, depth: int = 0, script: Script | None = None) -> None:
         if "\0" in text:
-            raise UnclearError("the text holds a NUL")
+            raise UnclearError("the text has a NUL character")
         self.text = text
         self.depth = depth
         self.position = 0
@@ -34,14 +34,14 @@ class Expansions(ABC):
 
     @abstractmethod
     def commands_inside(self) -> None:
-        """Read commands up to and including the `)` that ends a substitution."""
+        """Read commands until after the `)` that ends a substitution."""
 
     @abstractmethod
     def commands_of(self, text: str) -> None:
-        """Read the commands of a separate text, as between backquotes."""
+        """Read the commands of a separate text, such as the text between backquotes."""
 
     def deeper(self, levels: int) -> None:
-        """Enter constructs, or leave them with a negative number. Raises UnclearError if that is too deep."""
+        """Change the depth of nested constructs by `levels`. Raises UnclearError above the limit."""
         self.depth += levels
         if self.depth > DEEPEST:
             raise UnclearError("it is nested too deeply")
@@ -53,7 +53,7 @@ class Expansions(ABC):
         return self.text[self.position : self.position + 1]
 
     def takes(self, operator: str) -> bool:
-        """Skip an operator, which may be broken over lines, if it is next."""
+        """Skip an operator if it is next, and return whether it was. It may be split by line continuations."""
         before = self.position
         for wanted in operator:
             if self.character() != wanted:
@@ -71,7 +71,7 @@ class Expansions(ABC):
         return self.text[start:end]
 
     def quoted(self, pieces: Pieces, end: str) -> None:
-        """Read up to `end` as inside double quotes; an empty `end` is the end of the text (a here-document)."""
+        """Read up to `end` as inside double quotes. An empty `end` is the end of the text of a here-document."""
         pieces.quote("")
         while character := self.character():
             self.position += 1
@@ -89,7 +89,7 @@ class Expansions(ABC):
             raise UnclearError("a quote is not closed")
 
     def expansion(self, character: str, pieces: Pieces, *, quoted: bool, document: bool = False) -> None:
-        """Read what a dollar sign or a backquote begins; `document` is for the text of a here-document."""
+        """Read the expansion after a dollar sign or a backquote. `document` is true in the text of a here-document."""
         if character == "`":
             self._backquoted(quoted=quoted, document=document)
             return pieces.expand(splits=not quoted)
@@ -155,7 +155,7 @@ class Expansions(ABC):
         self.character()
         name = PARAMETER.match(self.text, self.position)
         if name is None:
-            raise UnclearError("an expansion is not one that every shell knows")
+            raise UnclearError("shells differ about an expansion")
         self.position = name.end()
         operation = None if length or self.character() == "}" else OPERATION.match(self.text, self.position)
         if operation is not None:
@@ -169,7 +169,7 @@ class Expansions(ABC):
             if operation[0][-1] in "-=+" and re.search(r"[\['\"\\]", value):
                 self.script.note_value(value)
         if not self.takes("}"):
-            raise UnclearError("an expansion is not one that every shell knows")
+            raise UnclearError("shells differ about an expansion")
         self.deeper(-1)
         return name[0]
 

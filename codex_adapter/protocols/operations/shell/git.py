@@ -1,4 +1,4 @@
-"""Find what `git` executes, writes or throws away by its options and operands."""
+"""Find the commands and files that `git` executes, writes or discards because of its arguments (A3, A5)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["git"]
 
 VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
 UNCLEAR = ("--config-env", "--exec-path=")
-"""Options with which other programs, or settings that are not visible, take part."""
+"""Options that use other programs, or settings that are not in the command."""
 MAKING_A_BRANCH = re.compile(r"-[a-zA-Z]*[bBdt].*|--(orphan|detach|track)(=.*)?")
 RUNNING_OPERANDS = {"bisect": "run", "merge-index": "", "remote-ext": "", "submodule": "foreach"}
-"""Subcommands that execute their operands, those after a word of their own if there is one."""
+"""Subcommands that execute their operands; for some, those after this word."""
 FROM_PATHS = ("--pathspec-f", "--ours", "--theirs")
 READING = ("--get", "--list", "-l", "get", "list")
 CHANGING = ("--add", "--replace-all", "--unset", "--rename-section", "--remove-section", "--edit", "-e")
@@ -28,7 +28,7 @@ ELSEWHERE = ("--global", "--system", "--blob")
 
 
 def git(words: Sequence[Word], found: Runs) -> None:
-    """Add to `found` what the command does besides what rules for its subcommand say (A3, A5)."""
+    """Add to `found` the effects that rules for the subcommand do not cover (A3, A5)."""
     rest, directories, doubtful = list(words), list[Word](), False
     while rest and rest[0].may_be_an_option:
         option = rest.pop(0).text
@@ -46,7 +46,7 @@ def git(words: Sequence[Word], found: Runs) -> None:
 
 
 def _subcommand(name: str | None, arguments: Sequence[Word], directories: Sequence[Word], found: Runs) -> bool:
-    """Return whether it may execute more than is added to `found`."""
+    """Add the effects of a subcommand to `found`. Return whether it may execute more."""
     doubtful = False
     for text in executed_by_options(f"git {name}", arguments):
         if text.text is None:
@@ -90,7 +90,7 @@ def _without_options(words: Sequence[Word]) -> Sequence[Word]:
 
 
 def _discards(arguments: Sequence[Word]) -> bool:
-    """Return whether `git checkout` writes over files instead of changing the branch."""
+    """Return whether `git checkout` overwrites files instead of changing the branch."""
     if any(word.prefix.startswith(FROM_PATHS) for word in arguments):
         return True
     if any(MAKING_A_BRANCH.fullmatch(word.text or "") for word in arguments):
@@ -122,14 +122,14 @@ def _config(arguments: Sequence[Word], directories: Sequence[Word], found: Runs)
             following = word._replace(parts=(value, *word.parts[1:])) if equals else rest.pop(0) if rest else UNKNOWN
             if name.startswith("-f") and len(name) > 2:
                 following = word._replace(parts=(word.prefix[2:], *word.parts[1:]))
-            target = _joined(directories, following) if name.startswith(("-f", "--file")) else target
+            target = _join_paths(directories, following) if name.startswith(("-f", "--file")) else target
     first = operands[0].text if operands else None
     changes = changes or first in CHANGING_NAMES or (len(operands) > 1 and not reads and first not in READING)
     if changes and target is not None:
         found.writes.append(target)
 
 
-def _joined(directories: Sequence[Word], file: Word) -> Word:
+def _join_paths(directories: Sequence[Word], file: Word) -> Word:
     texts = [word.text for word in (*directories, file)]
     if file.prefix.startswith("/"):
         return file

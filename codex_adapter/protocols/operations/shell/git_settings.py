@@ -1,4 +1,4 @@
-"""Tell the settings of `git` that execute nothing from those that may: `git -c KEY=VALUE`, `git clone -c KEY=VALUE`."""
+"""Check whether a setting of `git` may execute a command: `git -c KEY=VALUE`, `git clone -c KEY=VALUE` (A3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN_VALUES = re.compile(
 
 
 def runs_nothing(setting: Word, found: Runs) -> bool:
-    """Return whether a setting executes nothing, whatever its value; else add to `found` what may be a text (A3)."""
+    """Return whether a setting executes nothing. If not, add its value to `found`, which may be a shell text (A3)."""
     name, equals, value = setting.prefix.partition("=")
     name = name.lower()
     if setting.stays_one and PLAIN.fullmatch(name) and (equals or setting.text is not None):

@@ -1,7 +1,7 @@
-"""Parse a shell text: find every simple command in it, in the order in which they are written.
+"""Parse a shell text, and find every simple command in it, in order.
 
-This is our own code because tree-sitter-bash 0.25 silently loses commands that dash runs (backquotes in a here-
-document, `${x#$(rm)}`, names broken over lines) and reads a language that `/bin/sh` does not speak.
+The parser is not tree-sitter-bash 0.25, which loses commands that dash runs: backquotes in a here-document,
+`${x#$(rm)}`, names with line continuations. It also accepts syntax that `/bin/sh` does not have.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ REDIRECTIONS = frozenset({"<", ">", ">>", "<<", "<<-", "<&", ">&", "<>", ">|"})
 
 
 class Reader(Lexer):
-    """Read a text; `script` has what was found so far, also after an error."""
+    """A parser of a text. `script` has the commands so far, also after an error."""
 
     def read(self) -> None:
-        """Read the whole text. Raises UnclearError if that is not possible for certain."""
+        """Read the whole text. Raises UnclearError if its meaning is not certain."""
         self._list()
         if self.next() != Token():
             raise UnclearError("it is not a complete shell command")
@@ -45,7 +45,7 @@ class Reader(Lexer):
         self._list()
         self._expect(")")
         if self.awaited or (awaited and "\n" in self.text[start : self.position]):
-            raise UnclearError("it is doubtful where a here-document begins")
+            raise UnclearError("the beginning of a here-document is ambiguous")
         self.awaited = awaited
 
     @override
@@ -79,7 +79,7 @@ class Reader(Lexer):
             self._and_or()
             after = self.pushed_back = self.next()
             if not (after == Token() or after.operator in ENDS or _keyword(after) in CLOSING):
-                raise UnclearError("something stands where a command must end")
+                raise UnclearError("a command does not end where it must end")
         self.deeper(-1)
 
     def _and_or(self) -> None:
@@ -112,7 +112,7 @@ class Reader(Lexer):
         elif keyword == "case":
             self._case()
         elif keyword is not None and keyword != "in":
-            raise UnclearError(f"a '{keyword}' stands where a command is expected")
+            raise UnclearError(f"a '{keyword}' is in the place of a command")
         else:
             self.pushed_back = token
             return self._simple()

@@ -18,7 +18,7 @@ BREAKS = frozenset(" \t\n;&|()<>")
 
 
 class Token(NamedTuple):
-    """An operator or a word; with neither, the end of the text."""
+    """An operator or a word; if both are missing, the end of the text."""
 
     operator: str = ""
     word: Word | None = None
@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
 
 class Lexer(Expansions):
-    """Read `text` token by token."""
+    """A reader of `text`, token by token."""
 
     def __init__(self, text: str, depth: int = 0, script: Script | None = None) -> None:
         super().__init__(text, depth, script)
@@ -59,7 +59,7 @@ class Lexer(Expansions):
         return self._word()
 
     def here_document(self, delimiter: Word, *, strips_tabs: bool) -> HereDocument:
-        """Register a here-document; its text is read at the end of the line."""
+        """Register a here-document. Its text is read at the end of the line."""
         if delimiter.text is None:
             raise UnclearError("the end of a here-document is not a plain word")
         quoted = any(quote in delimiter.raw for quote in "'\"\\")

@@ -1,4 +1,4 @@
-"""Find texts that a program executes because of an option, as in `tar --to-command='rm b'`."""
+"""Find texts that a program executes because of an option: `tar --to-command='rm b'` (A3)."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ UNCLEAR = {
     "wget": re.compile("-[bcdhnqrvxkmpKSENFHLV46]*e.*|--ex?e.*|--conf.*"),
     "zip": re.compile("-(?!-).*TT.*|--u.*"),
 }
-"""Options with which a program may execute something that is not examined."""
-GIVEN_WHOLE = frozenset({"c++", "cc", "cpp", "g++", "gcc", "go", "rg", "rsync"})
-"""Programs that accept no abbreviation of a long option."""
+"""Options with which a program may execute other commands, which are not examined."""
+NOT_ABBREVIATED = frozenset({"c++", "cc", "cpp", "g++", "gcc", "go", "rg", "rsync"})
+"""Programs that do not accept abbreviations of long options."""
 OPTIONAL = frozenset({("git grep", "-O"), ("git grep", "--open-files-in-pager"), ("man", "-H"), ("man", "--html")})
 """Options whose value, if any, is in the same word."""
 
 
 def executed_by_options(name: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the texts that a program, or a program with its subcommand, executes by options among `words` (A3)."""
+    """Yield the texts that a program, or its subcommand, executes because of options among `words` (A3)."""
     if name == "tar" and words and re.fullmatch(r"[A-Za-z]*[FI][A-Za-z]*", words[0].prefix):
         yield UNKNOWN  # without a hyphen, the values are further words
     for wanted in RUNNING.get(name, ()):
         for index, word in enumerate(words):
             if word.text == "--":
                 break
-            value = value_after(wanted, word, whole=name in GIVEN_WHOLE)
+            value = value_after(wanted, word, whole=name in NOT_ABBREVIATED)
             if value is not None and wanted == "-wrapper" and words[index + 1 :]:
                 value = Word(tuple(part and part.replace(",", " ") for part in words[index + 1].parts))
             if value is not None and wanted == "--checkpoint-action":
@@ -90,7 +90,7 @@ def executed_by_options(name: str, words: Sequence[Word]) -> Iterator[Word]:
 
 
 def option_values(option: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the values of an option among `words`; an unknown one if the value is missing."""
+    """Yield the values of an option among `words`, and an unknown value if it is missing."""
     for index, word in enumerate(words):
         value = value_after(option, word)
         if value is not None:
@@ -98,19 +98,22 @@ def option_values(option: str, words: Sequence[Word]) -> Iterator[Word]:
 
 
 def value_after(option: str, word: Word, *, whole: bool = False) -> Word | None:
-    """Return the value of an option in a word, an empty one if it is in the next word; None for another word."""
+    """Return the value of an option in a word, or an empty word if the next word is the value.
+
+    Return None for another word.
+    """
     prefix = word.prefix
     if len(option) == 2:
         if not prefix.startswith("-") or prefix.startswith("--") or option[1] not in prefix[1:]:
             return None
         rest = prefix.partition(option[1])[2]
     else:
-        given, equals, rest = prefix.partition("=")
+        name, equals, rest = prefix.partition("=")
         if option.startswith("--"):
-            abbreviates = not whole and len(given) > 2 and given.startswith("--") and option.startswith(given)
-            if given != option and not abbreviates:
+            abbreviates = not whole and len(name) > 2 and name.startswith("--") and option.startswith(name)
+            if name != option and not abbreviates:
                 return None
-        elif given not in (option, f"-{option}"):
+        elif name not in (option, f"-{option}"):
             return None
         if equals and not rest and not word.parts[1:]:
             return Word(("",))

@@ -1,4 +1,4 @@
-"""Assemble a word: literal parts, parts of expansions and patterns, and parts that may become several words."""
+"""Assemble a word from literal text, expansions and patterns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from codex_adapter.protocols.operations.shell.text import Word
 __all__ = ["Pieces"]
 
 UNKNOWN = "\0"
-"""Stands for an unknown part; no text of a shell has it."""
+"""The sign of an unknown part. A shell text cannot have it."""
 
 
 class Pieces:
-    """Collect the parts of one word. Unquoted text may be a pattern; quoted text is literal."""
+    """The parts of one word. Unquoted text may be a pattern, and quoted text is literal."""
 
     def __init__(self) -> None:
         self.literal: list[str] = []
@@ -31,7 +31,7 @@ class Pieces:
         self.bare.append(character)
 
     def expand(self, *, splits: bool) -> None:
-        """Add a part that is not known before the run."""
+        """Add a part that is unknown before the run."""
         self.literal.append(UNKNOWN)
         self.bare.append("x")
         self.splits = self.splits or splits
@@ -45,15 +45,15 @@ class Pieces:
             self.literal[place] = UNKNOWN
         first, last = bare.find("{"), bare.rfind("}")
         inside = bare[first:last] if first >= 0 else ""
-        if "," in inside or ".." in inside:  # dash takes braces literally, other shells make several words
-            self._forget(first, last)
+        if "," in inside or ".." in inside:  # braces are literal in dash, and several words in other shells
+            self._make_unknown(first, last)
             self.splits = True
         if bare.startswith("~"):
-            self._forget(0, len(bare.partition("/")[0]) - 1)
+            self._make_unknown(0, len(bare.partition("/")[0]) - 1)
         parts = [None if part == UNKNOWN else part for part in re.split(f"({UNKNOWN})+", "".join(self.literal)) if part]
         return Word(tuple(parts), self.splits, globs=bool(patterns or brackets), raw=raw)
 
-    def _forget(self, first: int, last: int) -> None:
-        """Make one unknown part of the text between two places, if any."""
+    def _make_unknown(self, first: int, last: int) -> None:
+        """Replace the text between two places, if any, by an unknown part."""
         if 0 <= first <= last:
             self.literal[first : last + 1] = [UNKNOWN] * (last + 1 - first)

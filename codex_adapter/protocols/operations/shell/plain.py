@@ -1,7 +1,7 @@
-"""List programs that execute none of their arguments, so that `grep sudo` or `npm install ssh` is what it seems.
+"""List programs that do not execute their arguments, so that `grep sudo` does not count as `sudo` (A11).
 
-A program that is not listed, and does not run others by known rules, may execute its arguments. Interpreters, build
-tools and package managers are listed: they run the content of their files and texts, which is not examined.
+A program that is not in a table may execute its arguments. Interpreters, build tools and package managers are in the
+list: they run the content of their files and texts, which is not examined.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _RUNNING = {
     "vagrant": ("ssh",),
     "yarn": ("exec", "dlx", "run"),
 }
-"""Subcommands and options after which such a program executes its arguments all the same."""
+"""Subcommands and options with which such a program executes its arguments."""
 
 
 _STARTERS = frozenset({"bunx", "npx", "pnpx"})
@@ -85,12 +85,12 @@ _STARTERS = frozenset({"bunx", "npx", "pnpx"})
 
 
 def without_version(program: str) -> str:
-    """Return the name of a program without a version or a way of linking: `zsh-5.9` is `zsh`, `ksh93` is `ksh`."""
+    """Return the name of a program without a version or `-static`: `zsh-5.9` is `zsh`, `ksh93` is `ksh`."""
     return _VERSION.sub("", program) or program
 
 
 def is_plain(words: Sequence[Word]) -> bool:
-    """Return whether the program of a command is known to execute none of its arguments (A11)."""
+    """Return whether the program of a command is known not to execute its arguments (A11)."""
     program = words[0].program or ""
     if program in _STARTERS:
         first = next((index for index, word in enumerate(words) if index and not word.may_be_an_option), None)

@@ -1,4 +1,4 @@
-"""Find what a command runs, from its words: `sudo rm`, `sh -c 'rm'`, `find -exec rm`, `eval "rm"`."""
+"""Find the commands that a command runs: `sudo rm`, `sh -c 'rm'`, `find -exec rm`, `eval "rm"` (A3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Input = Word | None
 
 
 def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
-    """Add what the command of `words` runs to `found`. Raises UnclearError if that may not be all."""
+    """Add the commands that the command of `words` runs to `found`. Raises UnclearError if it may run more."""
     name = _name(words)
     if name in SHELLS:
         _shell(words[1:], standard_input, found)
@@ -34,7 +34,7 @@ def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
         wrapped = WRAPPERS[name].unwrap(words[len(name.split()) :])
         if name == "time":
             found.writes += [value for option, value in wrapped.options.items() if option in ("o", "output")]
-        _wrapped(name, wrapped, standard_input, found)
+        _add_wrapped(name, wrapped, standard_input, found)
     else:
         for text in executed_by_options(name, words[1:]):
             found.text(text)
@@ -47,12 +47,12 @@ def is_runner(words: Sequence[Word]) -> bool:
 
 
 def is_known(words: Sequence[Word]) -> bool:
-    """Return whether it is known which of its arguments a command runs (A11)."""
+    """Return whether the arguments that a command runs are known (A11)."""
     return is_runner(words) or (_name(words) in SPECIAL and _name(words) not in HALF_KNOWN) or is_plain(words)
 
 
 def _name(words: Sequence[Word]) -> str:
-    """Return the name of a command in the tables: with its subcommand, or without its version."""
+    """Return the name of a command as in the tables: with its subcommand, or without its version."""
     program = words[0].program or ""
     with_subcommand = f"{program} {words[1].text}" if len(words) > 1 else program
     if with_subcommand in WRAPPERS:
@@ -60,7 +60,7 @@ def _name(words: Sequence[Word]) -> str:
     return program if program in WRAPPERS or program in SPECIAL or program in SHELLS else without_version(program)
 
 
-def _wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Runs) -> None:
+def _add_wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Runs) -> None:
     wrapper = WRAPPERS[name]
     found.assigned += wrapped.assigned
     found.directories += [value for option, value in wrapped.options.items() if option in wrapper.directory]
@@ -68,7 +68,7 @@ def _wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Runs) ->
         found.commands.append(wrapped.words)
     elif wrapper.or_shell:
         if standard_input is None:
-            raise UnclearError("it runs what it reads from its input")
+            raise UnclearError("it runs commands from its input")
         found.text(standard_input)
 
 
@@ -78,7 +78,7 @@ def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
     while rest and (rest[0].may_be_an_option or rest[0].prefix.startswith("+")):
         option = rest.pop(0).text
         if option is None:
-            raise UnclearError("an option is not known before it runs")
+            raise UnclearError("an option is unknown before it runs")
         if option in ("--version", "--help"):
             return
         if option in ("-", "--"):
@@ -90,16 +90,16 @@ def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
         takes_input = takes_input or (option[0] == "-" and "s" in option)
         values = option.count("o") + option.count("O")
         if not all(value.stays_one for value in rest[:values]):
-            raise UnclearError("the value of an option is not known before it runs")
+            raise UnclearError("the value of an option is unknown before it runs")
         del rest[:values]
     if takes_text:
         found.text(rest[0] if rest else UNKNOWN)
     elif takes_input or not rest:
         if standard_input is None:
-            raise UnclearError("it runs what it reads from its input")
+            raise UnclearError("it runs commands from its input")
         found.text(standard_input)
     elif rest[0].prefix.startswith(OF_THE_SYSTEM):
-        raise UnclearError("it runs what it reads from a device")
+        raise UnclearError("it runs commands from a device")
 
 
 def _flock(words: Sequence[Word], found: Runs) -> None:
@@ -118,9 +118,9 @@ def _xargs(words: Sequence[Word], found: Runs) -> None:
     if not replacing:
         found.commands.append((*wrapped.words, UNKNOWN))
     elif replacing[0].text is None:
-        raise UnclearError("the value of an option is not known before it runs")
+        raise UnclearError("the value of an option is unknown before it runs")
     else:
-        found.commands.append(tuple(_replaced(word, replacing[0].text or "{}") for word in wrapped.words))
+        found.commands.append(tuple(_replace_placeholder(word, replacing[0].text or "{}") for word in wrapped.words))
 
 
 def _find(words: Sequence[Word], found: Runs) -> None:
@@ -131,7 +131,7 @@ def _find(words: Sequence[Word], found: Runs) -> None:
         doubtful = doubtful or (word.text is None and word.may_be_an_option)
         if word.text in EXECUTING:
             end = next((index for index, other in enumerate(rest) if other.text in (";", "+")), len(rest))
-            found.commands.append(tuple(_replaced(inner, "{}") for inner in rest[:end]))
+            found.commands.append(tuple(_replace_placeholder(inner, "{}") for inner in rest[:end]))
             found.directories += [UNKNOWN] if word.text.endswith("dir") else []
             del rest[: end + 1]
         elif word.text == "-delete":
@@ -139,10 +139,10 @@ def _find(words: Sequence[Word], found: Runs) -> None:
         elif word.text in WRITING and rest:
             found.writes.append(rest.pop(0))
     if doubtful:
-        raise UnclearError("a word that is not known before it runs may be an action")
+        raise UnclearError("a word that may be an action is unknown before it runs")
 
 
-def _replaced(word: Word, placeholder: str) -> Word:
+def _replace_placeholder(word: Word, placeholder: str) -> Word:
     if not any(part and placeholder in part for part in word.parts):
         return word
     pieces = "\0".join(part if part is not None else "" for part in word.parts).replace(placeholder, "\0")
@@ -153,7 +153,7 @@ def _replaced(word: Word, placeholder: str) -> Word:
 def _eval(words: Sequence[Word], found: Runs) -> None:
     for word in words:
         if word.text is None:
-            raise UnclearError("the text that it runs is not known before")
+            raise UnclearError("the text that it runs is unknown before it runs")
     found.texts.append(" ".join(word.text or "" for word in words))
 
 
@@ -166,24 +166,24 @@ def _trap(words: Sequence[Word], found: Runs) -> None:
 def _su(words: Sequence[Word], found: Runs) -> None:
     for index, word in enumerate(words):
         if word.text is None and word.may_be_an_option:
-            raise UnclearError("an option is not known before it runs")
+            raise UnclearError("an option is unknown before it runs")
         if (word.text or "").startswith("--command="):
             return found.text(Word((word.prefix.removeprefix("--command="),)))
         if word.text == "--command" or re.fullmatch(r"-[a-zA-Z]*c", word.text or ""):
             return found.text(words[index + 1] if words[index + 1 :] else UNKNOWN)
-    raise UnclearError("it runs what it reads from its input")
+    raise UnclearError("it runs commands from its input")
 
 
 def _alias(words: Sequence[Word], found: Runs) -> None:
     for word in words:
         found.text(Word((word.text.partition("=")[2],)) if word.text is not None else word)
     if words:
-        raise UnclearError("an alias changes what later words mean")
+        raise UnclearError("an alias changes the meaning of later words")
 
 
 def _source(words: Sequence[Word], _: Runs) -> None:
     if any(word.prefix.startswith(OF_THE_SYSTEM) for word in words):
-        raise UnclearError("it runs what it reads from a device")
+        raise UnclearError("it runs commands from a device")
 
 
 def _watch(words: Sequence[Word], found: Runs) -> None:
@@ -191,7 +191,7 @@ def _watch(words: Sequence[Word], found: Runs) -> None:
 
 
 def _unclear(_: Sequence[Word], __: Runs) -> None:
-    raise UnclearError("what it runs is not looked into")
+    raise UnclearError("the commands that it runs are not examined")
 
 
 def _setting(words: Sequence[Word], found: Runs) -> None:
@@ -200,7 +200,7 @@ def _setting(words: Sequence[Word], found: Runs) -> None:
         if name is not None and (word.text is not None or "=" in word.prefix):
             found.assigned.append(name[0])
         elif word.text is None:
-            raise UnclearError("the name of a variable is not known before it runs")
+            raise UnclearError("the name of a variable is unknown before it runs")
 
 
 def _tee(words: Sequence[Word], found: Runs) -> None:
@@ -228,7 +228,7 @@ def _dd(words: Sequence[Word], found: Runs) -> None:
         if word.prefix.startswith("of="):
             found.writes.append(word._replace(parts=(word.prefix.removeprefix("of="), *word.parts[1:])))
         elif word.may_be("of=x"):
-            raise UnclearError("a word that is not known before it runs may name the file that it writes")
+            raise UnclearError("a word that may name the written file is unknown before it runs")
 
 
 def _kill(words: Sequence[Word], found: Runs) -> None:
@@ -243,7 +243,7 @@ def _kill(words: Sequence[Word], found: Runs) -> None:
 
 def _pager(words: Sequence[Word], _: Runs) -> None:
     if any(word.prefix.startswith("+") for word in words):
-        raise UnclearError("it executes what follows a plus sign")
+        raise UnclearError("it executes the text after a plus sign")
 
 
 def _python(words: Sequence[Word], found: Runs) -> None:
@@ -295,6 +295,6 @@ SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
     **dict.fromkeys(NOT_KNOWN, _unclear),
 }
 RUNNERS = frozenset({"eval", "flock", "runuser", "su", "watch", "xargs", *NOT_KNOWN})
-"""Programs that run their arguments, or an argument as a text."""
+"""Programs that run their arguments, or run an argument as a text."""
 HALF_KNOWN = frozenset({"bunx", "npx", "pnpx"})
-"""Programs that may run more of their arguments than is known here."""
+"""Programs that may run more of their arguments than these rules find."""

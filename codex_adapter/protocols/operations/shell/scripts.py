@@ -1,4 +1,4 @@
-"""Find what `sed` and `sqlite3` execute by a script or a command among their arguments."""
+"""Refuse scripts of `sed` and commands of `sqlite3` that may execute a program (A3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codex_adapter.protocols.operations.shell.text import UnclearError, Word
 
 __all__ = ["sed", "sqlite"]
 
-# Groups of several pieces are not possessive here: up to Python 3.11.4, one that fails inside continues after it.
+# Groups of several pieces are not possessive: until Python 3.11.4, a match continues after such a group fails.
 _BRACKETS = r"\[\^?+\]?+(?:\[:\w+:\]|\[(?![:=.])|[^]\[\n])*+\]"
 _REGULAR = rf"/(?:\\.|{_BRACKETS}|[^\\/\n\[])*/[IM]*"
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|{_REGULAR})"
@@ -24,7 +24,7 @@ _COMMAND = re.compile(
     rf"[\s;{{}}]*(?:#[^\n]*|(?:{_ADDRESS}(?:,(?:{_ADDRESS}|[+~]\d+))?)?\s*!?\s*"
     rf"(?:{_SUBSTITUTION}|{_TRANSLATION}|{_TEXT}|[=dDgGhHnNpPxz]|[qQlL]\d*|[bt:T]\s*\w*|\{{)\s*(?=[;\n}}]|\Z|(?<=\{{)))"
 )
-"""One command of `sed` that neither executes nor writes; in its parts, brackets hide the sign that ends them."""
+"""A command of `sed` that does not execute or write. Within brackets, the delimiter is an ordinary character."""
 _SQLITE = re.compile(r"\s*\.(?:databases|dump|fullschema|headers?|help|indexes|mode|schema|tables|version)\b[^\n]*")
 
 
@@ -54,11 +54,11 @@ def sed(words: Sequence[Word], _: Runs) -> None:
             from_file = from_file or letter == "f"
             del rest[: letter != "" and letter in "efl" and not whole]
             if word.text is None and not letter:
-                raise UnclearError("an option is not known before it runs")
+                raise UnclearError("an option is unknown before it runs")
     if not scripts and not from_file:
         scripts = operands[:1]
     if any(word.text is None for word in scripts):
-        raise UnclearError("its script is not known before it runs")
+        raise UnclearError("its script is unknown before it runs")
     if not _is_plain("\n".join(word.text or "" for word in scripts)):
         raise UnclearError("its script may execute a command or write a file")
 
@@ -78,7 +78,7 @@ def sqlite(words: Sequence[Word], _: Runs) -> None:
     for word in words:
         text = word.text
         if text is None and word.prefix.lstrip()[:1] in ("", "."):
-            raise UnclearError("a command of it is not known before it runs")
+            raise UnclearError("a command of it is unknown before it runs")
         if text is not None and text.lstrip().startswith(".") and not _SQLITE.fullmatch(text):
             raise UnclearError("a command of it may execute a program")
         if re.search(r"\b(edit|load_extension)\b", "".join(part or "" for part in word.parts), re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""Define the result of reading a shell text: words after quote removal, commands, redirections, and doubts."""
+"""Define the parts of a shell text: words after quote removal, commands, redirections, and doubts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["HereDocument", "Redirection", "Script", "SimpleCommand", "UnclearErr
 
 
 class UnclearError(Exception):
-    """The text cannot be understood for certain; the message says why, in plain words and without quoting it."""
+    """The meaning of a text is not certain. The message has the reason and does not quote the text."""
 
 
 class Word(NamedTuple):
-    """One word; None is a part that an expansion or a pattern fills in the run."""
+    """One word. A part that is None is unknown: the shell expands it in the run."""
 
     parts: tuple[str | None, ...]
     splits: bool = False
-    """The run may make any number of words of it, with any text."""
+    """In the run, the word may become any number of words with any text."""
     globs: bool = False
-    """The run may make several words of it, each of this form: the names of files."""
+    """In the run, the word may become several names of files, each of this form."""
     raw: str = ""
-    """The word as it was written, since only an unquoted word can be a keyword or an assignment."""
+    """The word as it was written: only an unquoted word can be a keyword or an assignment."""
 
     @property
     def text(self) -> str | None:
@@ -36,12 +36,12 @@ class Word(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The known text that the word certainly begins with."""
+        """The known text at the beginning of the word."""
         return self.parts[0] or "" if self.parts else ""
 
     @property
     def program(self) -> str | None:
-        """The name of the program that the word calls: the part after the last slash, if that is known."""
+        """The name of the program, the part after the last slash; None if it is unknown."""
         if not self.stays_one or not self.parts:
             return None
         last = self.parts[-1]
@@ -50,7 +50,7 @@ class Word(NamedTuple):
         return last.rpartition("/")[2] or last
 
     def may_be(self, wanted: str) -> bool:
-        """Return whether the run may make `wanted` of it."""
+        """Return whether the word may become `wanted` in the run."""
         shape = "".join(".*" if part is None else re.escape(part) for part in self.parts)
         return self.splits or re.fullmatch(shape, wanted, re.DOTALL) is not None
 
@@ -62,7 +62,7 @@ class Word(NamedTuple):
 
 @dataclass
 class HereDocument:
-    """A here-document; its text follows the line, so that it is set later."""
+    """A here-document. Its text is after the line, so `body` is set later."""
 
     delimiter: str
     quoted: bool
@@ -71,7 +71,7 @@ class HereDocument:
 
 
 class Redirection(NamedTuple):
-    """One redirection: of a file by its name, or the text of a here-document."""
+    """A redirection to or from a file, or from a here-document."""
 
     operator: str
     target: Word
@@ -85,7 +85,7 @@ class Redirection(NamedTuple):
 
     @property
     def names_a_file(self) -> bool:
-        """Whether the target is a file: not a descriptor, and not the end of a here-document."""
+        """Whether the target is a file, not a descriptor or the delimiter of a here-document."""
         if self.document is not None:
             return False
         duplicates = self.operator.endswith("&") and self.target.text is not None
@@ -102,17 +102,17 @@ class SimpleCommand(NamedTuple):
 
 @dataclass
 class Script:
-    """The commands of a text, and what matters only to shells that evaluate subscripts in a value."""
+    """The commands of a text, with facts for shells that evaluate subscripts in a value."""
 
     commands: list[SimpleCommand] = field(default_factory=list)
     evaluates: bool = False
-    """A value that is not known before the run is evaluated, as in `$((x))`."""
+    """Whether a value that is unknown before the run is evaluated, as in `$((x))`."""
     has_subscript: bool = False
-    """A value that is set may have a subscript, as in `x='a[$(rm b)]'`."""
+    """Whether a value that is set may have a subscript, as in `x='a[$(rm b)]'`."""
     values: list[str] = field(default_factory=list)
     """The known parts of the values that are set."""
     doubts: list[str] = field(default_factory=list)
-    """Why the text may do more in a shell other than dash."""
+    """Reasons why the text may do more in a shell other than dash."""
 
     def note_value(self, text: str) -> None:
         """Examine a value that is set, or a part of it."""

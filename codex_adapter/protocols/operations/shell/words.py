@@ -14,14 +14,14 @@ from codex_adapter.protocols.operations.shell.text import Script, SimpleCommand,
 
 __all__ = ["NAME_NOT_KNOWN", "Command", "ShellWords", "shell_words"]
 
-NAME_NOT_KNOWN = "the name of a command is not known before it runs"
+NAME_NOT_KNOWN = "the name of a command is unknown before it runs"
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 DEEPEST = 10
-"""Texts inside texts: `sh -c 'eval "sh -c ..."'`."""
+"""The limit of nested texts: `sh -c 'eval "sh -c ..."'`."""
 
 
 class Command(NamedTuple):
-    """One command: its words, and the programs through which it is run (`sudo`, `xargs`), outermost first."""
+    """A command: its words, and the programs that run it (`sudo`, `xargs`), outermost first."""
 
     words: tuple[Word, ...]
     via: tuple[str, ...] = ()
@@ -33,14 +33,14 @@ class Command(NamedTuple):
 
 
 class ShellWords(NamedTuple):
-    """The effects of a text, as far as its words show (A3)."""
+    """The effects of a text that its words show (A3)."""
 
     commands: tuple[Command, ...]
-    """In the order in which they are written; commands that a command runs follow it."""
+    """All commands in order. The commands that a command runs are after it."""
     counts: tuple[Command, ...]
-    """Commands of the same effect, for the rules that hold commands back: `git restore` for `git checkout a b`."""
+    """Commands with the same effect, for rules that deny or delay: `git restore` for `git checkout a b`."""
     runners: tuple[Command, ...]
-    """The commands that run others in a way that is not understood."""
+    """The commands that run others by unknown rules."""
     unknown: tuple[Command, ...]
     """The commands that may run their arguments."""
     values: tuple[str, ...]
@@ -54,36 +54,36 @@ class ShellWords(NamedTuple):
     assigned: tuple[str, ...]
     """The names of the variables that it sets."""
     unclear: tuple[str, ...]
-    """Why the text may do more than this says; empty if it is understood for certain."""
+    """Reasons why the text may have other effects; empty if its meaning is certain."""
 
 
 def shell_words(text: str, values: Iterable[str] = ()) -> ShellWords:
-    """Return the commands of a text, in every branch and at every depth, whether or not they are reached (A3).
+    """Return the commands of a text, in all branches and at all depths, even if the shell does not reach them.
 
-    `values` are those of the variables that it gets.
+    `values` are those of its environment variables (A3).
     """
-    gathering = _Gathering()
+    collector = _Collector()
     for value in values:
-        gathering.script.note_value(value)
-    gathering.text(text, ())
-    if gathering.script.evaluates and gathering.script.has_subscript:
-        gathering.unclear.append("a shell may execute the subscript in a value that it evaluates")
+        collector.script.note_value(value)
+    collector.text(text, ())
+    if collector.script.evaluates and collector.script.has_subscript:
+        collector.unclear.append("a shell may execute the subscript in a value that it evaluates")
     return ShellWords(
-        tuple(gathering.commands),
-        tuple(dict.fromkeys(gathering.counts)),
-        tuple(dict.fromkeys(gathering.runners)),
-        tuple(dict.fromkeys(gathering.unknown)),
-        tuple(dict.fromkeys(gathering.script.values)),
-        tuple(dict.fromkeys(gathering.directories)),
-        tuple(dict.fromkeys(gathering.reads)),
-        tuple(dict.fromkeys(gathering.writes)),
-        tuple(dict.fromkeys(gathering.assigned)),
-        tuple(dict.fromkeys(gathering.unclear)),
+        tuple(collector.commands),
+        tuple(dict.fromkeys(collector.counts)),
+        tuple(dict.fromkeys(collector.runners)),
+        tuple(dict.fromkeys(collector.unknown)),
+        tuple(dict.fromkeys(collector.script.values)),
+        tuple(dict.fromkeys(collector.directories)),
+        tuple(dict.fromkeys(collector.reads)),
+        tuple(dict.fromkeys(collector.writes)),
+        tuple(dict.fromkeys(collector.assigned)),
+        tuple(dict.fromkeys(collector.unclear)),
     )
 
 
-class _Gathering:
-    """Collect the effects of texts and their commands."""
+class _Collector:
+    """A collector of the effects of texts and their commands."""
 
     def __init__(self) -> None:
         self.commands: list[Command] = []
@@ -98,13 +98,13 @@ class _Gathering:
         self.unclear: list[str] = []
 
     def text(self, text: str, via: tuple[str, ...]) -> None:
-        """Read a text; commands before an error count, since a shell executes them too."""
+        """Read a text. Commands before an error count, because a shell executes them too."""
         script = Script()
         try:
             _require_shallow(via)
             Reader(text, script=script).read()
         except UnclearError as error:
-            self.unclear.append(f"the command cannot be understood for certain: {error}")
+            self.unclear.append(f"the meaning of the command is not certain: {error}")
         self.unclear += script.doubts
         self.script.values += script.values
         self.script.evaluates = self.script.evaluates or script.evaluates
@@ -148,7 +148,7 @@ class _Gathering:
             require_plain(program, words[1:], self.script)
             runs(words, standard_input, found)
         except UnclearError as error:
-            self.unclear.append(f"what '{program}' would run is not certain: {error}")
+            self.unclear.append(f"the commands that '{program}' runs are not certain: {error}")
             self.runners += [command] if is_runner(words) else []
         self.unknown += [] if is_known(words) else [command]
         self.assigned += found.assigned

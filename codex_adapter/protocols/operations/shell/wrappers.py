@@ -1,7 +1,7 @@
-"""List programs that run another one, with what is between their name and the command that they run.
+"""List programs that run another program, with the options between their name and the command.
 
-Written as `name: Wrapper(flags, valued, ...)` after their manuals (POSIX, GNU, util-linux); an option that is not here
-makes a command unclear.
+The options are those of the manuals (POSIX, GNU, util-linux). An option that is not in the table makes a command
+unclear.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ class Wrapper(NamedTuple):
     flags: str = ""
     """Options of one letter without a value."""
     valued: str = ""
-    """Options of one letter with a value, here or in the next word."""
+    """Options of one letter with a value, in the same or the next word."""
     attached: str = ""
     """Options of one letter whose value, if any, is in the same word."""
     long: frozenset[str] = frozenset()
     """Long options whose value, if any, is after `=`."""
     long_valued: frozenset[str] = frozenset()
-    """Long options with a value, here or in the next word."""
+    """Long options with a value, in the same or the next word."""
     inert: str = ""
     """Options of one letter with which no command runs."""
     operands: int = 0
-    """Words between the options and the command."""
+    """The number of words between the options and the command."""
     sets_variables: bool = False
     numbers: bool = False
-    """A number with a hyphen is an option."""
+    """Whether a number with a hyphen is an option."""
     directory: frozenset[str] = frozenset()
     """Options whose value is the directory in which the command runs."""
     or_shell: bool = False
-    """Without a command, a shell is run, which executes what it reads."""
+    """Whether it runs a shell, which executes its input, if it has no command."""
 
     def unwrap(self, words: Sequence[Word]) -> Wrapped:
         """Return the command in the words after the name. Raises UnclearError for an unknown option."""
@@ -59,7 +59,7 @@ class Wrapper(NamedTuple):
         while rest and rest[0].may_be_an_option:
             option = rest.pop(0).text
             if option is None:
-                raise UnclearError("an option is not known before it runs")
+                raise UnclearError("an option is unknown before it runs")
             if option == "--":
                 break
             if option == "-":
@@ -86,7 +86,7 @@ class Wrapper(NamedTuple):
         elif name in self.long:
             options[name] = Word((value,))
         else:
-            raise UnclearError("an option is not known here")
+            raise UnclearError("an option is unknown to codex-adapter")
 
     def _short(self, letters: str, rest: list[Word], options: dict[str, Word]) -> None:
         for index, letter in enumerate(letters):
@@ -98,7 +98,7 @@ class Wrapper(NamedTuple):
             if letter in self.attached:
                 return
             if letter not in self.flags and letter not in self.inert:
-                raise UnclearError("an option is not known here")
+                raise UnclearError("an option is unknown to codex-adapter")
 
 
 def _value(rest: list[Word]) -> Word:
@@ -110,7 +110,7 @@ def _value(rest: list[Word]) -> Word:
 
 def _require_one(word: Word) -> None:
     if not word.stays_one:
-        raise UnclearError("where the command begins is not known before it runs")
+        raise UnclearError("the beginning of the command is unknown before it runs")
 
 
 _PROJECT = Wrapper(flags="nqv", valued="pC", long=names("no-sync frozen locked quiet verbose isolated"))
@@ -128,7 +128,7 @@ NOT_KNOWN = names(
     tcsh torify torsocks tsocks unbuffer unshare vi view vim vimdiff xonsh ysh zargs
     """
 )
-"""Programs that run others by rules that are not known here."""
+"""Programs that run others by rules that this module does not have."""
 
 WRAPPERS: dict[str, Wrapper] = {
     "-": Wrapper(sets_variables=True),
