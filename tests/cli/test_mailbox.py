@@ -181,7 +181,7 @@ def test_a_directory_of_the_mailbox_is_no_workspace(desk: Desk) -> None:
     desk.root = desk.mailbox / "inbox"
     done = desk.run("start", "Make it work.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--mailbox: the workspace is in one of its directories; use another workspace")
+    assert done.complaint.startswith("--mailbox: the workspace is in one of its directories. Use another workspace")
 
 
 def test_names_that_are_no_text_are_told_as_well_as_can_be(desk: Desk) -> None:
@@ -212,7 +212,7 @@ def test_a_session_goes_on_in_its_own_workspace_only(desk: Desk, action: str) ->
     desk.begun()
     done = desk.run(action, "--workspace", str(desk.cli.directory))
     assert done.status == 2
-    assert "belongs to another workspace; leave out --workspace" in done.complaint
+    assert "belongs to another workspace. Leave out --workspace" in done.complaint
     desk.answer(done_with(""))
     assert desk.run(action, "--workspace", str(desk.root)).status == 0
 
@@ -221,7 +221,7 @@ def test_a_session_goes_on_in_its_own_workspace_only(desk: Desk, action: str) ->
     ("words", "named"),
     thinned(
         [
-            (["status"], "--mailbox: the mailbox does not exist; create it with `mailbox start`"),
+            (["status"], "--mailbox: the mailbox does not exist. Create it with `mailbox start`"),
             (["resume"], "--mailbox: the mailbox does not exist"),
             (["start", "--workspace", "nowhere", "Hi."], "--workspace: the directory does not exist. Create it first"),
             (["start", "--workspace", "a_file", "Hi."], "--workspace: Part of the path is not a directory"),
@@ -241,7 +241,7 @@ def test_an_unknown_session_is_told(desk: Desk) -> None:
     done = desk.run("resume", "hunter2-hunter2")
     assert (done.status, done.stdout) == (2, b"")
     assert done.complaint.startswith(
-        "--mailbox: it has no session with this id; list the sessions with `mailbox status`"
+        "--mailbox: it has no session with this id. List the sessions with `mailbox status`"
     )
 
 

@@ -98,7 +98,7 @@ def test_an_answer_that_cannot_be_read_is_remarked_by_a_single_round_too(desk: D
     done = desk.run("once")
     assert (done.status, done.stderr) == (75, "")
     [*_, remark] = [record["text"] for record in done.records if record["type"] == "remark"]
-    assert remark == "\ufffd.txt cannot be read; change its permissions, or save it again"
+    assert remark == "\ufffd.txt cannot be read. Change its permissions, or save it again"
 
 
 @pytest.mark.rule("I13")
@@ -109,7 +109,7 @@ def test_what_is_no_answer_is_remarked_by_a_single_round_too(desk: Desk) -> None
     done = desk.run("once")
     assert (done.status, done.stderr) == (75, "")
     [*_, remark] = [record["text"] for record in done.records if record["type"] == "remark"]
-    assert remark == "answer.md is not an answer; save it as a file, not a link, with a name in .txt"
+    assert remark == "answer.md is not an answer. Save it as a file, not a link, with a name in .txt"
     assert other.exists()
 
 
@@ -175,7 +175,7 @@ def test_a_working_directory_that_is_gone_is_told(desk: Desk) -> None:
     with desk.cli.start(*desk.words("once", "--answer", DONE), program=program) as process:
         done = desk.cli.finish(process)
     assert done.status == 1
-    assert done.complaint == "the working directory does not exist any more; change to another one"
+    assert done.complaint == "the working directory does not exist any more. Change to another one"
 
 
 @pytest.mark.parametrize("action", ["status", "once", "start"])
@@ -197,7 +197,7 @@ def test_a_workspace_that_is_not_there_any_more_is_to_be_moved_back(desk: Desk) 
     desk.root.symlink_to("/")
     done = desk.run("once")
     assert done.status == 2
-    assert "was replaced by a link; move the workspace back" in done.complaint
+    assert "was replaced by a link. Move the workspace back" in done.complaint
     desk.root.unlink()
     moved.rename(desk.root)
     assert desk.run("once").status == 75
@@ -209,7 +209,7 @@ def test_an_answer_with_any_name_that_is_held_open_is_remarked(desk: Desk) -> No
     name = os.fsdecode(b"\xff\x1b[2J\n.txt")
     answer = desk.answer(message("Hello.")).rename(desk.mailbox / "inbox" / name)
     with answer.open("r+b"), desk.start("resume") as process:
-        told = "\ufffd\x1b[2J\n.txt is still open for writing in another program; close it there"
+        told = "\ufffd\x1b[2J\n.txt is still open for writing in another program. Close it there"
         while until_record(process, "remark")["text"] != told:
             pass  # there may be no sandbox
         process.send_signal(signal.SIGTERM)

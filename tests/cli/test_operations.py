@@ -121,4 +121,4 @@ def test_a_line_that_is_too_long_is_answered_and_the_next_one_taken_up(cli: Cli,
 def test_a_state_that_cannot_be_kept_ends_it_with_125(cli: Cli, root: Path) -> None:
     done = cli.run("operations", "--workspace", str(root), "--state", str(cli.directory), stdin=message())
     assert (done.status, done.stdout) == (125, b"")
-    assert done.stderr == "codex-adapter: --state: the state file cannot be created or written; name another file\n"
+    assert done.stderr == "codex-adapter: --state: the state file cannot be created or written. Name another file\n"

@@ -152,7 +152,7 @@ def test_a_full_disk_below_the_state_is_told_of_as_such(cli: Cli, root: Path) ->
     with process:
         done = cli.finish(process, MESSAGE + b"\n" + message + b"\n" + MESSAGE)
     assert (done.status, statuses(done)) == (125, ["completed"])
-    assert done.complaint == "--state: the state cannot be read or written; check its disk and its permissions"
+    assert done.complaint == "--state: the state cannot be read or written. Check its disk and its permissions"
     assert list(root.iterdir()) == []
 
 
@@ -210,7 +210,7 @@ def test_a_policy_in_the_workspace_is_refused(cli: Cli, root: Path) -> None:
         done = cli.run("operations", "--workspace", str(root), "--policy", str(path), stdin=MESSAGE)
         assert (done.status, done.stdout) == (2, b"")
         assert (
-            "--policy: the policy file is in the workspace, where an agent can change it; move it out of the workspace"
+            "--policy: the policy file is in the workspace, where an agent can change it. Move it out of the workspace"
             in done.complaint
         )
 
@@ -219,7 +219,7 @@ def test_a_policy_in_the_workspace_is_refused(cli: Cli, root: Path) -> None:
 def test_the_log_of_no_state_is_an_error_that_says_so(cli: Cli) -> None:
     done = cli.run("operations", "--audit", "--state", "none.db")
     assert (done.status, done.stdout) == (125, b"")
-    assert done.complaint == "--state: the file is not a state; name the file of an earlier --state"
+    assert done.complaint == "--state: the file is not a state. Name the file of an earlier --state"
     assert not (cli.directory / "none.db").exists()
 
 

@@ -38,7 +38,7 @@ _OUTBOX: Final = (f"protocol{_PROTOCOL}", f"{_PROTOCOL}context")
 """The section `PROTOCOL` in lower-case letters and digits, with the heading before or after it."""
 _WORD: Final = "start_line"
 """A word of the section. An answer without it cannot have the section."""
-_NOTHING: Final = "the answer has no command; begin each command with its tag, in capitals, on a line of its own"
+_NOTHING: Final = "the answer has no command. Begin each command with its tag, in capitals, on a line of its own"
 
 
 class _RefusedError(ValueError):
@@ -74,7 +74,7 @@ def ends_within_block(data: bytes) -> bool:
 def _decode(data: bytes) -> str:
     """Decode the answer, with LF at the end of lines. Raises `_RefusedError`."""
     if len(data) > MOST_ANSWER_BYTES:
-        raise _RefusedError(f"the answer has more than {MOST_ANSWER_BYTES} bytes; send it in several answers")
+        raise _RefusedError(f"the answer has more than {MOST_ANSWER_BYTES} bytes. Send it in several answers")
     mark = next((mark for mark in _ENCODINGS if data.startswith(mark)), b"")
     encoding = _ENCODINGS.get(mark, "utf-8")
     content = data[len(mark) :]
@@ -82,7 +82,7 @@ def _decode(data: bytes) -> str:
         return content.decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].decode(encoding, "ignore").count("\n") + 1
-        why = "the answer is not text in UTF-8, or in UTF-16 with a byte order mark; save it as UTF-8 and send it again"
+        why = "the answer is not text in UTF-8, or in UTF-16 with a byte order mark. Save it as UTF-8 and send it again"
         raise _RefusedError(why, line) from None
 
 
@@ -96,7 +96,7 @@ def _refuse_outbox(text: str) -> str:
         return text
     letter_counts = accumulate(len(_SIGNS.sub("", line).casefold()) for line in text.split("\n"))
     line = 1 + sum(1 for _ in takewhile(lambda letters: letters <= place, letter_counts))
-    why = "the answer contains the text of an outbox, whose examples are not commands; save only the text of the model"
+    why = "the answer contains the text of an outbox, whose examples are not commands. Save only the text of the model"
     raise _RefusedError(why, line)
 
 
@@ -104,13 +104,13 @@ def _read_parts(parts: Iterable[_Found]) -> list[_Found]:
     """Return all parts. Raises `_RefusedError` at the first part over the limit."""
     found = list(islice(parts, MOST_COMMANDS + 1))
     if len(found) > MOST_COMMANDS:
-        raise _RefusedError(f"the answer has more than {MOST_COMMANDS} commands; send fewer at once")
+        raise _RefusedError(f"the answer has more than {MOST_COMMANDS} commands. Send fewer at once")
     return found
 
 
 def _read_item(part: _Found) -> AnswerItem:
     if isinstance(part, LooseClosing):
-        why = f"{closing_tag(part.name)} closes no block; put [{part.name}] on a line of its own before it"
+        why = f"{closing_tag(part.name)} closes no block. Put [{part.name}] on a line of its own before it"
         return _malformed(part.name, part.line, why)
     try:
         return _read_command(part)
@@ -144,14 +144,14 @@ def _check_extent(block: Block) -> None:
     tag = closing_tag(block.name)
     if block.again:
         again = f"line {block.again} has another [{block.name}] before {tag}"
-        raise MalformedError(f"{again}; close each block, or put a backslash before this tag in a body")
+        raise MalformedError(f"{again}. Close each block, or put a backslash before this tag in a body")
     if not block.closed:
-        raise MalformedError(f"the closing tag is missing; put {tag} on a line of its own after the body")
+        raise MalformedError(f"the closing tag is missing. Put {tag} on a line of its own after the body")
 
 
 def _require_text(text: str) -> str:
     if not text.strip(WHITE_SPACE):
-        raise MalformedError("the body is empty; put the text on lines between the tags")
+        raise MalformedError("the body is empty. Put the text on lines between the tags")
     return text.rstrip("\n")
 
 
@@ -159,7 +159,7 @@ def _ambiguity_error(lines: AmbiguousLines) -> Malformed:
     tag = closing_tag(lines.name)
     why = (
         f"{tag} in line {lines.closing} closes no block, so the ends of the blocks are ambiguous. "
-        f"Lines {lines.first} to {lines.last} were not executed; put each tag alone on a line of its own, "
+        f"Lines {lines.first} to {lines.last} were not executed. Put each tag alone on a line of its own, "
         f"and a backslash before [{lines.name}] and {tag} if they are lines of a body"
     )
     return _malformed(lines.name, lines.first, why)

@@ -161,7 +161,7 @@ class CommandAnswerer:
                         containment=self._containment,
                     )
             except FileNotFoundError:
-                raise AnswerFailed("the working directory does not exist any more; change to another one") from None
+                raise AnswerFailed("the working directory does not exist any more. Change to another one") from None
             except WorkspaceError as error:
                 raise AnswerFailed(f"the answering command cannot be run: {error.text}") from None
             if ran.timed_out:

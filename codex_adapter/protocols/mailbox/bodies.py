@@ -37,4 +37,4 @@ def remove_fence(command: str) -> str:
         return command
     if _FENCE_OPENS.fullmatch(first) and _FENCE_CLOSES.fullmatch(last):
         return inner
-    raise MalformedError("the code fence is incomplete; remove it, or put its two lines around the command")
+    raise MalformedError("the code fence is incomplete. Remove it, or put its two lines around the command")

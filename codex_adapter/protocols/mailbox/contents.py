@@ -21,14 +21,14 @@ def read_text(workspace: Workspace, path: str) -> str:
     except WorkspaceError as error:
         if error.code != "too_large":
             raise
-        problem = f"File is larger than {_MOST_OF_ONE} bytes; read a part of it with RUN_COMMAND"
+        problem = f"File is larger than {_MOST_OF_ONE} bytes. Read a part of it with RUN_COMMAND"
         raise WorkspaceError("too_large", problem) from None
     try:
         text = content.decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise WorkspaceError("not_a_file", "File is not UTF-8 text; read it with RUN_COMMAND")
+        raise WorkspaceError("not_a_file", "File is not UTF-8 text. Read it with RUN_COMMAND")
     return text
 
 
@@ -44,7 +44,7 @@ def requested_files(workspace: Workspace, paths: Sequence[str]) -> list[Requeste
             continue
         size = len(text.encode())
         if size > left:
-            remark = f"not shown: all files together have more than {_MOST_OF_ALL} bytes; request it again"
+            remark = f"not shown: all files together have more than {_MOST_OF_ALL} bytes. Request it again"
             found.append(RequestedFile(path, None, remark))
         else:
             left -= size

@@ -119,7 +119,7 @@ class CommandExecutor:
         if now == intent.was:
             return await self.execute(item)
         if now != intent.becomes:
-            return _failed(item.name, f"{_quote(item.path)} {_UNKNOWN_FILE}; read it before you change it")
+            return _failed(item.name, f"{_quote(item.path)} {_UNKNOWN_FILE}. Read it before you change it")
         return CommandResult(item.name, success=True, summary=_success_text(item))
 
     def _perform(self, item: FileChange | ReadFile) -> str:
@@ -202,7 +202,7 @@ def _failure_text(path: str, error: WorkspaceError) -> str:
 
 def _require_slashes(path: str) -> None:
     if "\\" in path:
-        raise WorkspaceError("bad_name", "Path has a backslash; put / between its names")
+        raise WorkspaceError("bad_name", "Path has a backslash. Put / between its names")
 
 
 def _first_line(command: str) -> str:

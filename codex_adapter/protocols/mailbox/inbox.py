@@ -105,7 +105,7 @@ def read_answer_file(path: Path) -> bytes:
         with os.fdopen(fd, "rb") as file:
             return file.read(MOST_ANSWER_BYTES + 1)
     except OSError as error:
-        raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}); check the file") from None
+        raise MailboxError(f"an answer cannot be read ({os.strerror(error.errno or 0)}). Check the file") from None
 
 
 def _list_inbox(directory: Path) -> tuple[list[_Found], tuple[str, ...], tuple[str, ...]]:

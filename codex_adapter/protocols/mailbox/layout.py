@@ -35,7 +35,7 @@ class MailboxLayout:
             self.root: Final = Path(os.path.realpath(root))
         except OSError as error:
             raise MailboxError(
-                f"its path cannot be resolved ({os.strerror(error.errno or 0)}); use an absolute path"
+                f"its path cannot be resolved ({os.strerror(error.errno or 0)}). Use an absolute path"
             ) from None
         self.inbox: Final = self.root / "inbox"
         self.outbox: Final = self.root / "outbox"
@@ -59,7 +59,7 @@ class MailboxLayout:
         except OSError as error:
             raise MailboxError(f"it cannot be read ({os.strerror(error.errno or 0)})") from None
         if not found:
-            raise MailboxRefusal("the mailbox does not exist; create it with `mailbox start`")
+            raise MailboxRefusal("the mailbox does not exist. Create it with `mailbox start`")
 
     def outbox_file(self, session: str, sequence: int) -> Path:
         """Return the path of the outbox of a round."""
@@ -166,7 +166,7 @@ def _in_use(lock: Path) -> str:
         owner = read_regular(lock, 100)
     found = re.fullmatch(rb"([0-9a-f]{8}) ([0-9]{1,10})\n", owner)
     if found is None:
-        return "another process uses it; wait until that process ends"
+        return "another process uses it. Wait until that process ends"
     return (
-        f"session {found[1].decode()} uses it (process {found[2].decode()}); wait until that process ends, or stop it"
+        f"session {found[1].decode()} uses it (process {found[2].decode()}). Wait until that process ends, or stop it"
     )

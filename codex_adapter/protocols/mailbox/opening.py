@@ -75,10 +75,10 @@ def open_session(
     state = _find_session(layout, store, session)
     root = store.settings(state.session_id).workspace
     if workspace is not None and os.path.realpath(workspace) != root:
-        raise MailboxRefusal(f"session {state.session_id} belongs to another workspace; leave out --workspace")
+        raise MailboxRefusal(f"session {state.session_id} belongs to another workspace. Leave out --workspace")
     with layout.locked() as name_session, Workspace(root, agents=agents, hidden=_hidden(sandbox, agents)) as files:
         if os.path.realpath(root) != root:
-            problem = f"the workspace of session {state.session_id} was replaced by a link; move the workspace back"
+            problem = f"the workspace of session {state.session_id} was replaced by a link. Move the workspace back"
             raise MailboxRefusal(problem)
         _require_apart(layout, root)
         name_session(state.session_id)
@@ -117,10 +117,10 @@ def _find_session(layout: MailboxLayout, store: SessionStore, session: str | Non
     if session is None:
         state = store.open()
         if state is None:
-            raise MailboxRefusal("all of its sessions are complete; begin one with `mailbox start`")
+            raise MailboxRefusal("all of its sessions are complete. Begin one with `mailbox start`")
         return state
     if session not in layout.sessions():
-        raise MailboxRefusal("it has no session with this id; list the sessions with `mailbox status`")
+        raise MailboxRefusal("it has no session with this id. List the sessions with `mailbox status`")
     return store.load(session)
 
 
@@ -129,23 +129,23 @@ def _require_free(store: SessionStore) -> None:
     if state is not None:
         id_ = state.session_id
         raise MailboxRefusal(
-            f"session {id_} is not complete; continue it with `mailbox resume`, or end it with `mailbox end {id_}`"
+            f"session {id_} is not complete. Continue it with `mailbox resume`, or end it with `mailbox end {id_}`"
         )
 
 
 def _require_empty(layout: MailboxLayout) -> None:
     seen = Inbox(layout.inbox).scan()
     if seen.complete or seen.partial or seen.unreadable:
-        raise MailboxRefusal("its inbox has files, which would be answers to this session; move them away first")
+        raise MailboxRefusal("its inbox has files, which would be answers to this session. Move them away first")
 
 
 def _require_apart(layout: MailboxLayout, workspace: str) -> None:
     """Raise `MailboxRefusal` if the mailbox and the workspace overlap, also through links and mounts (I12)."""
     if any(_lies_in(workspace, directory) for directory in layout.directories):
-        raise MailboxRefusal("the workspace is in one of its directories; use another workspace")
+        raise MailboxRefusal("the workspace is in one of its directories. Use another workspace")
     if any(_lies_in(directory, workspace) for directory in (layout.root, *layout.directories)):
         raise MailboxRefusal(
-            "it is in the workspace, where an agent could write its own answers; move it out of the workspace"
+            "it is in the workspace, where an agent could write its own answers. Move it out of the workspace"
         )
 
 

@@ -130,4 +130,4 @@ def _decode_record(line: bytes) -> _Record:
     try:
         return _decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise MailboxError("the journal of the round is damaged; restore it, or end the session") from None
+        raise MailboxError("the journal of the round is damaged. Restore it, or end the session") from None

@@ -237,7 +237,7 @@ class Session:
         kept = self._layout.processed / self._kept_name(position, path.name)
         try:
             if path_exists(kept):
-                raise MailboxError(f"processed/{self._kept_name(position, '')} exists already; move it away")
+                raise MailboxError(f"processed/{self._kept_name(position, '')} exists already. Move it away")
             path.rename(kept)
             sync_directory(self._layout.processed)
             sync_directory(self._layout.inbox)
@@ -245,7 +245,7 @@ class Session:
             return False
         except OSError as error:
             if error.errno == errno.EXDEV:
-                problem = "inbox/ and processed/ are on different file systems; put both on the same one"
+                problem = "inbox/ and processed/ are on different file systems. Put both on the same one"
                 raise MailboxError(problem) from None
             raise MailboxError(f"an answer cannot be moved to processed/ ({os.strerror(error.errno or 0)})") from None
         return True

@@ -77,10 +77,10 @@ class SessionStore:
             state = _decoder.decode(self._read(self._layout.session_file(session)))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise MailboxError(
-                f"sessions/{session}.json is damaged or not the state of a session; restore it"
+                f"sessions/{session}.json is damaged or not the state of a session. Restore it"
             ) from None
         if state.session_id != session or state.sequence_number < 1:
-            raise MailboxError(f"sessions/{session}.json is damaged or not the state of a session; restore it")
+            raise MailboxError(f"sessions/{session}.json is damaged or not the state of a session. Restore it")
         return state
 
     def settings(self, session: str) -> SessionSettings:
@@ -90,7 +90,7 @@ class SessionStore:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             settings = SessionSettings("")
         if not settings.workspace.startswith("/") or "\0" in settings.workspace:
-            raise MailboxError(f"rounds/{session}.json is damaged; restore it")
+            raise MailboxError(f"rounds/{session}.json is damaged. Restore it")
         return settings
 
     def _begun_at(self, state: SessionState) -> int:
@@ -109,7 +109,7 @@ class SessionStore:
             return path.read_bytes()
         except OSError as error:
             problem = f"{path.parent.name}/{path.name} cannot be read ({os.strerror(error.errno or 0)})"
-            raise MailboxError(f"{problem}; restore it") from None
+            raise MailboxError(f"{problem}. Restore it") from None
 
 
 def _new_id() -> str:

@@ -98,7 +98,7 @@ def read_attributes(name: str, tag: str) -> dict[str, str]:
             what = f"attribute {key}" if _PRINTABLE_NAME.fullmatch(key) else "an attribute"
             raise MalformedError(f"{what} does not exist for {name}; {_example(name)}")
         if key in found:
-            raise MalformedError(f"attribute {key} is repeated; write it once")
+            raise MalformedError(f"attribute {key} is repeated. Write it once")
         found[key] = _ESCAPED.sub(r"\1", value)
         position = attribute.end()
     _check_end(name, tag, position)
@@ -115,14 +115,14 @@ def _check_end(name: str, tag: str, position: int) -> None:
         raise MalformedError(f"the tag is malformed, or does not end on its line; {_example(name)}")
     if end.end() < len(tag):
         below = f" and {closing_tag(name)} on another line below" if name in BODIES else ""
-        raise MalformedError(f"the line has more text after the tag; put the tag on a line of its own{below}")
+        raise MalformedError(f"the line has more text after the tag. Put the tag on a line of its own{below}")
 
 
 def _check_value(name: str, key: str, value: str | None) -> None:
     if value is None:
         raise MalformedError(f"attribute {key} is missing; {_example(name)}")
     if key == "path" and not value.strip(WHITE_SPACE):
-        raise MalformedError("attribute path is empty; write the path of a file, relative to the workspace")
+        raise MalformedError("attribute path is empty. Write the path of a file, relative to the workspace")
     if key != "path" and not _WHOLE_NUMBER.fullmatch(value):
         raise MalformedError(f"attribute {key} is not a whole number of at most nine digits; line numbers count from 1")
 

@@ -67,10 +67,10 @@ class MailboxWorker:
             while not self._stopped:
                 seen = await work_through(self._inbox.scan)
                 for name in seen.unreadable:
-                    await self._notify(f"{path_text(name)} cannot be read; change its permissions, or save it again")
+                    await self._notify(f"{path_text(name)} cannot be read. Change its permissions, or save it again")
                 for name in seen.others:
                     await self._notify(
-                        f"{path_text(name)} is not an answer; save it as a file, not a link, with a name in .txt"
+                        f"{path_text(name)} is not an answer. Save it as a file, not a link, with a name in .txt"
                     )
                 if seen.complete or await self._session.has_accepted():
                     if not await self._session.execute(seen.complete):
@@ -118,7 +118,7 @@ class MailboxWorker:
         await self._report_waiting()
         if seen.open_elsewhere and seen.partial is not None:
             await self._notify(
-                f"{path_text(seen.partial)} is still open for writing in another program; close it there"
+                f"{path_text(seen.partial)} is still open for writing in another program. Close it there"
             )
         with trio.CancelScope() as self._waiting:
             if self._stopped:

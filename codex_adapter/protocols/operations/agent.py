@@ -24,7 +24,7 @@ __all__ = ["MOST_TURNS", "AgentWork", "Sink"]
 MOST_TURNS: Final = 20
 """The default limit of turns."""
 _MOST_INVALID: Final = 3
-_CHANGED: Final = "{} in the workspace has changed. It configures programs outside of the sandbox; check it first"
+_CHANGED: Final = "{} in the workspace has changed. It configures programs outside of the sandbox. Check it first"
 
 
 class Sink(Protocol):
@@ -161,7 +161,7 @@ class AgentWork:
         early = 0 if self._decisions is None else self._decisions.catch_up()
         if early:
             refused = await self._executor.refuse(
-                f"{early} lines arrived before an operation waited and were ignored; send the decision again"
+                f"{early} lines arrived before an operation waited and were ignored. Send the decision again"
             )
             await self._write(self._records.events(refused.line))
         if await self._write(self._records.events(answer.line)):

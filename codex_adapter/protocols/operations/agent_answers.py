@@ -27,7 +27,7 @@ def parse_agent_message(text: str) -> AgentOperations | Invalid:
     Any other message of the protocol, such as a decision on a pending operation, is invalid: an agent cannot decide.
     """
     if not text:
-        return Invalid(error="the message is missing or too long; send a shorter message")
+        return Invalid(error="the message is missing or too long. Send a shorter message")
     message = without_nulls(text.encode())
     found = validate_operations_message(message)
     if isinstance(found, Invalid):

@@ -104,7 +104,7 @@ def _shorten_events(events: Sequence[Raw], most: int) -> Iterable[bytes]:
         short = bytes(event) if len(event) <= share else _shorten_event(msgspec.json.decode(event), share)
         room -= len(short) + 1
         if room < 0 and number:
-            error = f"{len(events) - number} more events are not shown; send fewer operations at once"
+            error = f"{len(events) - number} more events are not shown. Send fewer operations at once"
             yield msgspec.json.encode(EventFactory().error("execution", error))
             return
         yield short
@@ -113,7 +113,7 @@ def _shorten_events(events: Sequence[Raw], most: int) -> Iterable[bytes]:
 def _shorten_event(event: dict[str, Any], share: int) -> bytes:
     if event.pop("content", None) is not None:
         del event["encoding"]
-        error = "The file is too long; read parts of it with a command such as head, sed -n or grep"
+        error = "The file is too long. Read parts of it with a command such as head, sed -n or grep"
         event |= {"success": False, "error": error}
     left_out = dict(event.get("leftOut", {}))
     for name in _LARGE:

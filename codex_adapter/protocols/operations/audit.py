@@ -56,7 +56,7 @@ def audit_data(item: Operation | OperationEvent) -> dict[str, Any]:
 def read_audit(path: Path) -> Iterator[AuditRecord]:
     """Yield the log of a state file from its beginning. An executor may use the file. Raises `StateError` (A9)."""
     if not path.is_file():
-        raise StateError("the file is not a state; name the file of an earlier --state")
+        raise StateError("the file is not a state. Name the file of an earlier --state")
     with as_state_errors(), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         for time, run_id, position, kind, data in database.execute(
             "SELECT time, run_id, position, kind, data FROM audit ORDER BY id"

@@ -31,9 +31,9 @@ from codex_adapter.workspace import WorkspaceError
 __all__ = ["BatchStepper", "new_id"]
 
 _MOST_RETURNED: Final = 32 * 1024 * 1024
-_TOO_MUCH_RETURNED: Final = "The answer is full of other files and outputs; read this file in a separate message"
+_TOO_MUCH_RETURNED: Final = "The answer is full of other files and outputs. Read this file in a separate message"
 _KILLED: Final = (
-    "The runtime was killed while this command ran, and its outcome is unknown; check its effects before you repeat it"
+    "The runtime was killed while this command ran, and its outcome is unknown. Check its effects before you repeat it"
 )
 
 
@@ -118,7 +118,7 @@ class BatchStepper:
         left = 0 if step is None else 1 + self._store.count_after(batch, step)
         text = "The runtime received a stop signal"
         if self._store.kept:
-            text += "; start it again to execute the remaining operations"
+            text += ". Start it again to execute the remaining operations"
         return self._events.error("system", text, None, {"notCarriedOut": left})
 
     def refuse(self, run_id: str, reason: str) -> None:

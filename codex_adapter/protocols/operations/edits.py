@@ -27,13 +27,13 @@ def apply_edits(content: bytes, edits: Sequence[FileEdit]) -> bytes:
     for number, edit in enumerate(edits):
         searched += len(content)
         if searched > _MOST_BYTES:
-            raise EditFailed("edits: are too many for a file of this size; send fewer edits. The file was not changed.")
+            raise EditFailed("edits: are too many for a file of this size. Send fewer edits. The file was not changed.")
         old = edit.old_content.encode()
         if old not in content:
             raise EditFailed(
                 f"edits[{number}].oldContent is not in the file"
                 + (" after the edits before it" if number else "")
-                + "; read the file and quote it exactly. The file was not changed."
+                + ". Read the file and quote it exactly. The file was not changed."
             )
         content = content.replace(old, edit.new_content.encode(), 1)
     return content

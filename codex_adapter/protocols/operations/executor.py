@@ -122,7 +122,7 @@ class OperationExecutor:
         batch, step = found
         if approval.run_id not in (UNSET, batch.run_id):
             return await self.refuse(
-                "runId: does not match the operation that waits; use the runId of approvalRequired"
+                "runId: does not match the operation that waits. Use the runId of approvalRequired"
             )
         return await self._reply(
             await self._run_commands(batch, await work_through(self._stepper.decide, batch, step, approval))
@@ -159,10 +159,10 @@ class OperationExecutor:
         found = self._pending()
         if found is not None:
             quoted = safe_text(found[1].operation_id or "")
-            return await self.refuse(f"operation {quoted} waits for a decision; approve or deny it first")
+            return await self.refuse(f"operation {quoted} waits for a decision. Approve or deny it first")
         if len(message.operations) > self._limits.operations:
             return await self.refuse(
-                f"operations: must have at most {self._limits.operations} operations; send fewer at once"
+                f"operations: must have at most {self._limits.operations} operations. Send fewer at once"
             )
         batch = await work_through(self._stepper.begin, new_id("run"), message.operations)
         del message  # it may be large, and the store has it

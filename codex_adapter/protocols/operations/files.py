@@ -29,7 +29,7 @@ FileChange: TypeAlias = CreateFileOperation | EditFileOperation | DeleteFileOper
 NoChange: TypeAlias = MessageOperation | ReadFileOperation
 """An operation that changes nothing."""
 _UNKNOWN: Final = (
-    "The runtime was killed during this operation, and the outcome is unknown; read the file before you change it"
+    "The runtime was killed during this operation, and the outcome is unknown. Read the file before you change it"
 )
 
 
@@ -63,7 +63,7 @@ class FileExecutor:
         except EditFailed as error:
             return self._events.failed(operation, operation_id, str(error))
         except UnicodeDecodeError:
-            text = "The file is not UTF-8 text; read it with the encoding base64"
+            text = "The file is not UTF-8 text. Read it with the encoding base64"
             return self._events.failed(operation, operation_id, text)
         except WorkspaceError as error:
             if error.system:

@@ -18,7 +18,7 @@ from codex_adapter.strict_decode import FieldError
 
 __all__ = ["HALF_OF_A_PAIR", "NotJSON", "decode_field", "elements", "members", "string", "to_json"]
 
-HALF_OF_A_PAIR: Final = "has half of a surrogate pair; write the character itself, or the escapes of both halves"
+HALF_OF_A_PAIR: Final = "has half of a surrogate pair. Write the character itself, or the escapes of both halves"
 _MOST_TO_REPAIR: Final = 1024 * 1024
 """The limit, in bytes, of a text that is decoded because of half a surrogate pair: its objects need much memory."""
 _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")

@@ -46,7 +46,7 @@ def open_executor(
     ) as workspace:
         if state is not None and is_within_reach(state, workspace.root):
             raise StateError(
-                "the state is in the workspace, where an agent can write; name a file outside of the workspace"
+                "the state is in the workspace, where an agent can write. Name a file outside of the workspace"
             )
         sandbox = _sandbox(policy, agents, workspace.root, (*secrets, *state_files))
         with Store(None if path is None else Path(path), workspace.root) as store:
@@ -56,5 +56,5 @@ def open_executor(
 def _sandbox(policy: Policy, agents: Sequence[AgentPlaces], root: str, hidden: tuple[str, ...]) -> Sandbox | None:
     sandbox = find_sandbox(agents=agents, workspace=root)
     if sandbox is None and policy.sandbox.require:
-        raise PolicyError("the policy requires a sandbox, and none works here; install bubblewrap")
+        raise PolicyError("the policy requires a sandbox, and none works here. Install bubblewrap")
     return None if sandbox is None else replace(sandbox, hidden=hidden)

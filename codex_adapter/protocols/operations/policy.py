@@ -160,7 +160,7 @@ def load_policy(
         return _policy(_preset(source, agents))
     if workspace is not None and _is_replaceable(Path(source), workspace):
         raise PolicyError(
-            "the policy file is in the workspace, where an agent can change it; move it out of the workspace"
+            "the policy file is in the workspace, where an agent can change it. Move it out of the workspace"
         )
     tables = _parse(_read(Path(source)))
     base = tables.pop("extends", "standard")

@@ -14,7 +14,7 @@ from codex_adapter.durable import open_locked
 
 __all__ = ["NO_STATE", "StateError", "as_state_errors", "locked", "require_in_place"]
 
-NO_STATE: Final = "the file is not a state of codex-adapter, or is damaged; name another file"
+NO_STATE: Final = "the file is not a state of codex-adapter, or is damaged. Name another file"
 
 
 class StateError(Exception):
@@ -32,9 +32,9 @@ def locked(path: Path) -> Iterator[int]:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = open_locked(Path(os.path.realpath(path)))
     except BlockingIOError:
-        raise StateError("another runtime uses this state; wait until it ends, or name another file") from None
+        raise StateError("another runtime uses this state. Wait until it ends, or name another file") from None
     except (OSError, ValueError):
-        raise StateError("the state file cannot be created or written; name another file") from None
+        raise StateError("the state file cannot be created or written. Name another file") from None
     try:
         status = os.fstat(fd)
         if stat.S_ISREG(status.st_mode) and not status.st_size:
@@ -42,7 +42,7 @@ def locked(path: Path) -> Iterator[int]:
             try:
                 os.fchmod(fd, 0o600)
             except OSError:
-                raise StateError("the state file belongs to another user; name another file") from None
+                raise StateError("the state file belongs to another user. Name another file") from None
         yield fd
     finally:
         os.close(fd)
@@ -54,7 +54,7 @@ def require_in_place(path: Path, fd: int) -> None:
         if os.path.samestat(path.stat(), os.fstat(fd)):
             return
     raise StateError(
-        "the state file was moved, removed or replaced, so nothing more is executed; restore it and start again"
+        "the state file was moved, removed or replaced, so nothing more is executed. Restore it and start again"
     )
 
 
@@ -64,6 +64,6 @@ def as_state_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError:
-        raise StateError("the state cannot be read or written; check its disk and its permissions") from None
+        raise StateError("the state cannot be read or written. Check its disk and its permissions") from None
     except sqlite3.DatabaseError:
         raise StateError(NO_STATE) from None

@@ -242,10 +242,10 @@ class Store:
         version, root = row
         if version != _VERSION:
             raise StateError(
-                "the state was written by another release; finish it with that release, or name another file"
+                "the state was written by another release. Finish it with that release, or name another file"
             )
         if root != workspace:
-            raise StateError("the state belongs to another workspace; use a separate state for each workspace")
+            raise StateError("the state belongs to another workspace. Use a separate state for each workspace")
 
     def _rows(self, query: str, *values: Any) -> Iterator[Any]:
         with as_state_errors():

@@ -35,7 +35,7 @@ _TYPES: Final = f"must be one of {', '.join(OPERATIONS)}"
 _NAMES: Final = ("type", *dict.fromkeys(name for kind in OPERATIONS.values() for name in kind.__struct_encode_fields__))
 _NONE: Final = Raw(b"null")
 _BASE64: Final = "must be base64 in the standard alphabet with padding, because encoding is base64"
-_TOO_LARGE: Final = f"must be at most {MOST_FILE_BYTES} bytes (10 MiB) once decoded; create a larger file with shell"
+_TOO_LARGE: Final = f"must be at most {MOST_FILE_BYTES} bytes (10 MiB) once decoded. Create a larger file with shell"
 
 
 class InvalidOperationError(ValueError):
@@ -124,13 +124,13 @@ def _check(operation: Operation) -> None:
 
 def _check_path(name: str, path: str) -> None:
     if path.startswith("/"):
-        raise FieldError(name, "must not start with '/'; use a path below the workspace's root")
+        raise FieldError(name, "must not start with '/'. Use a path below the workspace's root")
     if ".." in path:
-        raise FieldError(name, "must not contain '..'; use a path below the workspace's root")
+        raise FieldError(name, "must not contain '..'. Use a path below the workspace's root")
     if "\0" in path:
-        raise FieldError(name, "must not contain the character NUL; leave it out")
+        raise FieldError(name, "must not contain the character NUL. Leave it out")
     if len(path.encode("utf-16-le")) > 2 * MOST_PATH_CHARACTERS:
-        raise FieldError(name, f"must be at most {MOST_PATH_CHARACTERS} characters, as UTF-16 counts them; shorten it")
+        raise FieldError(name, f"must be at most {MOST_PATH_CHARACTERS} characters, as UTF-16 counts them. Shorten it")
 
 
 def _check_content(operation: CreateFileOperation) -> None:

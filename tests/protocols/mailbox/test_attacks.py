@@ -68,7 +68,7 @@ async def test_a_session_does_not_follow_a_link_in_place_of_its_workspace(bench:
         pass
     bench.root.rename(bench.root.with_name("moved"))
     bench.root.symlink_to("/")
-    with pytest.raises(MailboxRefusal, match="was replaced by a link; move the workspace back"):
+    with pytest.raises(MailboxRefusal, match=r"was replaced by a link\. Move the workspace back"):
         async with bench.resume():
             pass
 
@@ -81,7 +81,7 @@ async def test_settings_without_a_path_are_damaged(
     async with bench.begin():
         pass
     settings(bench).write_text(json.dumps({"workspace": workspace}))
-    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json is damaged; restore it$"):
+    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json is damaged. Restore it$"):
         async with bench.resume():
             pass
 
@@ -90,7 +90,9 @@ async def test_a_record_that_is_missing_is_named(bench: Bench) -> None:
     async with bench.begin():
         pass
     settings(bench).unlink()
-    with pytest.raises(MailboxError, match=r"^rounds/[0-9a-f]{8}\.json cannot be read \(No such file or directory\); "):
+    with pytest.raises(
+        MailboxError, match=r"^rounds/[0-9a-f]{8}\.json cannot be read \(No such file or directory\)\. "
+    ):
         async with bench.resume():
             pass
 
@@ -132,7 +134,7 @@ def test_a_path_from_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatc
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(MailboxError, match=r"^its path cannot be resolved \(No such file .*; use an absolute path$"):
+    with pytest.raises(MailboxError, match=r"^its path cannot be resolved \(No such file .*. Use an absolute path$"):
         MailboxLayout("mailbox")
 
 

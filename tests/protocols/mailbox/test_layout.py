@@ -93,7 +93,7 @@ def test_a_lock_with_anything_in_it_is_a_lock(places: MailboxLayout) -> None:
     with places.locked():
         (places.root / "lock").write_bytes(b"\x1b[2J" * 100)
         with (
-            pytest.raises(MailboxError, match=r"^another process uses it; wait until that process ends$"),
+            pytest.raises(MailboxError, match=r"^another process uses it. Wait until that process ends$"),
             places.locked(),
         ):
             pass

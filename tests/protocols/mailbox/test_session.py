@@ -143,14 +143,22 @@ async def test_files_are_made_edited_and_deleted(bench: Bench) -> None:
         ("CREATE_FILE", True, "Created 'deep/er/new.txt'"),
         ("CREATE_FILE", True, "Created 'empty.txt'"),
         ("CREATE_FILE", False, "'directory': Path is a directory. Name a file."),
-        ("CREATE_FILE", False, "'a\\b.txt': Path has a backslash; put / between its names"),
+        ("CREATE_FILE", False, "'a\\b.txt': Path has a backslash. Put / between its names"),
         ("EDIT_FILE", True, "Edited 'keep.txt' (lines 2 to 2 are now 2 lines)"),
         ("EDIT_FILE", True, "Edited 'latin.txt' (lines 2 to 2 are now 0 lines)"),
         ("EDIT_FILE", False, "Cannot edit 'image.png': the file is not text"),
-        ("EDIT_FILE", False, "Cannot edit 'keep.txt': start_line 3 and end_line 9 are not lines of the file; it has 3 lines"),
-        ("EDIT_FILE", False, "Cannot edit 'keep.txt': start_line 0 and end_line 1 are not lines of the file; it has 3 lines"),
+        (
+            "EDIT_FILE",
+            False,
+            "Cannot edit 'keep.txt': start_line 3 and end_line 9 are not lines of the file; it has 3 lines",
+        ),
+        (
+            "EDIT_FILE",
+            False,
+            "Cannot edit 'keep.txt': start_line 0 and end_line 1 are not lines of the file; it has 3 lines",
+        ),
         ("EDIT_FILE", False, "'directory': Path is a directory. Name a file."),
-        ("READ_FILE", False, "'image.png': File is not UTF-8 text; read it with RUN_COMMAND"),
+        ("READ_FILE", False, "'image.png': File is not UTF-8 text. Read it with RUN_COMMAND"),
         ("READ_FILE", False, "File 'nothing.txt' not found"),
         ("READ_FILE", False, "'directory': Path is a directory. Name a file."),
         ("DELETE_FILE", False, "File 'nothing.txt' not found"),
@@ -173,9 +181,9 @@ async def test_files_too_large_to_be_shown_are_told_of(bench: Bench) -> None:
         results = await bench.answered(session, asked)
         text = session.outbox.read_text()
     assert [result.success for result in results] == [False, True, True, True, True, True]
-    assert results[0].summary == "'large.txt': File is larger than 262144 bytes; read a part of it with RUN_COMMAND"
+    assert results[0].summary == "'large.txt': File is larger than 262144 bytes. Read a part of it with RUN_COMMAND"
     assert text.count("x" * 262_143) == 4
-    told = "(not shown: all files together have more than 1048576 bytes; request it again)"
+    told = "(not shown: all files together have more than 1048576 bytes. Request it again)"
     assert f"--- 4.txt ---\n{told}\n--- end 4.txt ---\n" in text
 
 

@@ -114,7 +114,7 @@ async def test_half_of_an_answer_is_waited_for_and_told_of_once(bench: Bench, mo
             assert not bench.of(CommandFinished)
             held.close()
     assert [remark.text for remark in bench.of(Notice)] == [
-        "answer.txt is still open for writing in another program; close it there"
+        "answer.txt is still open for writing in another program. Close it there"
     ]
 
 

@@ -96,7 +96,7 @@ def test_of_too_many_events_the_first_are_shown() -> None:
     prompt = events_prompt([line(*[{"type": "message", "success": True}] * 10_000)])
     assert len(prompt) < MOST_CHARACTERS + 1_000
     *shown, last = json.loads(prompt)["events"]
-    assert last["message"] == f"{10_000 - len(shown)} more events are not shown; send fewer operations at once"
+    assert last["message"] == f"{10_000 - len(shown)} more events are not shown. Send fewer operations at once"
     read_events_message(prompt.encode())
 
 

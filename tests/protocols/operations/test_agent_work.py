@@ -207,7 +207,7 @@ async def test_plain_words_decide_on_nothing_that_comes_to_wait_later(stage: Sta
     refused, asked, came, _ = [record["message"] for record in told(stage.supervisor.records, "events")]
     assert (
         refused["events"][0]["message"]
-        == "2 lines arrived before an operation waited and were ignored; send the decision again"
+        == "2 lines arrived before an operation waited and were ignored. Send the decision again"
     )
     assert (asked["status"], came["events"][0]["type"]) == ("awaiting_approval", "policyDenied")
     seen = json.loads(stage.facts(2).prompt or "")
@@ -299,7 +299,7 @@ async def test_more_operations_than_the_policy_allows_are_told_to_the_agent(stag
     stage.agents(saying(message_of(words, words)), saying(DONE))
     assert (await stage.work()).turns == 2
     [event] = json.loads(stage.facts(2).prompt or "")["events"]
-    assert event["message"] == "operations: must have at most 1 operations; send fewer at once"
+    assert event["message"] == "operations: must have at most 1 operations. Send fewer at once"
 
 
 @pytest.mark.rule("O17")
@@ -476,7 +476,7 @@ async def test_a_program_that_cancels_the_work_leaves_nothing_of_it(stage: Stage
     assert stage.processes() == []
 
 
-CHANGED = "{} in the workspace has changed. It configures programs outside of the sandbox; check it first"
+CHANGED = "{} in the workspace has changed. It configures programs outside of the sandbox. Check it first"
 
 
 @pytest.mark.rule("H15", "O18")

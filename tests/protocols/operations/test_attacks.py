@@ -83,7 +83,7 @@ async def test_edits_that_would_take_hours_are_refused(bench: Workbench) -> None
     async with bench.open(kept=False) as talk:
         answer = await talk.send({"type": "editFile", "path": "f", "edits": edits})
     [event] = answer["events"]
-    assert event["error"] == "edits: are too many for a file of this size; send fewer edits. The file was not changed."
+    assert event["error"] == "edits: are too many for a file of this size. Send fewer edits. The file was not changed."
 
 
 @pytest.mark.rule("O10")
@@ -97,7 +97,7 @@ async def test_one_answer_holds_only_so_much_of_files(bench: Workbench) -> None:
         answer = await talk.send(*[read] * 50)
         again = await talk.send(read)
     assert [event["success"] for event in answer["events"]] == [True] * 4 + [False] * 46
-    told = "The answer is full of other files and outputs; read this file in a separate message"
+    told = "The answer is full of other files and outputs. Read this file in a separate message"
     assert answer["events"][-1]["error"] == told
     assert again["events"][0]["success"] is True
 

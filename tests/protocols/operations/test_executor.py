@@ -141,7 +141,7 @@ async def test_a_file_that_is_no_text_can_be_read_as_base64(bench: Workbench) ->
             {"type": "readFile", "path": "f"}, {"type": "readFile", "path": "f", "encoding": "base64"}
         )
     refused, read = bare(answer["events"])
-    assert refused["error"] == "The file is not UTF-8 text; read it with the encoding base64"
+    assert refused["error"] == "The file is not UTF-8 text. Read it with the encoding base64"
     assert read == {
         "type": "readFile",
         "path": "f",

@@ -108,8 +108,8 @@ async def test_a_command_that_was_cut_short_is_not_started_again(bench: Workbenc
     event, went_on = answer["events"]
     assert (event["type"], event["operationId"], event["success"]) == ("shell", "s", False)
     assert (
-        event["error"] == "The runtime was killed while this command ran, and its outcome is unknown; "
-        "check its effects before you repeat it"
+        event["error"] == "The runtime was killed while this command ran, and its outcome is unknown. "
+        "Check its effects before you repeat it"
     )
     assert went_on["stdout"] == "on\n"
     assert not (bench.root / "f").exists()

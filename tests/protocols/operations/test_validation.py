@@ -31,11 +31,11 @@ from codex_adapter.protocols.operations.validation import (
 from tests.widths import crossed
 
 SECRET = "sk-secret"
-PATH_RULE = "use a path below the workspace's root"
+PATH_RULE = "Use a path below the workspace's root"
 STRING = "must be a string of at most"
 TIMEOUT = "timeout: must be a whole number of milliseconds, 1000 to 3600000; without it 30000"
 TYPES = "must be one of message, createFile, readFile, editFile, deleteFile, shell"
-HALF = "has half of a surrogate pair; write the character itself, or the escapes of both halves"
+HALF = "has half of a surrogate pair. Write the character itself, or the escapes of both halves"
 EDITS = "edits: must be a list of objects with the strings oldContent and newContent, applied in order"
 BASE64 = "content: must be base64 in the standard alphabet with padding, because encoding is base64"
 
@@ -130,17 +130,17 @@ def test_what_is_within_the_limits_is_right(right: object) -> None:
         (message(content=None), f"content: {STRING} 100000 characters"),
         (message(id=5), "id: must be a string; its event has it as operationId"),
         (message(id=None), "id: must be a string; its event has it as operationId"),
-        (create(path="/a"), f"path: must not start with '/'; {PATH_RULE}"),
-        (create(path="../a"), f"path: must not contain '..'; {PATH_RULE}"),
-        (create(path="a..b"), f"path: must not contain '..'; {PATH_RULE}"),
-        (create(path="a\0b"), "path: must not contain the character NUL; leave it out"),
-        (create(path="😀" * 128), "path: must be at most 255 characters, as UTF-16 counts them; shorten it"),
+        (create(path="/a"), f"path: must not start with '/'. {PATH_RULE}"),
+        (create(path="../a"), f"path: must not contain '..'. {PATH_RULE}"),
+        (create(path="a..b"), f"path: must not contain '..'. {PATH_RULE}"),
+        (create(path="a\0b"), "path: must not contain the character NUL. Leave it out"),
+        (create(path="😀" * 128), "path: must be at most 255 characters, as UTF-16 counts them. Shorten it"),
         (create(path="a" * 256), f"path: {STRING} 255 characters, a path below the workspace's root, no '..' in it"),
-        (shell(cwd="/"), f"cwd: must not start with '/'; {PATH_RULE}"),
-        (shell(cwd=".."), f"cwd: must not contain '..'; {PATH_RULE}"),
-        ({"type": "readFile", "path": "/a"}, f"path: must not start with '/'; {PATH_RULE}"),
-        ({"type": "deleteFile", "path": "a/../b"}, f"path: must not contain '..'; {PATH_RULE}"),
-        (edit(path="\0"), "path: must not contain the character NUL; leave it out"),
+        (shell(cwd="/"), f"cwd: must not start with '/'. {PATH_RULE}"),
+        (shell(cwd=".."), f"cwd: must not contain '..'. {PATH_RULE}"),
+        ({"type": "readFile", "path": "/a"}, f"path: must not start with '/'. {PATH_RULE}"),
+        ({"type": "deleteFile", "path": "a/../b"}, f"path: must not contain '..'. {PATH_RULE}"),
+        (edit(path="\0"), "path: must not contain the character NUL. Leave it out"),
         (create(encoding="latin-1"), 'encoding: must be "utf-8" or "base64"; without it "utf-8"'),
         (create(encoding="base64", content=SECRET), BASE64),
         (create(encoding="base64", content="QQ=="[:3]), BASE64),
@@ -230,7 +230,7 @@ def test_a_file_has_at_most_ten_mebibytes_once_decoded(encoding: str, content: s
     result = read_operation(Raw(json.dumps(create(content=given_content, encoding=encoding)).encode()))
     if over:
         assert isinstance(result, Invalid)
-        assert result.error.startswith("content: must be at most 10485760 bytes (10 MiB) once decoded; ")
+        assert result.error.startswith("content: must be at most 10485760 bytes (10 MiB) once decoded. ")
     else:
         assert isinstance(result, CreateFileOperation)
         assert sum(map(len, result.pieces())) == MOST_FILE_BYTES
@@ -239,7 +239,7 @@ def test_a_file_has_at_most_ten_mebibytes_once_decoded(encoding: str, content: s
 @pytest.mark.rule("O3")
 def test_a_wrong_operation_still_says_its_id_and_its_type_where_these_are_right() -> None:
     assert validate_operation(create(id="x", path="/")) == Invalid(
-        error=f"path: must not start with '/'; {PATH_RULE}", id="x", operation_type="createFile"
+        error=f"path: must not start with '/'. {PATH_RULE}", id="x", operation_type="createFile"
     )
     wrong = validate_operation({"type": "zip", "id": "x"})
     assert isinstance(wrong, Invalid)

@@ -207,7 +207,7 @@ def test_an_approval_may_say_its_reason_and_its_run() -> None:
         ({"type": "userMessage", "content": None}, "content: must be a string"),
         (
             {"type": "userMessage", "content": "\ud800"},
-            "content: has half of a surrogate pair; write the character itself, or the escapes of both halves",
+            "content: has half of a surrogate pair. Write the character itself, or the escapes of both halves",
         ),
         ({"approval": None}, "approval: must be an object"),
         (
