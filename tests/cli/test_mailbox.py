@@ -138,7 +138,7 @@ def test_a_second_session_is_refused_by_the_id_of_the_first(desk: Desk) -> None:
     id_ = desk.begun()
     done = desk.run("start", "Something else.")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith(f"--mailbox: session {id_} is not complete; ")
+    assert done.complaint.startswith(f"--mailbox: session {id_} is not complete. ")
     assert len(list(desk.mailbox.glob("sessions/*"))) == 1
 
 
@@ -154,7 +154,7 @@ def test_a_second_process_is_refused_by_the_session_of_the_first(desk: Desk, act
         until_record(process, "waiting")
         done = desk.run(action, *(["Hi."] if action == "start" else []))
         assert (done.status, done.stdout) == (2, b"")
-        assert done.complaint.startswith(f"--mailbox: session {desk.session} uses it (process {process.pid}); ")
+        assert done.complaint.startswith(f"--mailbox: session {desk.session} uses it (process {process.pid}). ")
         assert desk.run("status").records[0]["isComplete"] is False
         desk.answer(done_with(""))
         until_record(process, "done")

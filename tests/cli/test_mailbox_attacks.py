@@ -146,7 +146,7 @@ def test_an_outbox_is_no_answer(desk: Desk) -> None:
     done = desk.run("once")
     [refused] = [record["result"] for record in done.records if record["type"] == "result"]
     assert refused["command"] == "ANSWER"
-    assert "the answer has the text of an outbox in it" in refused["summary"]
+    assert "the answer contains the text of an outbox" in refused["summary"]
     assert sorted(path.name for path in desk.root.rglob("*")) == ["old.py", "src"]
     assert desk.state["isComplete"] is False
     # What a model says of the protocol, without what stands around it there, is an answer.
