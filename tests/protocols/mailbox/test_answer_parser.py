@@ -214,7 +214,7 @@ def test_an_answer_has_at_most_16_mib() -> None:
     end = b"\n[DONE]\n[/DONE]\n"
     most = b"x" * (MOST_ANSWER_BYTES - len(end)) + end
     assert parse_answer(most) == (Done(line=2, text=""),)
-    assert "send it in several answers" in refused(b"x" + most)
+    assert "Send it in several answers" in refused(b"x" + most)
     assert not ends_within_block(b"[DONE]" + most)
 
 
@@ -222,7 +222,7 @@ def test_an_answer_has_at_most_16_mib() -> None:
 @pytest.mark.parametrize("one", ['[READ_FILE path="a"]\n', "[READ_FILE]\n", "[DONE]\n[/DONE]\n", "[/DONE]\n"])
 def test_an_answer_has_at_most_a_thousand_commands_and_errors(one: str) -> None:
     assert len(read(one * MOST_COMMANDS)) == MOST_COMMANDS
-    assert "send fewer" in refused((one * (MOST_COMMANDS + 1)).encode())
+    assert "Send fewer" in refused((one * (MOST_COMMANDS + 1)).encode())
 
 
 @pytest.mark.rule("I5")
