@@ -139,7 +139,8 @@ def test_a_target_is_one_of_the_file_that_is_here(place: Place) -> None:
     place.cli.run("turn", "--target", "review", "Hi.")
     assert read_facts(place.cli.directory / "facts").env["FROM"] == "space"
     done = place.cli.run("turn", "--target", "review", "--target-dir", "house", "Hi.")
-    assert (done.status, done.complaint) == (2, "the target's directory has no asp-targets.toml")
+    problem = "the target's directory has no asp-targets.toml. Create it, or choose another directory."
+    assert (done.status, done.complaint) == (2, problem)
 
 
 @pytest.mark.rule("C7")
