@@ -98,7 +98,7 @@ async def _request_file(path: str) -> dict[str, Any]:
     fields = decode_json(await _file("--request", path), "the request")
     if not isinstance(fields, dict) or not fields.keys() <= _FIELDS:
         raise InvalidRequestError(
-            f"the request must be a JSON object. Its only fields are {', '.join(sorted(_FIELDS))}"
+            f"the request must be a JSON object with only the fields {', '.join(sorted(_FIELDS))}"
         )
     return fields
 
