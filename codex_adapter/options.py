@@ -48,7 +48,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     """One choice that an agent offers.
 
     `key` is its extension key in a request, and `schema` the JSON Schema of the value. `field` is its field in the
-    agent's configuration, for programs that configure many runs at once. Each can be None.
+    agent's configuration, for programs that configure many runs at once. Each can be `None`.
 
     `names` are its names on a command line, the long name last. An option without a name can be set only by its key.
     `flag` is the value of an option that takes no word. Otherwise the option `takes` one word, one word each time

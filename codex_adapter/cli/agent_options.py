@@ -124,7 +124,7 @@ def convert_words(option: Option, words: Any) -> Any:
 def command_containment(options: argparse.Namespace, agent: Agent) -> Containment:
     """Return the containment of commands, at the levels that options select. Raise `UsageError` (N3)."""
     levels = {name: getattr(options, name) for name in FOR_COMMANDS}
-    return Containment.of(_checked(agent.config_type(**levels), agent, "run"))
+    return Containment.of(_check_config(agent.config_type(**levels), agent, "run"))
 
 
 def read_config(options: argparse.Namespace, agent: Agent, purpose: Purpose = "run", **fields: Any) -> RunConfig:
@@ -133,10 +133,10 @@ def read_config(options: argparse.Namespace, agent: Agent, purpose: Purpose = "r
     `fields` are more fields of the configuration; they win over options.
     """
     values = _limits(options) | dict(_fields(options, agent.options)) | fields
-    return _checked(agent.config_type(**values), agent, purpose)
+    return _check_config(agent.config_type(**values), agent, purpose)
 
 
-def _checked(config: RunConfig, agent: Agent, purpose: Purpose) -> RunConfig:
+def _check_config(config: RunConfig, agent: Agent, purpose: Purpose) -> RunConfig:
     try:
         agent.check_config(config, purpose)
     except InvalidRequestError as error:

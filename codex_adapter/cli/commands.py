@@ -41,7 +41,7 @@ def execute(module: str, words: Sequence[str], *, program: bool) -> int:
         except InvalidAgentKindError as error:
             raise UsageError(str(error)) from None
         with standard_output() as output, logging_to_stderr(getattr(options, "log_level", None)):
-            stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _nothing)
+            stop = StopSignals(wanted, output.hurry, asked=end_when_held_up if program else _do_nothing)
             try:
                 status = trio.run(_perform, command, options, output, stop)
             except InvalidAgentKindError as error:  # a broken agent of another distribution
@@ -52,7 +52,7 @@ def execute(module: str, words: Sequence[str], *, program: bool) -> int:
         return status
 
 
-def _nothing(_number: int) -> None:
+def _do_nothing(_number: int) -> None:
     """Leave the end of the process to its program."""
 
 

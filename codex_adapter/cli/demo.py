@@ -80,7 +80,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     narrator = _DemoNarrator()
     agent = the_agent(options)
     binary = program_config(options, agent).binary
-    with _directory(keep=options.keep) as root, _staged(agent, root, binary) as demo:
+    with _make_directory(keep=options.keep) as root, _stage(agent, root, binary) as demo:
         if demo.introduction:
             await output.write(f"# {printable(demo.introduction)}\n".encode())
 
@@ -98,7 +98,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 
 @contextmanager
-def _directory(*, keep: bool) -> Iterator[Path]:
+def _make_directory(*, keep: bool) -> Iterator[Path]:
     with ExitStack() as leaving:
         try:
             root = tempfile.mkdtemp(prefix="codex-adapter-demo-")
@@ -109,7 +109,7 @@ def _directory(*, keep: bool) -> Iterator[Path]:
         yield Path(root)
 
 
-def _staged(agent: Agent, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
+def _stage(agent: Agent, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
     try:
         return agent.stage_demo(root, binary)
     except InvalidRequestError as error:

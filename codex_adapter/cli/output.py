@@ -66,7 +66,7 @@ class Output:
         if self._step is not None or not self._open:
             return 0
         try:
-            return self._written(data)
+            return self._write_bytes(data)
         except OSError:
             return 0  # `write` handles the error
 
@@ -96,7 +96,7 @@ class Output:
             await self._until_writable()
             data, start = data[start : start + self._step] if self._open else b"", 0
         try:
-            return self._written(memoryview(data)[start:])
+            return self._write_bytes(memoryview(data)[start:])
         except BlockingIOError:
             await self._until_writable()
             return 0
@@ -109,13 +109,13 @@ class Output:
             self._open = False
             self.gave_up = True
 
-    def _written(self, data: bytes | memoryview) -> int:
+    def _write_bytes(self, data: bytes | memoryview) -> int:
         size = os.write(self._fd, data)
         whole = size == len(data)  # data ends with a newline
-        self._torn = 0 if whole else self._torn_after(bytes(data[:size]))
+        self._torn = 0 if whole else self._count_torn(bytes(data[:size]))
         return size
 
-    def _torn_after(self, part: bytes) -> int:
+    def _count_torn(self, part: bytes) -> int:
         newline = part.rfind(b"\n")
         return self._torn + len(part) if newline < 0 else len(part) - newline - 1
 
@@ -140,13 +140,13 @@ def standard_output() -> Iterator[Output]:
     with ExitStack() as undo:
         kept = os.dup(1)
         undo.callback(os.close, kept)
-        output = _open_again(kept, undo)
+        output = _reopen(kept, undo)
         os.dup2(2, 1)
         undo.callback(os.dup2, kept, 1)
         yield output
 
 
-def _open_again(fd: int, undo: ExitStack) -> Output:
+def _reopen(fd: int, undo: ExitStack) -> Output:
     """Return standard output that never blocks the event loop, unchanged for other processes that share it.
 
     O_NONBLOCK belongs to the open file description. A shell or another child of the supervisor can share it. A pipe or

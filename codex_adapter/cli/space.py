@@ -80,7 +80,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         if options.action == _CHECK:
             answer = await client.resolve(ResolveRequest(**fields))
         else:
-            answer = await _described(client, DescribeRequest(**fields))
+            answer = await _describe(client, DescribeRequest(**fields))
     if stop.exit_status is not None:
         return stop.exit_status
     if is_for_a_program(options.format, output):
@@ -90,7 +90,7 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     return _NOT_FINE if isinstance(answer, ResolveResponse) and not answer.ok else 0
 
 
-async def _described(client: AgentSpacesClient, request: DescribeRequest) -> ResolveResponse | DescribeResponse:
+async def _describe(client: AgentSpacesClient, request: DescribeRequest) -> ResolveResponse | DescribeResponse:
     """Return the contents of a space, or why it is not valid, like `resolve`."""
     from codex_adapter.turn_errors import TurnError  # noqa: PLC0415 - the client has loaded it
 

@@ -300,7 +300,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
         (["--request", "broken.json"], "invalid_request", "the request must be JSON"),
         (["--request", "deep.json"], "invalid_request", "the request must be JSON"),
         (["--request", "list.json"], "invalid_request", "the request must be a JSON object"),
-        (["--request", "stranger.json"], "invalid_request", "Its only fields are env, extensions, labels"),
+        (["--request", "stranger.json"], "invalid_request", "with only the fields env, extensions, labels"),
         (["--request", "no_prompt.json"], "invalid_request", "prompt must be"),
         (["--request", "surrogate.json"], "invalid_request", ""),
         (["--request", "timeout.json"], "invalid_request", "timeout must be"),

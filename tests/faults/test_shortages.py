@@ -209,5 +209,5 @@ def test_a_command_without_a_thread_says_what_is_missing(command: Trial) -> None
         done, right = command(scene)
         assert not right
         reason = "The system is out of resources (Resource temporarily unavailable)"
-        assert done.stderr == f"codex-adapter: {reason}; raise its limits, or try again later\n"
+        assert done.stderr == f"codex-adapter: {reason}. Raise its limits, or try again later.\n"
         assert scene.left() == []

@@ -68,7 +68,7 @@ async def probe(options: argparse.Namespace, output: Output, stop: StopSignals) 
             encode([*(_FindingRecord(*msgspec.structs.astuple(finding)) for finding in findings), *verdicts])
         )
 
-    with stop.interrupting(), _directory() as root:
+    with stop.interrupting(), _make_directory() as root:
         began = time.monotonic()
         release = await agent.probe(program_config(options, agent), root, report)
         counts = {state: states[state] for state in _SIGNS}
@@ -81,7 +81,7 @@ async def probe(options: argparse.Namespace, output: Output, stop: StopSignals) 
 
 
 @contextmanager
-def _directory() -> Iterator[Path]:
+def _make_directory() -> Iterator[Path]:
     try:
         root = tempfile.mkdtemp(prefix="codex-adapter-probe-")
     except OSError:

@@ -48,11 +48,11 @@ class Clipboard:
         with copying:
             if find_spec(_LIBRARY) is None:
                 await self._remark(_NOT_INSTALLED.format(how_to_install("mailbox")))
-            elif not await _copied(file, self._env):
+            elif not await _copy_text(file, self._env):
                 await self._remark(_FAILED)
 
 
-async def _copied(file: Path, env: Mapping[str, str]) -> bool:
+async def _copy_text(file: Path, env: Mapping[str, str]) -> bool:
     # In a separate process: a clipboard program stays alive to serve the clipboard. It must not keep our standard error
     # open, and signals of our terminal must not end it.
     with trio.move_on_after(_PATIENCE), suppress(OSError):

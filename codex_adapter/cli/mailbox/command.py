@@ -68,7 +68,7 @@ async def _work(options: argparse.Namespace, places: MailboxLayout, output: Outp
     sandbox = None if options.no_sandbox else _sandbox(options, workspace)
     session_output = SessionOutput(output, _view(options, output))
     work = SessionWork(options, places, session_output, stop, sandbox=sandbox, answerer=answerer)
-    with _opened(options, places, task, work, sandbox) as session:
+    with _open_session(options, places, task, work, sandbox) as session:
         seal_imports(workspace)
         return await work.run(session)
 
@@ -92,7 +92,7 @@ def _sandbox(options: argparse.Namespace, workspace: str) -> Sandbox | None:
 
 
 @contextmanager
-def _opened(
+def _open_session(
     options: argparse.Namespace, places: MailboxLayout, task: str, work: SessionWork, sandbox: Sandbox | None
 ) -> Iterator[Session]:
     agent = options_agent(options)

@@ -117,7 +117,7 @@ def options_agent(options: argparse.Namespace) -> Agent:
 def _check_combinations(options: argparse.Namespace) -> None:
     for name, actions in _ONLY.items():
         if getattr(options, name) not in (None, False) and options.action not in actions:
-            raise UsageError(f"{_option(name)} works only with {_listed(actions)}. Remove it")
+            raise UsageError(f"{_option(name)} works only with {_join_words(actions)}. Remove it")
     if options.subject is not None and options.action not in _SUBJECTS:
         raise UsageError(f"{options.action} takes only options. Remove the other arguments")
     for name in () if answering_agent(options) is not None else _backend_names(options_agent(options)):
@@ -155,7 +155,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _listed(actions: Sequence[str]) -> str:
+def _join_words(actions: Sequence[str]) -> str:
     return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} and {actions[-1]}"
 
 

@@ -85,7 +85,7 @@ async def work_with_agent(
     options: argparse.Namespace,
     task: str,
     runtime: OperationExecutor,
-    wires: StandardTransport,
+    transport: StandardTransport,
     stop: StopSignals,
     *,
     decide: Decide | None = None,
@@ -112,8 +112,10 @@ async def work_with_agent(
         agent,
         AgentBackend(agent, read_config(options, agent, "no_tools")).open_run,
         request,
-        wires,
-        decisions=PersonDecisions(decide) if decide is not None else DecisionLines(wires.receive_some, _received),
+        transport,
+        decisions=PersonDecisions(decide)
+        if decide is not None
+        else DecisionLines(transport.receive_some, _read_available),
         turns=options.turns or MOST_TURNS,
     )
     with stop.governing(work):
@@ -123,7 +125,7 @@ async def work_with_agent(
     return _exit_status(ended, stop, OptionNames(agent.options, options))
 
 
-def _received() -> bytes | None:
+def _read_available() -> bytes | None:
     """Return the bytes that arrived on standard input, empty at its end; None if none arrived yet."""
     try:
         return os.read(_STDIN, _READ_SIZE) if select.select([_STDIN], [], [], 0)[0] else None

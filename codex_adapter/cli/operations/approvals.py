@@ -54,7 +54,7 @@ class Person:
         """Return the decision on an operation, None if the terminal closed; a `Decide` function."""
         preview = await self._runtime.preview(waiting)
         try:
-            await self._write("".join(f"{_safe(line)}\n" for line in _shown(waiting, preview)).encode())
+            await self._write("".join(f"{_safe(line)}\n" for line in _describe_operation(waiting, preview)).encode())
             # Drop what was typed before the question appeared.
             with suppress(termios.error):
                 termios.tcflush(self._fd, termios.TCIFLUSH)
@@ -94,7 +94,7 @@ class Person:
         return line.decode(errors="replace")
 
 
-def _shown(waiting: PendingApproval, preview: Preview | None) -> Iterator[str]:
+def _describe_operation(waiting: PendingApproval, preview: Preview | None) -> Iterator[str]:
     """Yield the lines that a person needs to decide on an operation. Of a command, show every character."""
     operation = waiting.operation
     yield ""
@@ -103,13 +103,13 @@ def _shown(waiting: PendingApproval, preview: Preview | None) -> Iterator[str]:
         yield from (f"  $ {line}" for line in operation.command.split("\n"))
         if operation.cwd:
             yield f"  in {operation.cwd}"
-        yield from _bounded(f"  with {name}={value}" for name, value in operation.env.items())
+        yield from _limit_lines(f"  with {name}={value}" for name, value in operation.env.items())
     elif preview is None:
         yield f"  {getattr(operation, 'path', '')}"
     else:
         now = f"not shown ({preview.unseen})" if preview.unseen else f"now {_size(preview.before)}"
         yield f"  {preview.path}: {now}, then {_size(preview.after)}"
-        yield from _bounded(f"  {line}" for line in _difference(preview))
+        yield from _limit_lines(f"  {line}" for line in _difference(preview))
 
 
 def _size(content: bytes | None) -> str:
@@ -125,7 +125,7 @@ def _difference(preview: Preview) -> Iterable[str]:
     return difference(old, new, *names)
 
 
-def _bounded(lines: Iterable[str]) -> Iterator[str]:
+def _limit_lines(lines: Iterable[str]) -> Iterator[str]:
     rest = iter(lines)
     for line in islice(rest, _MOST_LINES):
         left = len(line) - _LONGEST_LINE

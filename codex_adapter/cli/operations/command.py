@@ -77,15 +77,15 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     try:
         if options.audit:
             return await _show_log(options, output)
-        with _opened(options) as runtime, _person(options, runtime) as decide:
-            wires = _wires(options, output)
+        with _open_executor(options) as runtime, _open_terminal(options, runtime) as decide:
+            transport = _make_transport(options, output)
             if options.agent is not None:
                 task = await read_task(options, stop)
                 if task is None:
                     return stop.exit_status or FAILURE_STATUS
-                return await work_with_agent(options, task, runtime, wires, stop, decide=decide)
+                return await work_with_agent(options, task, runtime, transport, stop, decide=decide)
             explain_wait("messages with operations, or decisions, on standard input, one for each line")
-            server = Server(runtime, wires, decide)
+            server = Server(runtime, transport, decide)
             with stop.governing(server):
                 await server.serve()
     except StateError as error:
@@ -94,15 +94,15 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     return stop.exit_status or 0
 
 
-def _wires(options: argparse.Namespace, output: Output) -> StandardTransport:
+def _make_transport(options: argparse.Namespace, output: Output) -> StandardTransport:
     if is_for_a_program(options.format, output):
         return StandardTransport(output)
     from codex_adapter.cli.present.operations_narration import OperationsNarrator  # noqa: PLC0415 - for a person only
 
-    return _PrettyWires(output, lines_view(OperationsNarrator().narrate, output))
+    return _PrettyTransport(output, lines_view(OperationsNarrator().narrate, output))
 
 
-class _PrettyWires(StandardTransport):
+class _PrettyTransport(StandardTransport):
     """Standard input unchanged, and text instead of records on standard output."""
 
     def __init__(self, output: Output, view: View[bytes]) -> None:
@@ -116,7 +116,7 @@ class _PrettyWires(StandardTransport):
 
 
 @contextmanager
-def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
+def _open_executor(options: argparse.Namespace) -> Iterator[OperationExecutor]:
     if not options.workspace:
         raise UsageError("--workspace is missing. Specify the directory to work in")
     agent = the_agent(options)
@@ -146,7 +146,7 @@ def _opened(options: argparse.Namespace) -> Iterator[OperationExecutor]:
 
 
 @contextmanager
-def _person(options: argparse.Namespace, runtime: OperationExecutor) -> Iterator[Decide | None]:
+def _open_terminal(options: argparse.Namespace, runtime: OperationExecutor) -> Iterator[Decide | None]:
     if options.approve is None:
         yield None
         return

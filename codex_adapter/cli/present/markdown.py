@@ -55,7 +55,7 @@ def _parser() -> MarkdownIt:
     # References are off: a definition disappears from the text, and each use of it repeats its target.
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
-    parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
+    parser.block.ruler.at("table", _parse_bounded_table, {"alt": ["paragraph", "reference"]})
     parser.normalizeLink = _target  # type: ignore[method-assign,assignment] # documented
     return parser
 
@@ -65,7 +65,7 @@ def _target(address: str) -> str:
     return normalizeLink(address) if _WEB.match(address) else address
 
 
-def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _parse_bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse a table, unless it would lose a cell or the text has too many cells. Then it stays text."""
     if state.env["cells"] > _MOST_CELLS or not table(state, start, end, True):
         return False

@@ -34,12 +34,12 @@ class OperationsNarrator:
             case "runCompleted" | "runFailed":
                 return self._end_of_run(fields["completion"])
             case "operations":
-                return [*_requested(fields["message"]["operations"])]
+                return [*_narrate_operations(fields["message"]["operations"])]
             case "events":
-                return [*_outcomes(fields["message"]["events"])]
+                return [*_narrate_events(fields["message"]["events"])]
             case "ended":
                 return [_end_of_work(fields)]
-        return [*_outcomes(fields.get("events", ()))]
+        return [*_narrate_events(fields.get("events", ()))]
 
     def _end_of_run(self, completion: dict[str, Any]) -> list[Line]:
         run, self._run = self._run, RunNarrator()
@@ -52,7 +52,7 @@ class OperationsNarrator:
         return run.narrate(BackendError("other", error.message, hint=error.hint, advice=error.advice))
 
 
-def _requested(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:
+def _narrate_operations(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:
     for operation in operations:
         if operation.get("type") == "message":
             yield Line("answer", printable(str(operation.get("content", ""))))
@@ -60,7 +60,7 @@ def _requested(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:
             yield Line("started", _label(operation.get("type", ""), operation))
 
 
-def _outcomes(events: Iterable[dict[str, Any]]) -> Iterator[Line]:
+def _narrate_events(events: Iterable[dict[str, Any]]) -> Iterator[Line]:
     for event in events:
         match event["type"]:
             case "message" | "userMessage":
@@ -74,10 +74,10 @@ def _outcomes(events: Iterable[dict[str, Any]]) -> Iterator[Line]:
             case "error":
                 yield Line("error", printable(event["message"]))
             case kind:
-                yield from _outcome(kind, event)
+                yield from _narrate_result(kind, event)
 
 
-def _outcome(kind: str, event: dict[str, Any]) -> Iterator[Line]:
+def _narrate_result(kind: str, event: dict[str, Any]) -> Iterator[Line]:
     facts = [f"exit {event['exitCode']}"] if "exitCode" in event else []
     facts += [f"{event['durationMs'] / 1000:.1f} s"] if "durationMs" in event else []
     facts += [f"{event[name]:,} bytes" for name in ("bytesWritten", "size") if name in event]

@@ -60,7 +60,7 @@ class RunNarrator:
         if self._ended:
             return []
         repeated = [Line("warning", count) for count in self._folding.pending[-_MOST_LIVE:]]
-        return [*self._plan, *self._running()[-_MOST_LIVE:], *repeated]
+        return [*self._plan, *self._list_running()[-_MOST_LIVE:], *repeated]
 
     def narrate(self, item: RunItem | None) -> list[Line]:
         """Return the lines of an event or of the outcome; none for a repeated warning or an event without content.
@@ -72,7 +72,7 @@ class RunNarrator:
         self._ended = True
         return self._end(item)
 
-    def _running(self) -> list[Line]:
+    def _list_running(self) -> list[Line]:
         open_tools = self._tools.values()
         return [Line("started", with_facts(tool.label, self._since(tool.since, digits=0))) for tool in open_tools]
 
@@ -100,7 +100,7 @@ class RunNarrator:
         lines = [*self._folding.fold(texts), *self._folding.end()]
         took = self._since(self._began)
         if outcome is None:
-            lines += [Line("started", f"not ended: {tool.text}") for tool in self._running()]
+            lines += [Line("started", f"not ended: {tool.text}") for tool in self._list_running()]
             unknown = "no completion: the run is still active, or its writer was killed"
             return [*lines, Line("warning", with_facts(unknown, took))]
         known = outcome.advice if isinstance(outcome, Completion | BackendError) and outcome.hint is not None else None

@@ -41,11 +41,11 @@ def verdict(ending: CompletedRecord | FailedRecord | None) -> Verdict:
         return Verdict("failed", "Failed", [error.message, *([] if advice_text is None else [_sentence(advice_text)])])
     completion = ending.completion
     advice = [] if completion.advice is None else [_sentence(completion.advice)]
-    outcome, headline = _ended(completion)
+    outcome, headline = _headline_of(completion)
     return Verdict(outcome, headline, advice)
 
 
-def _ended(completion: Completion) -> tuple[Outcome, str]:
+def _headline_of(completion: Completion) -> tuple[Outcome, str]:
     status = completion.status
     if status.signal is not None:
         return "failed", f"Killed by {status.signal}"

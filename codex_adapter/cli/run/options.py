@@ -67,7 +67,7 @@ async def read_request(options: argparse.Namespace, agent: Agent) -> tuple[RunRe
     `UsageError` and `InvalidRequestError`.
     """
     env, entries = read_environment(options.env or ()), _extension_entries(options.extension or ())
-    named = _named(options, agent.options, entries)
+    named = _options_by_name(options, agent.options, entries)
     extensions = entries | {str(option.key): _value(option, options) for option in named if option.takes != "json_file"}
     if options.request is not None and options.request == options.prompt == "-":
         raise UsageError("--request and the prompt cannot both read standard input. Use a file for one of them")
@@ -98,7 +98,7 @@ async def _request_file(path: str) -> dict[str, Any]:
     fields = decode_json(await _file("--request", path), "the request")
     if not isinstance(fields, dict) or not fields.keys() <= _FIELDS:
         raise InvalidRequestError(
-            f"the request must be a JSON object. Its only fields are {', '.join(sorted(_FIELDS))}"
+            f"the request must be a JSON object with only the fields {', '.join(sorted(_FIELDS))}"
         )
     return fields
 
@@ -128,7 +128,9 @@ def _extension_entries(texts: Sequence[str]) -> dict[str, Any]:
     return entries
 
 
-def _named(options: argparse.Namespace, agent_options: Sequence[Option], entries: Mapping[str, Any]) -> list[Option]:
+def _options_by_name(
+    options: argparse.Namespace, agent_options: Sequence[Option], entries: Mapping[str, Any]
+) -> list[Option]:
     """Return the agent's options with a key that the command line sets by name."""
     named = [
         option

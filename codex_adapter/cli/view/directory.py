@@ -34,7 +34,7 @@ async def is_directory(path: str) -> bool:
 
 async def show_index(directory: str, output: Output, *, for_program: bool) -> None:
     """Write the runs of a directory, as records or as a table. Raise `UsageError` if it has none."""
-    index, _, remarks = await _answered(_read, directory)
+    index, _, remarks = await _read_in_thread(_read, directory)
     if for_program:
         for start in range(0, len(index.rows), _AT_ONCE):
             if not await output.write(encode_lines(index.rows[start : start + _AT_ONCE])):
@@ -51,7 +51,7 @@ async def index_page_of(directory: str, out: str) -> tuple[bytes, list[str]]:
 
     Raise `UsageError` if the directory has no journal.
     """
-    _, page, remarks = await _answered(_page, directory, out)
+    _, page, remarks = await _read_in_thread(_page, directory, out)
     return page, remarks
 
 
@@ -75,7 +75,9 @@ def _page(directory: str, out: str) -> tuple[Index, bytes, list[str]]:
     return index, index_page(index, remarks, page_of), remarks
 
 
-async def _answered(read: Callable[..., tuple[Index, bytes, list[str]]], *words: str) -> tuple[Index, bytes, list[str]]:
+async def _read_in_thread(
+    read: Callable[..., tuple[Index, bytes, list[str]]], *words: str
+) -> tuple[Index, bytes, list[str]]:
     try:
         found = await trio.to_thread.run_sync(partial(read, *words), abandon_on_cancel=True)
     except (OSError, ValueError):

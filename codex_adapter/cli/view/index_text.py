@@ -45,7 +45,7 @@ def index_lines(index: Index, width: int | None) -> list[Line]:
     rows = index.rows
     columns = [
         _column("STATUS", map(status_of, rows)),
-        _column("STARTED", map(_started, rows), 1),
+        _column("STARTED", map(_format_start, rows), 1),
         _column("LENGTH", ("" if row.seconds is None else duration(row.seconds) for row in rows), 2),
         _column("MODEL", (cut(words_of(row.model or ""), _LONGEST) for row in rows), 5),
         _column("DIRECTORY", (cut_beginning(row.working_dir or "", _LONGEST) for row in rows), 6),
@@ -55,8 +55,8 @@ def index_lines(index: Index, width: int | None) -> list[Line]:
     ]
     columns = [column for column in columns if any(column.cells)]
     if width is not None:
-        columns = _fitting(columns, width)
-    room = _LONGEST_TEXT if width is None else max(width - _SIGN - _needed(columns), 0)
+        columns = _drop_columns(columns, width)
+    room = _LONGEST_TEXT if width is None else max(width - _SIGN - _width_of(columns), 0)
     texts = [cut(text_of(row), room) for row in rows]
     head = _line([column.title for column in columns], columns, "TEXT" if room else "")
     body = [_line([column.cells[place] for column in columns], columns, text) for place, text in enumerate(texts)]
@@ -116,12 +116,12 @@ def _tone(row: JournalRow) -> Tone:
     return {"failed": "failed", "running": "started"}.get(row.status, "warning")  # type: ignore[return-value]
 
 
-def _started(row: JournalRow) -> str:
+def _format_start(row: JournalRow) -> str:
     return "" if row.started is None else row.started[:16].replace("T", " ")
 
 
-def _fitting(columns: list[_Column], width: int) -> list[_Column]:
-    while _SIGN + _needed(columns) + _SHORTEST_TEXT > width and any(column.dispensable for column in columns):
+def _drop_columns(columns: list[_Column], width: int) -> list[_Column]:
+    while _SIGN + _width_of(columns) + _SHORTEST_TEXT > width and any(column.dispensable for column in columns):
         columns = [column for column in columns if column is not max(columns, key=lambda each: each.dispensable)]
     return columns
 
@@ -131,7 +131,7 @@ def _column(title: str, cells: Iterable[str], dispensable: int = 0) -> _Column:
     return _Column(title, texts, max(len(title), *map(len, texts)), dispensable)
 
 
-def _needed(columns: Sequence[_Column]) -> int:
+def _width_of(columns: Sequence[_Column]) -> int:
     return sum(column.width + len(_GAP) for column in columns)
 
 

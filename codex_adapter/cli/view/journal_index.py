@@ -134,7 +134,7 @@ def _row(directory: str, found: _Found) -> tuple[float | None, JournalRow]:
 def _row_of(
     name: str, size: int, ends: _Ends, ending: CompletedRecord | FailedRecord | None, *, running: bool
 ) -> tuple[float | None, JournalRow]:
-    asked = _asked(ends.first)
+    asked = _read_request(ends.first)
     began, ended = (None if line is None else time_of(line) for line in (ends.first, ends.last))
     whole = [asked is not None or _is_record(ends.first), ending is not None or _is_record(ends.last)]
     torn = ends.torn and not running
@@ -156,17 +156,18 @@ def _row_of(
     elif isinstance(ending, FailedRecord):
         fields |= {"ok": False, "hint": ending.error.hint, "error": ending.error.message}
     if began is not None:
-        fields["started"] = _written(ends.first)
+        fields["started"] = _read_time_text(ends.first)
     if began is not None and ended is not None:
         fields["seconds"] = round(max(ended - began, 0.0), 3)
     damaged = bool(size) and (torn or not all(whole))
     row = msgspec.convert(
-        {"type": "journal", **_bounded(fields), "file": _shown(name), "status": status, "damaged": damaged}, JournalRow
+        {"type": "journal", **_limit_fields(fields), "file": _decode_name(name), "status": status, "damaged": damaged},
+        JournalRow,
     )
     return began, row
 
 
-def _bounded(fields: Mapping[str, object]) -> dict[str, object]:
+def _limit_fields(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a row with each text cut to its limit, and with a limited number of labels and counts."""
     bounded: dict[str, object] = {}
     for name, value in fields.items():
@@ -185,10 +186,10 @@ def _bounded(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def _unreadable(name: str) -> JournalRow:
-    return JournalRow(file=_shown(name), status="damaged", damaged=True)
+    return JournalRow(file=_decode_name(name), status="damaged", damaged=True)
 
 
-def _shown(name: str) -> str:
+def _decode_name(name: str) -> str:
     return name.encode(errors="surrogateescape").decode(errors="replace")
 
 
@@ -196,11 +197,11 @@ class _Time(msgspec.Struct):
     time: str
 
 
-def _written(line: bytes | None) -> str:
+def _read_time_text(line: bytes | None) -> str:
     return msgspec.json.decode(line or b"", type=_Time).time
 
 
-def _asked(line: bytes | None) -> RunRecord | None:
+def _read_request(line: bytes | None) -> RunRecord | None:
     try:
         return None if line is None else decode_run_record(line)
     except ValueError:

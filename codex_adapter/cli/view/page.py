@@ -52,7 +52,7 @@ def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) ->
         element("h1", ending.headline, id=f"r{number}", class_=ending.outcome),
         *(element("p", sentence, class_="lead", dir="auto") for sentence in ending.sentences),
         element("dl", *_facts(run)),
-        *_asked(run.asked),
+        *_request_list(run.asked),
     )
     sections = (timeline_section(run, number) if run.turns else Markup(), _plan(run), troubles_section(run, number))
     entries = entries_section(run, number, markdown)
@@ -76,7 +76,7 @@ def _facts(run: RunTimeline) -> Iterator[Markup]:
         yield _fact("Session", element("code", run.session_id))
 
 
-def _asked(asked: RunRecord | None) -> Iterator[Markup]:
+def _request_list(asked: RunRecord | None) -> Iterator[Markup]:
     """Yield the list with the request of a run, if the file has it (J19)."""
     if asked is None:
         return

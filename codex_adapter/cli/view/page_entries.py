@@ -73,7 +73,7 @@ def troubles_section(run: RunTimeline, number: int) -> Markup:
         )
         for note in troubles
     ]
-    return element("section", element("h2", "Errors and warnings"), _listed(items), class_="troubles")
+    return element("section", element("h2", "Errors and warnings"), _make_list(items), class_="troubles")
 
 
 class _Entries:
@@ -91,7 +91,7 @@ class _Entries:
 
     def entries(self, entries: Sequence[Entry]) -> list[Markup]:
         shown = [shown for entry in entries if (shown := self._entry(entry))]
-        return [_listed(shown)] if shown else []
+        return [_make_list(shown)] if shown else []
 
     def _entry(self, entry: Entry) -> Markup | None:
         match entry:
@@ -129,7 +129,7 @@ class _Entries:
         )
 
 
-def _listed(items: Sequence[Markup]) -> Markup:
+def _make_list(items: Sequence[Markup]) -> Markup:
     return element("ol", *items, role="list")
 
 
@@ -174,7 +174,7 @@ def _payloads(call: Call) -> Iterator[Markup]:
             if whole and name in _LABELS and not payload.truncated:
                 continue
             yield element("p", _FIELDS[name], _cut(payload), class_="field")
-            content = _formatted(payload.text) if name in _JSON_FIELDS else payload.text
+            content = _indent_json(payload.text) if name in _JSON_FIELDS else payload.text
             yield _block(content, f"{_FIELDS[name]} of the tool call")
 
 
@@ -193,7 +193,7 @@ def _block(content: str, label: str) -> Markup:
     return element("code", content, class_="block", tabindex="0", role="region", aria_label=label, dir="ltr")
 
 
-def _formatted(text: str) -> str:
+def _indent_json(text: str) -> str:
     """Return JSON with indentation; anything else unchanged."""
     try:
         return msgspec.json.format(text.encode(), indent=2).decode()

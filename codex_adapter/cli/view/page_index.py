@@ -45,7 +45,7 @@ def index_page(index: Index, remarks: Sequence[str], page_of: Callable[[str], st
 def _columns(rows: Sequence[JournalRow], page_of: Callable[[str], str | None]) -> list[_Column]:
     return [
         _Column("Status", [element("span", status_of(row), class_=f"mark {_outcome(row)}") for row in rows]),
-        _Column("Started", [_started(row) for row in rows]),
+        _Column("Started", [_format_start(row) for row in rows]),
         _Column("Length", ["" if row.seconds is None else duration(row.seconds) for row in rows]),
         _Column("Model", [cut(words_of(row.model or ""), _LONGEST) for row in rows]),
         _Column("Directory", [cut_beginning(row.working_dir or "", _LONGEST) for row in rows]),
@@ -60,7 +60,7 @@ def _cell(name: str, content: Content, column: _Column, scope: str | None = None
     return element(name, content, scope=scope, class_="words" if column.wraps else None)
 
 
-def _started(row: JournalRow) -> str:
+def _format_start(row: JournalRow) -> str:
     return "" if row.started is None else f"{row.started[:19].replace('T', ' ')} UTC"
 
 

@@ -64,7 +64,7 @@ def _element(token: Token, content: Markup) -> Markup:
             address = web_address(token)
             return content if address is None else element("a", content, href=address, rel="noreferrer nofollow")
         case "table":
-            return _scrolling("div", element("table", content), "Table")
+            return _make_scroll_box("div", element("table", content), "Table")
         case "th" | "td":
             return element(_NAMES[token.tag], content, class_=_ALIGNED.get(str(token.attrs.get("style"))))
         case "ol":
@@ -84,7 +84,7 @@ def _leaf(token: Token) -> Content:
         case "code_inline":
             return element("code", token.content)
         case "fence" | "code_block":
-            return _scrolling("pre", element("code", token.content), "Code")
+            return _make_scroll_box("pre", element("code", token.content), "Code")
     return token.content
 
 
@@ -93,6 +93,6 @@ def _start(token: Token) -> str | None:
     return None if start is None else str(start)
 
 
-def _scrolling(name: str, content: Markup, label: str) -> Markup:
+def _make_scroll_box(name: str, content: Markup, label: str) -> Markup:
     """Return a box that scrolls separately, also with the keyboard."""
     return element(name, content, class_="wide", role="region", tabindex="0", aria_label=label)

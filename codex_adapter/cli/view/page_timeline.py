@@ -105,7 +105,7 @@ def _row(
     return element(
         "tr",
         element("th", label, scope="row"),
-        element("td", _drawing([*_grid(scale), *bars]), class_="track"),
+        element("td", _draw([*_grid(scale), *bars]), class_="track"),
         element("td", "" if seconds is None else duration(seconds), class_="took"),
         element("td", "" if outcome is None else outcome_mark(outcome), class_="ended"),
         class_=kind,
@@ -125,10 +125,10 @@ def _grid(scale: Scale) -> Iterator[Markup]:
 
 def _axis(scale: Scale) -> Markup:
     words = [element("text", label, x=f"{where:.3f}%", y="13") for where, label in scale.ticks() if where < 92]
-    return joined([element("span", "When", class_="unseen"), _drawing(words)])
+    return joined([element("span", "When", class_="unseen"), _draw(words)])
 
 
-def _drawing(content: Iterable[Markup]) -> Markup:
+def _draw(content: Iterable[Markup]) -> Markup:
     return element("svg", *content, width="100%", height="18", aria_hidden="true")
 
 

@@ -57,16 +57,16 @@ class RecordReader:
 
     def receive_data(self, data: bytes) -> Iterator[PlacedRecord]:
         """Yield the records of the lines that `data` completes."""
-        return self._placed_records(self._framer.receive_data(data))
+        return self._read_records(self._framer.receive_data(data))
 
     def receive_eof(self) -> Iterator[PlacedRecord]:
         """Yield the record after the last newline, if one exists."""
         invalid = self.invalid
-        yield from self._placed_records(self._framer.receive_eof())
+        yield from self._read_records(self._framer.receive_eof())
         self.torn = self.invalid > invalid
         self.invalid = invalid
 
-    def _placed_records(self, lines: list[Line]) -> Iterator[PlacedRecord]:
+    def _read_records(self, lines: list[Line]) -> Iterator[PlacedRecord]:
         for line in lines:
             if isinstance(line, OversizeLine):
                 self.invalid += 1
@@ -76,7 +76,7 @@ class RecordReader:
                 except ValueError:
                     self._take_other(content)
                 else:
-                    yield self._placed(record, time_of(content))
+                    yield self._place(record, time_of(content))
 
     def _take_other(self, line: bytes) -> None:
         """Take a line that is not a record of the stream: a request of a run, or an invalid line."""
@@ -85,7 +85,7 @@ class RecordReader:
         except ValueError:
             self.invalid += 1
 
-    def _placed(self, record: Record, time: float | None) -> PlacedRecord:
+    def _place(self, record: Record, time: float | None) -> PlacedRecord:
         self.records += 1
         opens = self._next_seq is None or record.seq < self._next_seq
         missing = record.seq - (0 if opens or self._next_seq is None else self._next_seq)

@@ -20,7 +20,7 @@ Outcome: TypeAlias = Literal["completed", "failed", "cut_off", "unanswered", "op
 
 @dataclass(slots=True)
 class Span:
-    """The first and last `seq` of something, with times. `last` is None before the end; an unknown time is None."""
+    """The first and last `seq` of something, with times. `last` is `None` before the end; an unknown time is `None`."""
 
     first: int
     began: float | None

@@ -44,7 +44,7 @@ def test_the_types_load_no_package_of_the_extra() -> None:
 
 @pytest.mark.rule("U1")
 def test_without_the_extra_it_is_named() -> None:
-    assert _printed(WITHOUT_THE_EXTRA).startswith("Packages for turns are missing. Install them: pip install 'httpx2>=")
+    assert _printed(WITHOUT_THE_EXTRA).startswith("packages for turns are missing. Install them: pip install 'httpx2>=")
 
 
 def _printed(program: str) -> str:
