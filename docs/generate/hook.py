@@ -1,4 +1,4 @@
-"""The hook of MkDocs: add the generated pages, set the navigation, translate links, and check the built site."""
+"""Extend MkDocs: add the generated pages, set the navigation, translate links, and check the built site."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ class _Page(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        self.anchors |= {given[name] for name in ("id", "name") if given.get(name)}
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        if tag == "link" and _LOADED_RELATIONS & {*given.get("rel", "").split()}:
-            self.loaded.append(given.get("href", ""))
-        if _LOADING.get(tag) in given:
-            self.loaded.append(given[_LOADING[tag]])
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors |= {attributes[name] for name in ("id", "name") if attributes.get(name)}
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        if tag == "link" and _LOADED_RELATIONS & {*attributes.get("rel", "").split()}:
+            self.loaded.append(attributes.get("href", ""))
+        if _LOADING.get(tag) in attributes:
+            self.loaded.append(attributes[_LOADING[tag]])
 
 
 def broken_links(site: Path) -> Iterator[str]:

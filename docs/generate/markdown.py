@@ -13,7 +13,7 @@ LONGEST_STRING: Final = 200
 MOST_ITEMS: Final = 4
 
 _ID: Final = r"[A-Z]{1,2}(?:[0-9]{1,2})?"
-_REFERENCES: Final = re.compile(rf"\s*\({_ID}(?:(?:, | to |; ){_ID})*\)")
+_REFERENCES: Final = re.compile(rf"\s*\({_ID}(?:(?:,|;|\s+to)\s+{_ID})*\)")
 _SPANS: Final = re.compile(r"(`[^`]*`)")
 _MARKUP: Final = re.compile(r"([\\*_<>|\[\]])")
 

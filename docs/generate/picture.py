@@ -8,9 +8,9 @@ The demo runs the real Codex CLI with a scripted model. The picture is drawn by 
 from __future__ import annotations
 
 import os
-import pty
 import re
 import struct
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -86,17 +86,18 @@ text {{ font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospac
 
 def recorded(command: list[str], cwd: str) -> str:
     """Return what a command prints in a terminal. Raise ValueError if it fails."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(cwd)
-        ioctl(1, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        environ = {"PATH": os.environ["PATH"], "HOME": cwd, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        os.execve(command[0], command, environ)
-    output = b"".join(_chunks(terminal))
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        raise ValueError(f"the command failed: {output.decode(errors='replace')}")
-    return output.decode()
+    terminal, screen = os.openpty()
+    ioctl(screen, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    env = {"PATH": os.environ["PATH"], "HOME": cwd, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    with (
+        open(terminal, "rb", buffering=0) as shown,  # noqa: PTH123 - a descriptor
+        subprocess.Popen(command, stdin=screen, stdout=screen, stderr=screen, cwd=cwd, env=env) as process,
+    ):
+        os.close(screen)
+        output = b"".join(_chunks(shown.fileno())).decode(errors="replace")
+    if process.returncode != 0:
+        raise ValueError(f"the command failed: {output}")
+    return output
 
 
 def drawn(output: str, command: str) -> str:

@@ -123,8 +123,8 @@ def examples_of_events() -> Examples:
     for message in operation_lines()[1]:
         examples.add(None, message)
     # An event of the protocol for the logs of callers; no command writes it.
-    said = UserMessageEvent(timestamp="2026-01-15T10:30:00.000Z", content="Now run the tests.")
-    examples.add("UserMessageEvent", msgspec.json.decode(msgspec.json.encode(said)))
+    event = UserMessageEvent(timestamp="2026-01-15T10:30:00.000Z", content="Now run the tests.")
+    examples.add("UserMessageEvent", msgspec.json.decode(msgspec.json.encode(event)))
     return examples
 
 
@@ -158,7 +158,7 @@ def _runs() -> Iterator[Part]:
         ("turns", of_turns - others - of_records),
     ):
         for name in sorted(names, key=lambda name: _order(name, list(examples.definitions))):
-            yield Part(page, name, examples.definitions[name], _chosen(name, examples))
+            yield Part(page, name, examples.definitions[name], _shown(name, examples))
 
 
 def _order(name: str, names: Sequence[str]) -> tuple[int, Any]:
@@ -178,10 +178,10 @@ def _whole(page: str, examples: Examples) -> Iterator[Part]:
     message = {key: value for key, value in schema.items() if key in ("description", "type", "properties", "required")}
     yield Part(page, title, message, examples.whole()[:1])
     for name, definition in examples.definitions.items():
-        yield Part(page, name, definition, _chosen(name, examples))
+        yield Part(page, name, definition, _shown(name, examples))
 
 
-def _chosen(name: str, examples: Examples) -> Sequence[Any]:
+def _shown(name: str, examples: Examples) -> Sequence[Any]:
     """Return the examples to show: of events one for each kind and facet, else one."""
     if name.endswith(_MESSAGES) and name != "ToolCall":
         # The first call and the first answer belong together.

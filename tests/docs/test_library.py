@@ -42,6 +42,7 @@ def test_a_name_is_described_on_the_first_page_that_has_it() -> None:
         ("Bounded and masked (B4, X5); see the request.", "Bounded and masked; see the request."),
         ("Checked first (Q1 to Q3).", "Checked first."),
         ("The library (TK).", "The library."),
+        ("An unreadable file (Y1,\nY2).", "An unreadable file."),
         ("A separator (U+2028) and JSON (RFC 8259).", "A separator (U+2028) and JSON (RFC 8259)."),
     ],
 )

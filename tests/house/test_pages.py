@@ -19,7 +19,7 @@ pytestmark = pytest.mark.rule("P12")
 
 LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 QUOTED: Final = re.compile(r"`([\w./-]+)`")
-MODULE: Final = re.compile(r"python3? -m ((?:codex_adapter|benchmarks|tests)[\w.]*)")
+MODULE: Final = re.compile(r"python3? -m ((?:codex_adapter|benchmarks|docs|tests)[\w.]*)")
 ENVIRONMENT: Final = re.compile(r"tox -e ([\w{},-]+)")
 FILES: Final = ("/", ".css", ".md", ".mjs", ".mts", ".sh", ".toml")
 OF_A_READER: Final = {"count.py", "hooks/hooks.toml", "skills/NAME/SKILL.md"}
