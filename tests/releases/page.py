@@ -40,7 +40,8 @@ other cases run with the CLI alone, and their output is replayed.
 _ABILITIES = """
 ## What a run can ask for
 
-Each release from {minimum} on is supported. A request that the installed release does not support is refused before the run.
+Each release from {minimum} on is supported. A request that the installed release does not support is refused before the
+run.
 
 """
 _NEEDS = """
@@ -52,7 +53,8 @@ A turn that the installed release does not support is refused before the run.
 _QUIRKS = """
 ## Other differences
 
-The adapter works with these differences. *Seen in* is the case that shows the difference; it is checked with each release.
+The adapter works with these differences. *Seen in* is the case that shows the difference; it is checked with each
+release.
 
 """
 
