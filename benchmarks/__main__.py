@@ -1,8 +1,9 @@
-"""`python -m benchmarks [STREAM]... [--peers DIR] [--write DIR]`: what the adapter costs beside its ceilings and peers.
+"""Measure the adapter, its ceilings and its peers: `python -m benchmarks [STREAM]... [--peers DIR] [--write DIR]`.
 
-Every round measures the ceilings, every face and every peer one after the other, on the same bytes, in CPU seconds of
-user and system. A ratio is the ceiling's time over the face's in the same round; shown are medians over the rounds. A
-round before them compares the events of all faces. `--write docs` writes the page and the plot besides.
+Each round measures the ceilings, the interfaces of the adapter and the peers one after the other, on the same bytes, in
+CPU seconds (user and system). A ratio is the ceiling's time divided by the interface's time in the same round. The
+tables show medians over the rounds. A first round compares the events of all interfaces. `--write docs` also writes the
+page and the plot.
 """
 
 from __future__ import annotations

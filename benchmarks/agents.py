@@ -1,4 +1,4 @@
-"""Agents that wait at a gate before they print, so that their starts are no part of what is measured."""
+"""Provide agents that wait at a gate before they print, so that a measurement excludes their starts."""
 
 from __future__ import annotations
 

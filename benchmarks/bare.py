@@ -1,8 +1,8 @@
-"""What plain Python cannot go below: lines decoded at once, and the events of the commonest made, with no promise kept.
+"""Measure a lower bound for plain Python: decode the lines and create the most common events, without any promise.
 
-No line is bounded, masked, placed in its thread and turn, or remembered; only those that today's structs take are read,
-from memory, cut where lines end. The distance from the typed decode to this is what the objects of the events cost and
-the bytecode that makes them; the distance from this to the pipeline is what the promises cost.
+No line is bounded, masked, assigned to its thread and turn, or remembered. Only lines that the current structs accept
+are read, from memory, already split. The difference to the typed decode is the cost of the event objects and of the
+bytecode that creates them. The difference to the pipeline is the cost of the promises.
 """
 
 from __future__ import annotations

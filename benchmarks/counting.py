@@ -1,7 +1,7 @@
-"""Work that can be counted: a count is the same on every machine and at any load, as a time never is.
+"""Count work: unlike a time, a count is the same on each machine and under any load.
 
-The interpreter tells of each bytecode instruction and of each call of a function in C. It does not tell what a function
-in C does in there: a regular expression that takes longer is one call as before. That is `benchmarks.instructions`.
+The interpreter reports each bytecode instruction and each call of a function in C. It does not report the work inside a
+function in C: a slower regular expression is still one call. `benchmarks.instructions` counts this work.
 """
 
 from __future__ import annotations

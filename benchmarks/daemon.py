@@ -1,10 +1,10 @@
-"""`python -m benchmarks.daemon [--runs N ...] [--seconds S]`: what many runs at once cost a daemon, and each other.
+"""Measure many runs of one daemon: `python -m benchmarks.daemon [--runs N ...] [--seconds S]`.
 
-*CPU*: that many runs print the same lines in all, and are read as fast as they come; shown is the daemon's CPU time for
-each event, every one of which has come once and in order, and what share of the events that one run alone gets for a
-CPU second these get. *Memory*: what each further live run has added, idle after 20 lines of work, and again while
-nobody reads and each prints as fast as it can. *Latency*: a line is printed by one of some quiet runs, while one run
-prints as fast as it can, and is read here.
+*CPU*: the runs together print a fixed number of lines, which are read without delay. The table shows the daemon's CPU
+time for each event, and its events per CPU second in relation to those of a single run. Each event arrives once and in
+order. *Memory*: the table shows the memory of each further live run, idle after 20 lines of work, and again while it
+prints as fast as it can and no process reads. *Latency*: one of some quiet runs prints a line while another run prints
+as fast as it can. The table shows the time until the line is read here.
 """
 
 from __future__ import annotations

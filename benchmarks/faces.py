@@ -1,4 +1,4 @@
-"""What is measured of ours: the ceilings, and every face of the adapter, each over the same stream."""
+"""Measure the ceilings and each interface of the adapter over the same stream."""
 
 from __future__ import annotations
 

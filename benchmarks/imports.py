@@ -1,4 +1,4 @@
-"""What importing the package costs, as a ratio to importing what it stands on."""
+"""Measure the import of the package, in relation to the import of its dependencies."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""`python -m benchmarks.instructions [STREAM]... [--lines N]`: machine instructions a line of each stage of the way.
+"""Count the machine instructions per line of each stage: `python -m benchmarks.instructions [STREAM]... [--lines N]`.
 
-Counted by valgrind (which must be installed): where a time differs by a tenth from run to run, this differs by some
-thousandths, and other load does not matter. It shows how near a stage is to the floor of all, the typed decoding.
+Valgrind must be installed. A time varies by ten percent from run to run. An instruction count varies by some
+thousandths, and does not depend on other load. The counts show how close a stage is to the lower bound, the typed
+decode.
 
-Each stage runs alone over what the stage before it made, without garbage collection, after one run that does not count.
-What is left of the pipeline when framing and parsing are taken off is the mapping, the masking and the bounds.
+Each stage runs alone over the output of the stage before it, without garbage collection, after one run that does not
+count. The pipeline without framing and parsing is the conversion, the masking and the bounds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How late an event is: `python -m benchmarks.latency [PART...]`, from the agent's write to the supervisor's hands.
+"""Measure the delay of events from the agent's write to the supervisor: `python -m benchmarks.latency [PART...]`.
 
-`rates` are events at a steady pace, `first` is the first event of many runs, `cancel` how late a reader of a flood
-learns that it is to stop. Beside each stands a bare pipe from the agent to the supervisor: what the machine takes by
-itself. All of them take turns.
+`rates` measures events at a steady pace, `first` the first event of many runs, and `cancel` the delay until the reader
+of a flood learns that it must stop. Each table also shows a bare pipe from the agent to the supervisor, which is the
+delay of the machine itself. All paths take turns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`python -m benchmarks.masking [STREAM]... [--lines N] [--rounds N]`: what masking adds to the path to the records.
+"""Measure the cost of masking: `python -m benchmarks.masking [STREAM]... [--lines N] [--rounds N]`.
 
-Every round measures the path without masking, and with it for an environment of 0, 5 and 20 secrets, one after the
-other on the same bytes, in CPU seconds. Shown are the least of the rounds, and the median of what masking adds.
+Each round measures the path to the records without masking, and with an environment of 0, 5 and 20 secrets. The
+measurements use the same bytes, one after the other, in CPU seconds. The table shows the minimum of the rounds, and the
+median of the added cost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How one measurement is taken: CPU seconds of this process or of a tree of processes, and the latter's peak memory."""
+"""Measure the CPU seconds of this process or of a tree of processes, and the peak memory of the tree."""
 
 from __future__ import annotations
 

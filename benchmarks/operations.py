@@ -1,10 +1,10 @@
-"""`python -m benchmarks.operations [--rounds N]`: what operations on files cost, and what a large one needs of memory.
+"""Measure operations on files, their speed and their memory: `python -m benchmarks.operations [--rounds N]`.
 
-*Speed*: messages of 200 small operations (a file is made, read, edited, and removed) are sent to the command, with and
-without a state; shown are operations a second and CPU seconds for a thousand operations, medians of the rounds. The
-start of the process is no part of it. *Memory*: a file of 10 MiB is made, and one is read, by a command of its own;
-shown is the most that it ever had above one that was sent a small message, in multiples of the file's size and of its
-size in JSON, where each character can be an escape.
+*Speed*: the command receives messages of 200 small operations, with and without a state. The operations create, read,
+edit and remove a file. The table shows operations per second and CPU seconds for 1000 operations, as medians of the
+rounds, without the start of the process. *Memory*: separate commands create and read a file of 10 MiB. The table shows
+the peak memory above that of a command with a small message. It is a multiple of the file's size, and of its size in
+JSON, where each character can be an escape.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plot: one bar for everything that was measured over a stream, lines a CPU second, as SVG."""
+"""Draw the plot as SVG: one bar for each row of a stream, in lines per CPU second."""
 
 from __future__ import annotations
 

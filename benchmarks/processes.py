@@ -1,4 +1,4 @@
-"""What the kernel tells of this process and of those below it."""
+"""Read what the kernel reports about this process and its descendants."""
 
 from __future__ import annotations
 

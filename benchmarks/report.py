@@ -1,4 +1,4 @@
-"""The measurement as text for the terminal, and as the page `performance.md`."""
+"""Format a measurement as text for the terminal, and as the page `performance.md`."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _section(stream: StreamResult) -> str:
 def _shortened(stream: StreamResult) -> str:
     if stream.lines == stream.asked:
         return ""
-    return f" (not {stream.asked:,}, to be no larger than lines of {MOST_BYTES_A_LINE} bytes would be)"
+    return f" (not {stream.asked:,}, so that the stream has at most {MOST_BYTES_A_LINE} bytes for each requested line)"
 
 
 def _per_line(stream: StreamResult, name: str) -> str:
@@ -121,13 +121,13 @@ def _range(stream: StreamResult, name: str, against: str) -> str:
 def _events(stream: StreamResult, name: str) -> str:
     last = stream.rounds[name][-1]
     if last.failure:
-        return last.failure if last.events is None else f"gives up after {last.events}: {last.failure}"
+        return last.failure if last.events is None else f"stops after {last.events}: {last.failure}"
     return "-" if last.events is None else f"{last.events:,}"
 
 
 def _agreement(stream: StreamResult) -> str:
     wrong = stream.disagreements()
-    return f"EVENTS DIFFER: {', '.join(wrong)}" if wrong else "the same events from every face of codex_adapter"
+    return f"EVENTS DIFFER: {', '.join(wrong)}" if wrong else "the same events from each interface of codex_adapter"
 
 
 def _peers(results: Results) -> str:
@@ -142,9 +142,8 @@ def _peers(results: Results) -> str:
 
 _INTRODUCTION: Final = """# Performance
 
-What the adapter costs, beside the least that any adapter can cost and beside other wrappers of `codex exec --json`.
-This page is generated. Times differ from machine to machine, and on a machine that does other work from minute to
-minute: it is the ratios that count.
+The costs of the adapter, compared with the least possible costs of any adapter, and with other wrappers of
+`codex exec --json`. This page is generated. Compare ratios, not times: times depend on the machine and its other work.
 
     {command}
 
@@ -152,44 +151,42 @@ Measured on {machine}; medians of {rounds} rounds.
 
 ![Lines per CPU second](performance.svg)
 
-How to read it: *of decode* is the CPU time of the typed decode divided by that of the row, both of the same round. At
-0.50 everything together takes twice as long as the decode alone. A dash stands where there is nothing to compare: the
-decode refuses the lines of the stream, or a peer does not come to the stream's end.
+*Of decode* is the CPU time of the typed decode divided by that of the row, both of the same round. A value of 0.50
+means that the row takes twice as long as the decode alone. A dash means that no comparison is possible: the decode
+refuses the lines of the stream, or a peer does not read the stream to its end.
 """
 
-_PROMISED: Final = """## What is promised, and what was measured
+_PROMISED: Final = """## Promises and measurements
 
-Of the realistic stream where none is named. A ratio is the median of the rounds, in brackets the least and the greatest
-of them.
+The stream is the realistic one, unless a row names another. A ratio is the median of the rounds, with the least and the
+greatest one in parentheses.
 """
 
 _START: Final = """## Start and end
 
-The CPU time of a run in which nothing happens. It is part of every run above: the shorter the stream, the more of its
-time a line it is.
+The CPU time of a run without work. It is included in each run above, and so it matters more for short streams.
 """
 
-_COUNTED: Final = """## What is counted
+_COUNTED: Final = """## Method
 
-CPU seconds, user and system, never the time on the clock. Every round measures everything once, one after the other,
-over all streams. A round before them checks instead of timing: what every face gives is encoded as event records, and
-their checksums are compared.
+All times are CPU seconds, user and system, not wall-clock time. Each round measures each row once, over all streams.
+A first round checks the results: the events of each interface are encoded as records, and their checksums are compared.
 
 | what | counts |
 |---|---|
-| ceiling: decode | `msgspec` decodes every line into our types; the lines are already cut and in memory |
-| ceiling: decode and encode | the same, and each is encoded again |
-| ceiling: cat | the stand-in for the agent, which prints the stream by `cat`, and reading its pipe |
-| pipeline | `Pipeline`, given pieces of 64 KiB: cut into lines, decoded, mapped, masked, bounded; no I/O |
+| ceiling: decode | `msgspec` decodes each line into the adapter's types; the lines are already split and in memory |
+| ceiling: decode and encode | the same, and each value is encoded again |
+| ceiling: cat | the substitute for the agent, which prints the stream with `cat`, and the read of its pipe |
+| pipeline | `Pipeline` with pieces of 64 KiB: split into lines, decode, convert, mask and bound; no I/O |
 | pipeline and records | the same, and the events are encoded as records |
-| library | a whole run in this process, not the start of Python, and with it the processes that it waited for: the \
-agent's `cat`, and the guard that holds the run |
-| run, replay | the command, from the start of Python to its end, and with it the processes that it waited for: for \
-`run` the agent's `cat` and the guard. What reads its output is not counted |
-| peer | a program that counts the events of one run, from its start to its end, and with it the agent's `cat` |
+| library | a complete run in this process, without the start of Python, and the processes that it waited for: the \
+agent's `cat`, and the guard process |
+| run, replay | the command, from the start of Python to its end, and the processes that it waited for: for \
+`run` the agent's `cat` and the guard process. The reader of its output is not counted |
+| peer | a program that counts the events of one run, from its start to its end, and the agent's `cat` |
 
-Where `run` and a peer differ, the odds are on the peer's side: `run` masks and bounds every event, gives it out again
-as a record and holds the run by a guard, a peer hands what it has parsed to a loop that counts. Peak memory is that of
-the largest process, and of commands and peers only. The import is that of `open_run`, `RunRequest` and `CodexConfig`,
-without the start of Python.
+A peer does less than `run`: it passes the parsed lines to a loop that counts them. `run` also masks and bounds each
+event, prints it as a record, and contains the run with a guard process. Peak memory is that of the largest process, and
+only measured for commands and peers. The import is that of `open_run`, `RunRequest` and `CodexConfig`, without the
+start of Python.
 """

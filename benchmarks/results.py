@@ -1,4 +1,4 @@
-"""What was measured, and what follows from it: medians, ratios, whether all agree, and which promises are met."""
+"""Compute medians and ratios of a measurement, whether all events agree, and which promises are met."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Promise(msgspec.Struct, frozen=True):
 
 def promises(results: Results) -> list[Promise]:
     """What is promised against what was measured; medians count."""
-    sdk = f"`run`, times the lines a CPU second of {OFFICIAL.package}"
+    sdk = f"`run`, times the lines per CPU second of {OFFICIAL.package}"
 
     def of_realistic(take: Callable[[StreamResult], Ratio | None]) -> Ratio | None:
         stream = results.stream("realistic")
@@ -136,11 +136,11 @@ def promises(results: Results) -> list[Promise]:
         _at_least(sdk, 1.5, of_realistic(lambda s: s.speed("run", OFFICIAL.name))),
     ]
     for face in ("pipeline", "run"):
-        what = f"malformed stream, of the realistic stream's lines a CPU second, {face}"
+        what = f"malformed stream, of the realistic stream's lines per CPU second, {face}"
         made.append(_at_least(what, 0.5, results.against_realistic("malformed", face)))
     made.append(
         _at_most(
-            "import of what a run needs, times that of trio and msgspec",
+            "import of the modules for a run, relative to trio and msgspec",
             1.15,
             results.import_ratio,
         )

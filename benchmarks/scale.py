@@ -1,12 +1,12 @@
-"""`python -m benchmarks.scale [--runs N ...] [--seconds S]`: what many runs at once cost one process, and each other.
+"""Measure many concurrent runs in one process: `python -m benchmarks.scale [--runs N ...] [--seconds S]`.
 
-Three tables, a line for each number of runs. *Memory*: that many runs are live and idle, after 20 lines of real work
-each; shown is what each further run has added to this process, what its guards have, and descriptors. *CPU*: that many
-runs print the same lines in all; shown is the CPU time of this process for each event, and of each run's other
-processes from their start to their end. *Fairness*: one run prints as fast as it can while the others get stamped
-lines, for which the time until the event is at hand is told; then all print as fast as they can, and after some seconds
-the events of the one that got most are held against those of the one that got least. The exit status is 1 where a
-further run costs more memory than `--most-kib`.
+There are three tables, with one line for each number of runs. *Memory*: the runs are live and idle, after 20 lines of
+real work each. The table shows the memory and the descriptors of each further run in this process, and the memory of
+its guards. *CPU*: the runs together print a fixed number of lines. The table shows the CPU time of this process for
+each event, and that of the other processes of each run from start to end. *Fairness*: one run prints as fast as it can
+while the others print lines with time stamps. The table shows the delay of these lines. Then all runs print as fast as
+they can. After some seconds, the largest number of events of a run is divided by the smallest. The exit status is 1 if
+a further run needs more memory than `--most-kib`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""`python -m benchmarks.soak events|runs [--count N]`: whether anything grows in a process that works for long.
+"""Check that a long-lived process does not grow: `python -m benchmarks.soak events|runs [--count N]`.
 
-`events` takes that many events from one run, `runs` makes that many runs one after the other, some at a time, at the
-strongest level of containment. Both sample the process as they go and print a table. The first fifth is the warm-up;
-of the rest the last quarter is held against the first, memory by its median, all else by its maximum. The exit status
-is 1 where memory has grown by more than the tolerance, where there are more descriptors, threads or tasks or thousands
-of objects more, or where a run has left anything.
+`events` reads that many events of one run. `runs` makes that many runs, some of them concurrently, at the strongest
+level of containment. Both sample the process meanwhile and print a table. The first fifth is the warm-up. Of the rest,
+the last quarter is compared with the first: memory by its median, all other values by their maximum. The exit status is
+1 if memory has grown by more than the tolerance, or if the number of descriptors, threads, tasks or thousands of
+objects has grown. It is also 1 if a run has left any process or file.
 """
 
 from __future__ import annotations

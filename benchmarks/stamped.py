@@ -1,4 +1,4 @@
-"""Agents whose lines say when they were written, and readers that tell how long each was under way."""
+"""Provide agents whose lines have time stamps, and readers that measure the delay of each line."""
 
 from __future__ import annotations
 

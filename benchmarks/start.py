@@ -1,7 +1,8 @@
-"""What a start costs: `python -m benchmarks.start [--rounds N] [--instructions]`.
+"""Measure the cost of a start: `python -m benchmarks.start [--rounds N] [--instructions]`.
 
-CPU seconds of whole processes, with all that they start, beside those of a process that imports trio and msgspec alone.
-The commands take turns, and a ratio is the median of those of the rounds, so that a busy machine slows both sides.
+The measure is CPU seconds of complete processes and their children, beside those of a process that only imports trio
+and msgspec. The commands take turns, and a ratio is the median of the ratios of the rounds, so that other load slows
+both sides.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Streams to measure with: lines as the real CLI prints them, in the proportions of real work, from a fixed seed."""
+"""Generate streams for measurements: lines as the real CLI prints them, in realistic proportions, from a fixed seed."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def _command(rng: random.Random, number: int, output: str) -> Iterator[bytes]:
 
 
 def _realistic(rng: random.Random) -> Iterator[bytes]:
-    """What an agent at work prints: half commands, a third thoughts and words, the rest patches, plans and tools.
+    """The output of a working agent: half commands, a third reasoning and messages, the rest patches, plans and tools.
 
-    Most commands print little, few print a lot; a line is 318 bytes on average, as it was found in the field.
+    Most commands print little, and few print much. A line has 318 bytes on average, as measured in real use.
     """
     yield _encode({"type": "thread.started", "thread_id": _THREAD})
     number = -1
@@ -109,7 +109,7 @@ def _plan(rng: random.Random, done: int) -> list[dict[str, Any]]:
 
 
 def _small(rng: random.Random) -> Iterator[bytes]:
-    """Nothing but short messages."""
+    """Only short messages."""
     yield _encode({"type": "thread.started", "thread_id": _THREAD})
     number = 0
     while True:
@@ -118,7 +118,7 @@ def _small(rng: random.Random) -> Iterator[bytes]:
 
 
 def _large(rng: random.Random) -> Iterator[bytes]:
-    """Commands that print a megabyte each; every other line is the start of one."""
+    """Commands that print one megabyte each. Every other line is the start of a command."""
     yield _encode({"type": "thread.started", "thread_id": _THREAD})
     block = "\n".join(_output_line(rng) for _ in range(25_000))
     number = 0
@@ -129,7 +129,7 @@ def _large(rng: random.Random) -> Iterator[bytes]:
 
 
 def _malformed(rng: random.Random) -> Iterator[bytes]:
-    """The realistic mix, the same lines, but one in a hundred is cut in half."""
+    """The lines of the realistic stream, with one line in a hundred cut in half."""
     cuts = random.Random(1)
     for line in _realistic(rng):
         yield line[: len(line) // 2] if cuts.random() < 0.01 else line

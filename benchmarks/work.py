@@ -1,7 +1,7 @@
-"""`python -m benchmarks.work [--record]`: what the way from bytes to records costs, counted, against what is recorded.
+"""Count the work from bytes to records, and compare it with recorded counts: `python -m benchmarks.work [--record]`.
 
-Exits with 1 where a count has left its bounds. `--record` makes the counts the recorded ones, in `work.toml`: those of
-the Python that runs this, and what is the same for every Python.
+Exit with 1 if a count is outside of its limits. `--record` writes the counts to `work.toml`: those of the Python that
+runs this, and those that are the same for each Python.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _LINES: Final = 400
 _LINES_OF_A_RUN: Final = 4_000
 _READ_SIZE: Final = 65_536
 
-# More: what another release of Python, msgspec or trio may change without anybody's fault, and nobody can measure as
-# time. Less: a gain is worth a word, and that nobody loses it again.
+# More: another release of Python, msgspec or trio may change a count by this much, which no time measurement shows.
+# Less: a gain must be recorded, so that a later change does not lose it.
 _MORE: Final = 1.02
 _LESS: Final = 0.90
-# Beside that, by unit: what happens to fewer lines than one in a hundred is not the hot path; and the event loop takes
-# its tasks in random order, so that the beginning and the end of a run have some steps more or less.
+# Additional slack by unit: work for fewer than one line in a hundred is not on the hot path. The event loop executes
+# tasks in random order, so that the number of steps at the beginning and the end of a run varies.
 _SLACK: Final = {"a line": 0.01, "a batch": 0.2, "at once": 0.0}
 
 
@@ -87,7 +87,7 @@ def count_run(act: Callable[[Path], object], data: bytes) -> tuple[Figures, Coun
 
     A batch is what a read of 64 KiB gives. The steps are the least of some runs: their number is a matter of chance.
     """
-    # Instructions take long to count, and a few hundred lines have told what there is to tell.
+    # A count of instructions takes long, and a few hundred lines are enough.
     few = b"".join(data.splitlines(keepends=True)[:_LINES])
     batches = len(data) / _READ_SIZE
     with _file(few) as short, _file(data) as long:
@@ -159,7 +159,7 @@ def record(counted: Mapping[str, Figures], path: Path = RECORDED) -> None:
 def main() -> int:
     """Count, show, and compare or record; 1 where a count has left its bounds."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.work", description=__doc__)
-    parser.add_argument("--record", action="store_true", help="make the counts the recorded ones")
+    parser.add_argument("--record", action="store_true", help="record the counts")
     options = parser.parse_args()
     counted = count_all()
     if options.record:
@@ -179,9 +179,9 @@ def main() -> int:
 
 
 _ADVICE: Final = """
-Every line of every run pays for more work: take it out again. Where it is worth its price, and where there is less
-work now, make these counts the recorded ones, with each Python that the package supports, and say in the commit what
-was gained: python -m benchmarks.work --record
+The work for each line has changed. Remove additional work. If it is necessary, or if the work is less now, record the
+new counts with each Python that the package supports, and describe the change in the commit:
+python -m benchmarks.work --record
 """
 
 
@@ -215,7 +215,7 @@ def _one_by_one(path: Path) -> None:
 def _replay(path: Path) -> None:
     with _standard_output_to(os.devnull):
         if command_line(["replay", str(path)]) != 0:
-            raise SystemExit("the replay failed; see what it said above")
+            raise SystemExit("The replay failed. Read its messages above.")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Other wrappers of `codex exec --json`, each driven over the same stream by the same stand-in for the agent.
+"""Measure other wrappers of `codex exec --json` over the same stream, with the same substitute for the agent.
 
-They are installed by `python -m benchmarks --install-peers DIR` and measured by `--peers DIR`; releases are pinned, so
-that two tables can be compared. The programs beside this file are ours, one for each way of use.
+`python -m benchmarks --install-peers DIR` installs them, and `--peers DIR` measures them. Their releases are pinned, so
+that two tables can be compared. The programs in this folder belong to this project, one for each kind of use.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ PEERS: Final = (
 OFFICIAL: Final = PEERS[0]
 
 NOT_MEASURED: Final = {
-    "openai-codex": "the official Python SDK speaks JSON-RPC with `codex app-server`, which prints other messages than "
-    "`codex exec --json`: there is no stream that both could read",
+    "openai-codex": "the official Python SDK uses JSON-RPC with `codex app-server`, whose messages differ from those "
+    "of `codex exec --json`. No stream fits both",
     "takopi": "it needs Python 3.14",
 }
-"""Peers that one would look for, and why they are not in the tables."""
+"""Other known packages, and why they are not in the tables."""
 
 
 def install(folder: Path) -> bool:

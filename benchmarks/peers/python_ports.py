@@ -1,6 +1,6 @@
-"""Runs an agent once through a Python port of the TypeScript SDK, MODULE AGENT, and prints how many events it gave.
+"""Run an agent once with a Python port of the TypeScript SDK, MODULE AGENT, and print the number of its events.
 
-After the count stands why it gave up, if it did. Both ports that are measured have the same classes and methods.
+If the port fails, the reason follows the number. Both measured ports have the same classes and methods.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Runs an agent once through a Python package with a core in Rust, MODULE AGENT, and prints how many events it gave.
+"""Run an agent once with a Python package with a core in Rust, MODULE AGENT, and print the number of its events.
 
-After the count stands why it gave up, if it did.
+If the package fails, the reason follows the number.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-// Compiled from codex-adapter.mts, SHA-256 91322280b02cbb6a5f69d20e0ad3ef569fcaf8ecd1d826d30452ca88cf8a0f9c. Do not edit.
-/** The run to cancel; with `kill`, its agent is not asked first. */
+// Compiled from codex-adapter.mts, SHA-256 8ee94c9998e83c4edda2e92f9d4fd2a743573f18ea281e8c8fa0d65060431ea3. Do not edit.
+/** The run to cancel. With `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
     kill?: boolean;
@@ -52,12 +52,12 @@ export type EventRecord = {
     message?: string;
     data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped;
 };
-/** The run whose events are read, and the number of the first one. */
+/** The run whose events are read, and the number of the first event. */
 export type EventsParams = {
     runId: string;
     fromSeq?: number;
 };
-/** Records of a run from its journal, and its completion once they reach it. */
+/** Records of a run from its journal, and its completion if the records reach it. */
 export type EventsResult = {
     runId: string;
     events: Array<EventRecord>;
@@ -85,7 +85,7 @@ export type HintNotice = {
     hint: string;
     advice: string;
 };
-/** What the daemon can do. */
+/** The capabilities of the daemon. */
 export type InitializeResult = {
     protocolVersion: string;
     serverInfo: ServerInfo;
@@ -94,7 +94,7 @@ export type InitializeResult = {
     containment: string | null;
     journal: boolean;
 };
-/** The most live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text. `queue` is whether further runs wait. */
+/** The limits of live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text. `queue` is whether further runs wait. */
 export type Limits = {
     maxRuns: number;
     queue: boolean;
@@ -106,7 +106,7 @@ export type Limits = {
 export type ListResult = {
     runs: Array<LiveRun>;
 };
-/** One live run, and what it waits for. */
+/** A live run, and what it waits for. */
 export type LiveRun = {
     runId: string;
     agentKind: string;
@@ -258,48 +258,48 @@ export type UnknownLine = {
     type: string | null;
     item_type: string | null;
 };
-/** Why the agent failed, where its own words show it. */
+/** Why the agent failed, if its own messages show the cause. */
 export type Hint = NonNullable<ErrorBody["hint"]>;
-/** Why a run came to no completion, in one word. */
+/** Why a run failed without a completion, in one word. */
 export type Failure = NonNullable<ErrorBody["failure"]>;
-/** A record of a journal: `time` is when it was written, in UTC. */
+/** A record of a journal. `time` is the time of the write, in UTC. */
 export type JournalRecord = EventRecord & {
     time?: string;
 };
-/** How the daemon's process ended, and the ids of the runs that it had not finished. */
+/** The exit of the daemon's process, and the ids of its unfinished runs. */
 export type DaemonEnd = {
     code: number | null;
     signal: string | null;
     unfinished: readonly string[];
 };
 export interface DaemonOptions {
-    /** The program and its first words; by default `codex-adapter` on the PATH. */
+    /** The program and its first arguments, by default `codex-adapter` on the PATH. */
     command?: readonly string[];
     /** Options of `codex-adapter serve`, such as `["--idle-timeout", "300", "--journal", "runs"]`. */
     args?: readonly string[];
-    /** The directory and the environment of the daemon; by default those of this process. */
+    /** The directory and the environment of the daemon, by default those of this process. */
     cwd?: string;
     environment?: Readonly<Record<string, string | undefined>>;
-    /** What happens to the daemon's diagnostics; by default they go to the stderr of this process. */
+    /** The destination of the daemon's diagnostics, by default the stderr of this process. */
     stderr?: "inherit" | "ignore";
 }
-/** The fields of the request besides its prompt, and what concerns this process alone. */
+/** The fields of the request besides its prompt, and options of this client. */
 export interface RunOptions extends Omit<RunRequest, "prompt"> {
-    /** Aborting cancels the run. */
+    /** A signal that cancels the run when it is aborted. */
     signal?: AbortSignal | undefined;
-    /** The id of the run in the daemon and its journal; by default a new one. */
+    /** The id of the run in the daemon and its journal, by default a new one. */
     runId?: string;
 }
-/** Base of all errors of this module. No message holds anything that the agent or the request said. */
+/** The base of all errors of this module. No message contains text of the agent or the request. */
 export declare class AdapterError extends Error {
     name: string;
-    /** The kind of the error as the records name it; `daemon` and `dropped` are of this module. */
+    /** The kind of the error in the records. `daemon` and `dropped` are kinds of this module only. */
     readonly kind: string;
     constructor(kind: string, message: string, options?: {
         cause?: unknown;
     });
 }
-/** The request is malformed; the message names the field and what is allowed. */
+/** The request is malformed. The message names the field and the allowed values. */
 export declare class InvalidRequestError extends AdapterError {
     name: string;
 }
@@ -307,7 +307,7 @@ export declare class InvalidRequestError extends AdapterError {
 export declare class UnsupportedCapabilityError extends AdapterError {
     name: string;
 }
-/** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
+/** The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. */
 export declare class BackendError extends AdapterError {
     name: string;
     readonly failure: Failure;
@@ -328,43 +328,43 @@ export declare class SpawnError extends BackendError {
 export declare class RunTimedOut extends BackendError {
     name: string;
 }
-/** The run was cancelled; `cause` is the reason of the AbortSignal, if that did it. */
+/** The run was cancelled. `cause` is the reason of the AbortSignal, if a signal cancelled the run. */
 export declare class RunCancelled extends BackendError {
     name: string;
 }
-/** The daemon ended, could not be started or did not speak the protocol; `unfinished` are the ids of its live runs. */
+/** The daemon exited, could not be started or has another protocol. `unfinished` has the ids of its live runs. */
 export declare class DaemonError extends AdapterError {
     name: string;
     readonly unfinished: readonly string[];
     constructor(message: string, unfinished?: readonly string[]);
 }
-/** Start one run with a daemon of its own, which has ended when the completion is there. */
+/** Start one run with its own daemon, which has exited when `completion` settles. */
 export declare function run(prompt: string, options?: RunOptions & DaemonOptions): Run;
-/** Start a daemon for many runs. Rejects with a DaemonError when there is none at the other end. */
+/** Start a daemon for many runs. Reject with a DaemonError if the program is not a daemon. */
 export declare function openDaemon(options?: DaemonOptions): Promise<Daemon>;
 declare const start: unique symbol;
 declare const ready: unique symbol;
 declare const happened: unique symbol;
 declare const completed: unique symbol;
 /**
- * One run: iterate over it for its events, once, and await its `completion`.
+ * One run. Iterate over it once for its events, and await its `completion`.
  *
- * Leaving the loop early drops the other events, and the run continues to its completion; `cancel` ends it. While
- * the loop is slow, the agent waits. Made by `run` and `Daemon.run`.
+ * If you leave the loop early, the other events are dropped and the run continues to its completion. `cancel` ends
+ * the run. The agent waits for a slow loop. `run` and `Daemon.run` create runs.
  */
 export declare class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable {
     #private;
     readonly runId: string;
     /** @internal */
     constructor(runId: string, signal: AbortSignal | undefined, call: (method: string, params: object) => void, giveUp: () => void, release: () => Promise<void>);
-    /** The id by which the session can be resumed; undefined until the agent has reported it. */
+    /** The id with which a run can resume the session; undefined until the agent has reported it. */
     get sessionId(): string | undefined;
     /**
-     * The completion, once the agent has exited and the events were read to their end or left. Rejects with the
-     * AdapterError of a run that comes to none. Where no loop has begun, awaiting it drops the events.
+    * The completion. It resolves when the agent has exited and you have read or left the events. It rejects with an
+     * AdapterError if the run fails. If no loop has begun, an `await` drops the events.
      */
     get completion(): Promise<CompletedRecord>;
-    /** End the run: its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
+    /** End the run. Its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
     cancel({ kill, reason }?: {
         kill?: boolean;
         reason?: unknown;
@@ -372,35 +372,35 @@ export declare class Run implements AsyncIterableIterator<EventRecord>, AsyncDis
     [Symbol.asyncIterator](): this;
     next(): Promise<IteratorResult<EventRecord, undefined>>;
     return(): Promise<IteratorResult<EventRecord, undefined>>;
-    /** Cancel the run where it has not ended, and wait for its end. */
+    /** Cancel the run if it has not ended, and wait for its end. */
     [Symbol.asyncDispose](): Promise<void>;
     /** @internal */
     [happened](event: EventRecord): void;
     /** @internal */
     [completed](outcome: CompletedRecord | AdapterError): void;
 }
-/** One `codex-adapter serve`: any number of runs at once, those over its limit in its queue. Made by `openDaemon`. */
+/** One `codex-adapter serve` for any number of runs. Runs over its limit wait in its queue. `openDaemon` creates it. */
 export declare class Daemon implements AsyncDisposable {
     #private;
-    /** Resolves when the daemon's process has ended, however it ended. */
+    /** A promise that resolves when the daemon's process has exited for any reason. */
     readonly ended: Promise<DaemonEnd>;
     [ready]: Promise<void>;
     /** @internal */
     constructor({ command, args, cwd, environment, stderr }: DaemonOptions);
-    /** What the daemon is and can do. */
+    /** The version, limits and capabilities of the daemon. */
     get info(): InitializeResult;
-    /** Start a run, or queue it. A request that is refused rejects the run's `completion`. */
+    /** Start a run or queue it. If the request is refused, the run's `completion` rejects. */
     run(prompt: string, options?: RunOptions): Run;
-    /** The live runs, the oldest first, and what each waits for. */
+    /** Return the live runs, the oldest first, and what each waits for. */
     list(): Promise<LiveRun[]>;
     /**
-     * What the journal has of a run, of this daemon or an earlier one, from `fromSeq` on. The generator returns the
-     * completion, or undefined where the journal has none yet. Needs `--journal`.
+    * Yield the records of a run in the journal from `fromSeq` on, also of a run of an earlier daemon. The generator
+     * returns the completion, or undefined if the journal has none yet. The daemon needs `--journal`.
      */
     replay(runId: string, fromSeq?: number): AsyncGenerator<JournalRecord, CompletedRecord | FailedRecord | undefined>;
-    /** End the runs: `drain` lets them finish, `cancel` cancels them. Resolves when no run is left; `close` is next. */
+    /** End the runs: `drain` lets them finish, `cancel` cancels them. Resolve when no run is left. Then call `close`. */
     shutdown(mode?: "drain" | "cancel"): Promise<void>;
-    /** Cancel what is still running and end the daemon. No process of it is left when this resolves. */
+    /** Cancel the live runs and end the daemon. No process of the daemon is left when this resolves. */
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
     /** @internal */

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 91322280b02cbb6a5f69d20e0ad3ef569fcaf8ecd1d826d30452ca88cf8a0f9c. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 8ee94c9998e83c4edda2e92f9d4fd2a743573f18ea281e8c8fa0d65060431ea3. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
@@ -6,25 +6,25 @@
  *     for await (const event of r) console.log(event.kind, event.text);
  *     console.log((await r.completion).final_text);
  *
- * One file, no dependencies, Node 18.18 or later on Linux. README.md has more.
+ * One file, no dependencies, Node 18.18 or later on Linux. README.md has the details.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-const WINDOW = 64; // events of one run that may wait here; the agent of a slower consumer waits
-const PATIENCE = 30_000; // milliseconds for a daemon to end what it was asked to end; then it is killed
-const LONGEST_REQUEST = 16 * 1024 * 1024; // bytes that a daemon takes in one line
-const LONGEST_LINE = 64 * 1024 * 1024; // characters; more than any message of a daemon has
-/** Base of all errors of this module. No message holds anything that the agent or the request said. */
+const WINDOW = 64; // events of one run that may wait here; after that, the agent waits for the consumer
+const PATIENCE = 30_000; // milliseconds for a daemon to end a run or itself; after that, it is killed
+const LONGEST_REQUEST = 16 * 1024 * 1024; // bytes that a daemon accepts in one line
+const LONGEST_LINE = 64 * 1024 * 1024; // characters; longer than any message of a daemon
+/** The base of all errors of this module. No message contains text of the agent or the request. */
 export class AdapterError extends Error {
     name = "AdapterError";
-    /** The kind of the error as the records name it; `daemon` and `dropped` are of this module. */
+    /** The kind of the error in the records. `daemon` and `dropped` are kinds of this module only. */
     kind;
     constructor(kind, message, options) {
         super(message, options);
         this.kind = kind;
     }
 }
-/** The request is malformed; the message names the field and what is allowed. */
+/** The request is malformed. The message names the field and the allowed values. */
 export class InvalidRequestError extends AdapterError {
     name = "InvalidRequestError";
 }
@@ -32,7 +32,7 @@ export class InvalidRequestError extends AdapterError {
 export class UnsupportedCapabilityError extends AdapterError {
     name = "UnsupportedCapabilityError";
 }
-/** The run came to no completion. `hint` is the cause, where it is known; `advice` is the next step. */
+/** The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. */
 export class BackendError extends AdapterError {
     name = "BackendError";
     failure;
@@ -53,11 +53,11 @@ export class SpawnError extends BackendError {
 export class RunTimedOut extends BackendError {
     name = "RunTimedOut";
 }
-/** The run was cancelled; `cause` is the reason of the AbortSignal, if that did it. */
+/** The run was cancelled. `cause` is the reason of the AbortSignal, if a signal cancelled the run. */
 export class RunCancelled extends BackendError {
     name = "RunCancelled";
 }
-/** The daemon ended, could not be started or did not speak the protocol; `unfinished` are the ids of its live runs. */
+/** The daemon exited, could not be started or has another protocol. `unfinished` has the ids of its live runs. */
 export class DaemonError extends AdapterError {
     name = "DaemonError";
     unfinished;
@@ -66,7 +66,7 @@ export class DaemonError extends AdapterError {
         this.unfinished = unfinished;
     }
 }
-/** Start one run with a daemon of its own, which has ended when the completion is there. */
+/** Start one run with its own daemon, which has exited when `completion` settles. */
 export function run(prompt, options = {}) {
     const { command, args, cwd, environment, stderr, ...rest } = options;
     const daemon = new Daemon({
@@ -75,7 +75,7 @@ export function run(prompt, options = {}) {
     });
     return daemon[start](prompt, rest, () => daemon.close());
 }
-/** Start a daemon for many runs. Rejects with a DaemonError when there is none at the other end. */
+/** Start a daemon for many runs. Reject with a DaemonError if the program is not a daemon. */
 export async function openDaemon(options = {}) {
     const daemon = new Daemon(options);
     try {
@@ -93,10 +93,10 @@ const ready = Symbol("ready");
 const happened = Symbol("happened");
 const completed = Symbol("completed");
 /**
- * One run: iterate over it for its events, once, and await its `completion`.
+ * One run. Iterate over it once for its events, and await its `completion`.
  *
- * Leaving the loop early drops the other events, and the run continues to its completion; `cancel` ends it. While
- * the loop is slow, the agent waits. Made by `run` and `Daemon.run`.
+ * If you leave the loop early, the other events are dropped and the run continues to its completion. `cancel` ends
+ * the run. The agent waits for a slow loop. `run` and `Daemon.run` create runs.
  */
 export class Run {
     runId;
@@ -105,12 +105,12 @@ export class Run {
     #giveUp;
     #release;
     #signal;
-    #events = []; // that arrived and were not taken; at most WINDOW
-    #owed = 0; // events taken, for which no credit was given yet
+    #events = []; // events that wait for the consumer; at most WINDOW
+    #owed = 0; // events that were delivered, but not yet granted again as credit
     #waiting = [];
     #iterated = false;
-    #left = false; // no event is delivered any more
-    #dropped = false; // without the consumer's doing
+    #left = false; // no further event is delivered
+    #dropped = false; // events were dropped before a loop began
     #outcome;
     #cancelled;
     #clock;
@@ -125,25 +125,25 @@ export class Run {
         this.#release = release;
         this.#signal = signal;
         this.#completion = new Promise((resolve) => (this.#settle = resolve));
-        this.#completion.catch(() => { }); // a caller that only wants the events is no unhandled rejection
+        this.#completion.catch(() => { }); // a caller that only reads the events causes no unhandled rejection
         signal?.addEventListener("abort", this.#abort, { once: true });
         if (signal?.aborted)
             this.#abort();
     }
-    /** The id by which the session can be resumed; undefined until the agent has reported it. */
+    /** The id with which a run can resume the session; undefined until the agent has reported it. */
     get sessionId() {
         return this.#sessionId;
     }
     /**
-     * The completion, once the agent has exited and the events were read to their end or left. Rejects with the
-     * AdapterError of a run that comes to none. Where no loop has begun, awaiting it drops the events.
+    * The completion. It resolves when the agent has exited and you have read or left the events. It rejects with an
+     * AdapterError if the run fails. If no loop has begun, an `await` drops the events.
      */
     get completion() {
         if (!this.#iterated && !this.#left)
             setImmediate(() => this.#iterated || this.#leave(true));
         return this.#completion;
     }
-    /** End the run: its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
+    /** End the run. Its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
     cancel({ kill = false, reason } = {}) {
         if (this.#outcome)
             return;
@@ -154,7 +154,7 @@ export class Run {
     }
     [Symbol.asyncIterator]() {
         if (this.#dropped) {
-            throw new AdapterError("dropped", "The events were dropped. Begin the loop before you await the completion.");
+            throw new AdapterError("dropped", "The events were dropped. Start the loop before you await the completion.");
         }
         this.#iterated = true;
         return this;
@@ -176,7 +176,7 @@ export class Run {
         this.#leave(false);
         return Promise.resolve({ value: undefined, done: true });
     }
-    /** Cancel the run where it has not ended, and wait for its end. */
+    /** Cancel the run if it has not ended, and wait for its end. */
     async [Symbol.asyncDispose]() {
         this.cancel();
         this.#leave(false);
@@ -232,9 +232,9 @@ export class Run {
         this.#settle(this.#release().then(() => (outcome instanceof Error ? Promise.reject(outcome) : outcome)));
     }
 }
-/** One `codex-adapter serve`: any number of runs at once, those over its limit in its queue. Made by `openDaemon`. */
+/** One `codex-adapter serve` for any number of runs. Runs over its limit wait in its queue. `openDaemon` creates it. */
 export class Daemon {
-    /** Resolves when the daemon's process has ended, however it ended. */
+    /** A promise that resolves when the daemon's process has exited for any reason. */
     ended;
     #child;
     #calls = new Map();
@@ -247,13 +247,13 @@ export class Daemon {
     /** @internal */
     constructor({ command = ["codex-adapter"], args = [], cwd, environment, stderr = "inherit" }) {
         const [program = "codex-adapter", ...words] = command;
-        // In a process group of its own, so that Ctrl-C reaches this process alone. When this process ends, in whatever
+        // The daemon has its own process group, so that Ctrl-C reaches only this process. When this process ends in any
         // way, the daemon reads the end of its stdin, cancels its runs and exits.
         this.#child = spawn(program, [...words, "serve", ...args], {
             stdio: ["pipe", "pipe", stderr], detached: true, cwd, env: environment,
         });
         this.#child.stdout.on("error", () => { });
-        this.#child.stdin.on("error", () => { }); // the daemon has ended; the end of its output reports that
+        this.#child.stdin.on("error", () => { }); // the daemon has exited; the reader finds the end of its output
         this.ended = new Promise((resolve) => {
             this.#child.once("error", (error) => {
                 if (this.#child.pid !== undefined)
@@ -262,7 +262,7 @@ export class Daemon {
                 resolve(this.#lose(`codex-adapter cannot be started (${error.code ?? "unknown"}). ${advice}`, null, null));
             });
             this.#child.once("close", (code, signal) => {
-                resolve(this.#lose(`The daemon has ended (${signal ?? `status ${code}`}); its stderr says more.`, code, signal));
+                resolve(this.#lose(`The daemon has exited (${signal ?? `status ${code}`}). Read its stderr.`, code, signal));
             });
         });
         this.#read();
@@ -270,23 +270,23 @@ export class Daemon {
         this[ready] = this.#request("initialize", params).then((info) => void (this.#info = info));
         this[ready].catch(() => { });
     }
-    /** What the daemon is and can do. */
+    /** The version, limits and capabilities of the daemon. */
     get info() {
         if (!this.#info)
             throw new DaemonError("The daemon has not answered yet. Await openDaemon first.");
         return this.#info;
     }
-    /** Start a run, or queue it. A request that is refused rejects the run's `completion`. */
+    /** Start a run or queue it. If the request is refused, the run's `completion` rejects. */
     run(prompt, options = {}) {
         return this[start](prompt, options, async () => { });
     }
-    /** The live runs, the oldest first, and what each waits for. */
+    /** Return the live runs, the oldest first, and what each waits for. */
     async list() {
         return (await this.#request("run/list", {})).runs;
     }
     /**
-     * What the journal has of a run, of this daemon or an earlier one, from `fromSeq` on. The generator returns the
-     * completion, or undefined where the journal has none yet. Needs `--journal`.
+    * Yield the records of a run in the journal from `fromSeq` on, also of a run of an earlier daemon. The generator
+     * returns the completion, or undefined if the journal has none yet. The daemon needs `--journal`.
      */
     async *replay(runId, fromSeq = 0) {
         for (let page, next = fromSeq;; next = page.nextSeq) {
@@ -296,11 +296,11 @@ export class Daemon {
                 return page.completion || undefined;
         }
     }
-    /** End the runs: `drain` lets them finish, `cancel` cancels them. Resolves when no run is left; `close` is next. */
+    /** End the runs: `drain` lets them finish, `cancel` cancels them. Resolve when no run is left. Then call `close`. */
     async shutdown(mode = "drain") {
         await this.#request("shutdown", { mode });
     }
-    /** Cancel what is still running and end the daemon. No process of it is left when this resolves. */
+    /** Cancel the live runs and end the daemon. No process of the daemon is left when this resolves. */
     close() {
         this.#closing ??= this.#close();
         return this.#closing;
@@ -311,8 +311,8 @@ export class Daemon {
     /** @internal */
     [start](prompt, { signal, runId = randomUUID(), ...rest }, release) {
         const tell = (method, params) => void this.#request(method, params).catch(() => { });
-        const lost = this.#failure ?? (this.#closing && new DaemonError("The daemon is being closed; open another one."));
-        const taken = this.#runs.has(runId) && new InvalidRequestError("invalid_request", "A live run has this runId.");
+        const lost = this.#failure ?? (this.#closing && new DaemonError("The daemon is closing. Open another one."));
+        const taken = this.#runs.has(runId) && new InvalidRequestError("invalid_request", "A live run has this runId. Pass another one.");
         const idle = signal?.aborted || lost || taken;
         const made = new Run(runId, signal, idle ? () => { } : tell, () => this.#child.kill("SIGKILL"), release);
         if (idle) {
@@ -336,7 +336,7 @@ export class Daemon {
             line = `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`;
         }
         catch {
-            return Promise.reject(new InvalidRequestError("invalid_request", "The request holds what JSON cannot say."));
+            return Promise.reject(new InvalidRequestError("invalid_request", "The request has a value that JSON cannot express."));
         }
         if (Buffer.byteLength(line) > LONGEST_REQUEST) {
             const message = "The request is larger than 16 MiB as JSON. Put large texts into files of the working directory.";
@@ -357,7 +357,7 @@ export class Daemon {
         let parts = [];
         let size = 0;
         this.#child.stdout.setEncoding("utf8").on("data", (piece) => {
-            const lines = piece.split("\n"); // not `readline`, for which other characters end a line, too
+            const lines = piece.split("\n"); // not `readline`, which splits lines at other characters too
             const rest = lines.pop() ?? "";
             try {
                 for (const line of lines) {
@@ -370,9 +370,9 @@ export class Daemon {
                     throw new RangeError();
             }
             catch {
-                // What it said stays out of the message.
+                // The message does not quote the output.
                 this.#child.stdout.removeAllListeners("data").resume();
-                this.#lose("The program does not speak the protocol of `codex-adapter serve`.", null, null);
+                this.#lose("The program does not use the protocol of `codex-adapter serve`.", null, null);
                 this.#child.kill("SIGKILL");
             }
         });
@@ -390,7 +390,7 @@ export class Daemon {
             return;
         const call = this.#calls.get(id);
         if (!call)
-            throw new RangeError(); // such as null: of a request that it could not read
+            throw new RangeError(); // for example null, for a request that the daemon could not read
         this.#calls.delete(id);
         error ? call.reject(refusal(error)) : call.resolve(result);
     }
@@ -407,7 +407,7 @@ export class Daemon {
         return { code, signal, unfinished };
     }
 }
-/** The error of a run that came to no completion. */
+/** Return the error of a run that failed without a completion. */
 function errorOf({ kind, message, ...more }) {
     if (kind === "unsupported_capability")
         return new UnsupportedCapabilityError(kind, message);
@@ -421,7 +421,7 @@ function errorOf({ kind, message, ...more }) {
         return new RunTimedOut(message, more);
     return new BackendError(message, more);
 }
-/** The error of a request that was refused. */
+/** Return the error of a refused request. */
 function refusal({ code, message, data }) {
     if (code === -32602 || code === -32700)
         return new InvalidRequestError("invalid_request", message);

@@ -2,7 +2,7 @@
 
     python clients/typescript/generate.py --tsc node_modules/.bin/tsc
 
-Replace the part of `codex-adapter.mts` between its markers by the types of `codex-adapter schema`. With `--tsc`, then
+Replace the part of `codex-adapter.mts` between its markers with the types of `codex-adapter schema`. With `--tsc`, also
 write `codex-adapter.mjs` and `codex-adapter.d.mts`. The compiler is typescript 5.9.3 with @types/node 20.
 """
 
@@ -54,13 +54,13 @@ def with_types(source: str, declarations: str) -> str:
 
 
 def digest(source: str) -> str:
-    """Return the line that says of which source an artefact was compiled."""
+    """Return the line with the digest of the source of an artefact."""
     return f"// Compiled from codex-adapter.mts, SHA-256 {hashlib.sha256(source.encode()).hexdigest()}. Do not edit.\n"
 
 
 def compiled(source: str, tsc: str) -> dict[str, str]:
-    """Return the text of each artefact. Raise CalledProcessError, with the compiler's output, for a wrong type."""
-    # In a directory beside the compiler, where the compiler finds the types of Node.
+    """Return the text of each artefact. Raise CalledProcessError with the compiler's output for a wrong type."""
+    # Use a directory beside the compiler, where the compiler finds the types of Node.
     with tempfile.TemporaryDirectory(dir=Path(tsc).absolute().parents[2]) as place:
         Path(place, SOURCE.name).write_text(source, encoding="utf-8")
         command = [tsc, *OPTIONS, "--declaration", "--newLine", "lf", SOURCE.name]
@@ -85,11 +85,11 @@ def _declaration(name: str, node: Mapping[str, Any]) -> str:
 
 
 def _type(node: Mapping[str, Any], indent: str = "") -> str:
-    """Return the type of a schema. Raise ValueError for what no definition here has used so far."""
+    """Return the type of a schema. Raise ValueError for a keyword that this program does not know."""
     known = {"type", "enum", "const", "$ref", "anyOf", "oneOf", "properties", "required", "additionalProperties"}
     known |= {"items", "title", "description", "default", "pattern", "minimum", "maximum", "minLength", "minItems"}
     if unknown := node.keys() - known - {"maxItems", "maxLength", "maxProperties", "propertyNames"}:
-        raise ValueError(f"the schema uses {sorted(unknown)}; add that to generate.py")
+        raise ValueError(f"The schema uses {sorted(unknown)}. Add it to generate.py.")
     if "$ref" in node:
         return str(node["$ref"]).rpartition("/")[2]
     if "const" in node:
@@ -126,7 +126,7 @@ def _object(node: Mapping[str, Any], indent: str) -> str:
 def main() -> None:
     """Write the types, and with `--tsc` the artefacts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tsc", help="the compiler, as npm installs it")
+    parser.add_argument("--tsc", help="the path of the TypeScript compiler")
     arguments = parser.parse_args()
     command = [sys.executable, "-m", "codex_adapter", "schema"]
     schema = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

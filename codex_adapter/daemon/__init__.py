@@ -1,7 +1,7 @@
-"""Give the protocol of `codex-adapter serve` to Python: the messages as types, and the codes of errors (J3 to J5).
+"""Define the protocol of `codex-adapter serve` for Python: types of the messages, and error codes (J3 to J5).
 
-`codex_adapter.daemon.client` has a client, `codex_adapter.records` the records of runs. Each name is loaded when it is
-first used, so that a command that reads journals loads no messages (V1).
+`codex_adapter.daemon.client` has a client, and `codex_adapter.records` the records of runs. Each name is imported at
+its first use, so that a command that reads journals does not import the messages. (V1)
 """
 
 from importlib import import_module
@@ -72,7 +72,7 @@ __all__ = [
     "StartResult",
 ]
 
-if not TYPE_CHECKING:  # to a checker that saw `__getattr__`, every name would be one of ours
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
     _CODES = frozenset(name for name in __all__ if name.isupper()) - {"METHODS", "PROTOCOL_VERSION"}
 
     def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Converse with the supervisor: read its requests, execute each, write its answer (J1, J6, J7)."""
+"""Serve the supervisor: read its requests, execute them, and write the answers (J1, J6, J7)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def serve(
 ) -> None:
     """Serve one supervisor until it or a signal ends the daemon, and leave no run behind (J1 to J11).
 
-    The context manager of `governing` surrounds the life of the daemon, so that signals can end it.
+    The daemon runs inside the context manager of `governing`, so that signals can end it.
     """
     async with trio.open_nursery() as watching:
         with ExitStack() as governed:
@@ -54,7 +54,7 @@ async def _close_when_reader_closed(transport: Transport, send_queue: SendQueue)
 
 
 class _Conversation:
-    """Reads requests and answers each of them."""
+    """The reader of requests, which answers each request."""
 
     def __init__(self, daemon: Daemon, nursery: trio.Nursery, limit: int) -> None:
         self._daemon = daemon
@@ -64,7 +64,7 @@ class _Conversation:
     async def read(self, transport: Transport) -> None:
         """Execute one line after another until the input ends. Lines of white space are skipped."""
         framer = LineFramer(self._limit)
-        answered = False  # the line that is being skipped: it is too long
+        answered = False  # whether the line that is skipped as too long is answered
         while data := await transport.receive_some():
             for line in framer.receive_data(data):
                 await self._execute_line(line, answered=answered)
@@ -84,7 +84,7 @@ class _Conversation:
 
     async def _execute(self, message: Message) -> None:
         answers = _Answers(self._daemon.send_queue, len(message.calls), batch=message.batch)
-        # Shielded, so that all calls of a batch are executed even if one of them ends the reading.
+        # The shield lets all calls of a batch be executed, even if one of them ends the reading.
         with trio.CancelScope(shield=True):
             for call in message.calls:
                 # Many short calls in one read must not delay the runs.
@@ -92,15 +92,15 @@ class _Conversation:
                 await self._answer(call, answers, partial(self._daemon.execute, call))
 
     async def _answer(self, call: Call, answers: _Answers, execute: Callable[[], Awaitable[object]]) -> None:
-        """Execute a call, or what is pending of it, and add its answer."""
+        """Execute a call, or the pending part of a call, and add its answer."""
         try:
             result = await execute()
         except Fault as fault:
             result = fault
-        except Exception as error:  # noqa: BLE001 - a defect of ours must not end the daemon
-            # Only the type: the message of a foreign error can quote what it choked on (X3).
+        except Exception as error:  # noqa: BLE001 - a defect of the adapter must not end the daemon
+            # Log only the type: the message of a foreign error can quote input (X3).
             _log.error("internal error: %s", type(error).__name__)
-            result = Fault(INTERNAL_ERROR, f"internal error: {type(error).__name__}; please report it")
+            result = Fault(INTERNAL_ERROR, f"internal error: {type(error).__name__}. Report this defect.")
         if isinstance(result, Pending):
             self._nursery.start_soon(self._answer, call, answers, result.finish)
             return
@@ -110,7 +110,7 @@ class _Conversation:
 
 
 class _Answers:
-    """The answers to one line, sent together once all of them exist (J6)."""
+    """The answers to one line, which are sent together when all exist (J6)."""
 
     def __init__(self, send_queue: SendQueue, count: int, *, batch: bool) -> None:
         self._send_queue = send_queue
@@ -119,7 +119,7 @@ class _Answers:
         self._answers: list[Answer] = []
 
     async def add(self, answer: Answer | None) -> None:
-        """Add an answer; None for a notification, which has none."""
+        """Add an answer, or None for a notification."""
         self._missing -= 1
         if answer is not None:
             self._answers.append(answer)

@@ -1,4 +1,4 @@
-"""Host one run in the daemon, from its place in the queue to its `run/completed` (J4, J8, J9)."""
+"""Host one run in the daemon, from the queue to its `run/completed` (J4, J8, J9)."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from codex_adapter.records import encode_completion, encode_events, split_batch,
 __all__ = ["HostedRun"]
 
 _PIECE: Final = 256 * 1024
-"""Characters of text that one run may send before the next one's turn: four texts of the longest size."""
+"""Characters of text that one run may send before the next run's turn: four texts of the maximum size."""
 _log = logging.getLogger("codex_adapter")
 
 
 class HostedRun:
-    """A run of the daemon. `run` is its task; all other methods may be called at any time, and do not wait.
+    """A run of the daemon. `run` is its task. All other methods may be called at any time, and do not wait.
 
-    `settled` is set once the run is accepted or refused: then `refusal` is the error that refused it (J8), and
-    `is_known` whether the journal had a run of this id before.
+    `settled` is set when the run is accepted or refused. Then `refusal` is the error that refused it, or None, and
+    `is_known` is whether the journal already had a run with this id. (J8)
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class HostedRun:
         self._send_queue = send_queue
         self._journal = journal
         self._first_line = b"" if journal is None else run_record(run_id, agent_kind, RunRequest(prompt=""))
-        """The first line of the journal (J19); empty once it is written."""
+        """The first line of the journal; empty after it is written (J19)."""
         self._credit = credit
         self._credited = trio.Event()
         self._announced = trio.Event()
@@ -83,7 +83,7 @@ class HostedRun:
         )
 
     def announce(self) -> None:
-        """Allow messages about the run: the supervisor has the answer that accepts it (J4)."""
+        """Allow messages of the run, after the answer that accepts it was sent (J4)."""
         self._announced.set()
 
     def cancel(self) -> None:
@@ -104,25 +104,25 @@ class HostedRun:
             self._run.kill()
 
     def grant(self, events: int | None) -> None:
-        """Allow so many further events, or any number if None (J9)."""
+        """Allow this number of further events, or any number if None (J9)."""
         self._credit = None if events is None or self._credit is None else self._credit + events
         self._wake()
 
     def detach(self) -> None:
-        """Send no more events of the run; a journal continues to get them (J3, J12)."""
+        """Send no more events of the run. A journal still records them. (J3, J12)"""
         self._detached = True
         self.grant(None)
         if self._run is not None and self._journal is None:
             self._run.events.leave()
 
     async def run(self, gateway: Gateway, request: RunRequest) -> None:
-        """Wait for the slot, run the agent and send the completion, unless the run is refused. Raise nothing."""
+        """Wait for the slot, run the agent, and send the completion unless the run is refused. Raise no error."""
         try:
             outcome = await self._run_agent(gateway, request)
         except AdapterError as error:
             outcome = error
-        except Exception as error:  # noqa: BLE001 - a defect of ours must not end the other runs
-            # Only the type: the message of a foreign error can quote what it choked on (X3).
+        except Exception as error:  # noqa: BLE001 - a defect of the adapter must not end the other runs
+            # Log only the type: the message of a foreign error can quote input (X3).
             _log.error("internal error: %s", type(error).__name__)
             outcome = BackendError("other")
         if isinstance(outcome, BackendError):
@@ -141,7 +141,7 @@ class HostedRun:
             else:
                 await self._journal.withdraw()
         self._slot.release()
-        # Only now: after a refusal the id and the slot are free, and no journal is left.
+        # Set it last: after a refusal, the id and the slot are free, and the journal is removed.
         self.settled.set()
 
     def _wake(self) -> None:
@@ -161,7 +161,7 @@ class HostedRun:
                 self._run = run
                 self.settled.set()
                 await self._announced.wait()
-                _log.info("run %s: its agent is started, held at the level %s", self.run_id, run.containment)
+                _log.info("run %s: the agent has started, with containment %s", self.run_id, run.containment)
                 self._note_setup(request, run.setup, run.containment)
                 if self._journal is not None:
                     await self._append(self._journal, b"")
@@ -170,7 +170,7 @@ class HostedRun:
         return RunCancelled("cancelled")
 
     def _note_setup(self, request: RunRequest, setup: RunSetup | None, containment: str | None) -> None:
-        """Make the first line of the journal (J19)."""
+        """Build the first line of the journal (J19)."""
         if self._journal is not None:
             self._first_line = run_record(
                 self.run_id,
@@ -182,7 +182,7 @@ class HostedRun:
             )
 
     async def _forward(self, run: RunHandle) -> None:
-        """Send the events until they end; leave them if neither the supervisor nor a journal takes them."""
+        """Send all events. Stop reading them if neither the supervisor nor a journal needs them."""
         self._waits_for = "agent"
         run.events.offer_to(self._send_now)
         self._wait(run)
@@ -194,15 +194,16 @@ class HostedRun:
             self._wait(run)
 
     def _wait(self, run: RunHandle) -> None:
-        """Wait for the next events, or leave them if neither the supervisor nor a journal takes them."""
+        """Wait for the next events, or stop reading them if neither the supervisor nor a journal needs them."""
         if self._journal is None and (self._detached or not self._send_queue.open):
             run.events.leave()
         self._idle = True
 
     def _send_now(self, events: Sequence[Event]) -> bool:
-        """Send these events at once if nothing waits before them, and return whether they are sent.
+        """Send these events immediately if nothing waits before them. Return whether they were sent.
 
-        This saves the switch to this run's task. Once a batch goes to the task, all later ones do until it is idle.
+        This saves the switch to this run's task. After a batch is passed to the task, all later batches are passed to
+        it until it is idle.
         """
         self._idle = self._idle and self._may_send_now(events)
         if self._idle:
@@ -226,7 +227,7 @@ class HostedRun:
             self._credit -= events
 
     async def _send(self, events: Sequence[Event]) -> None:
-        """Write these events to the journal and send them as credit allows; drop them once it is cancelled (K3)."""
+        """Write these events to the journal, and send them within the credit. Drop them after a cancellation. (K3)"""
         while events and not self._ending:
             if self._credit == 0:
                 self._waits_for = "credit"
@@ -245,7 +246,7 @@ class HostedRun:
         record = encode_completion(self._next_seq, outcome)
         if self._journal is not None:
             try:
-                # Closed before it waits for the supervisor: more runs may end at once than files can be open.
+                # Close the file before the wait for the supervisor: more runs may end together than files can be open.
                 await self._append(self._journal, record, last=True)
             except BackendError as error:
                 record = encode_completion(self._next_seq, error.of_agent(self._agent_kind))
@@ -258,7 +259,7 @@ class HostedRun:
             await journal.create()
         except FileExistsError:
             self.is_known = True
-            raise InvalidRequestError("the run is in the journal already") from None
+            raise InvalidRequestError("the journal already has a run with this id") from None
         except OSError:
             raise (RunCancelled("cancelled") if self._ending else cannot_be_kept()) from None
 

@@ -1,8 +1,8 @@
-"""Keep a journal: a file for each run, with every record and the time at which it was written (J12, J14).
+"""Write a journal: a file for each run, with each record and the time at which it was written (J12, J14).
 
-Only one process ever writes to a file, and holds its lock from before the first byte on. So a file that is not empty
-and not locked belongs to a run that is over, and a torn line at its end will never be completed. Whether the run of an
-empty file is live, only the daemon of the run knows.
+Only one process writes to a file. It locks the file before the first byte. So if a file is not empty and not locked,
+its run has ended, and a torn line at its end stays incomplete. Only the daemon of a run knows whether the run of an
+empty file is live.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from codex_adapter.durable import is_locked, open_locked, sync_directory, write_
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
 _WRITERS: Final = 16
-"""How many files are synced at once: a file system syncs many files together in the time of one."""
+"""The number of concurrent syncs: a file system syncs many files together in the time of one."""
 _PATIENCE: Final = 30.0
-"""Seconds for one call of the file system: with less, slow storage would end runs."""
+"""Seconds for one call of the file system. With fewer, slow storage would end runs."""
 _LAST_PATIENCE: Final = 2.0
-"""The same when the run is being ended."""
+"""Seconds for one call of the file system while the run is being ended."""
 _DAY: Final = 86_400.0
 _BETWEEN_REMOVALS: Final = 3600.0
 _log = logging.getLogger("codex_adapter")
@@ -43,16 +43,16 @@ _T = TypeVar("_T")
 
 def cannot_be_kept() -> BackendError:
     """Return the error of a run whose records cannot be written (J12)."""
-    advice = "The journal cannot be written. Check its disk and the limit of open files."
+    advice = "The journal cannot be written. Check the disk and the limit of open files."
     return BackendError("io", advice=advice)
 
 
 class JournalFile:
-    """The journal of one live run, whose path is in `live` from its creation until it is closed.
+    """The journal of one live run. Its path is in `live` from its creation until it is closed.
 
-    The file is opened with the first record, since thousands of runs may wait in the queue. Each call works in a
-    thread, and raises OSError if the file system does not answer; then nothing more is written, and the thread removes
-    or closes the file once it gets an answer.
+    The file is opened with the first record, because thousands of runs may wait in the queue. Each call works in a
+    thread, and raises OSError if the file system does not answer. After that, nothing is written, and the thread
+    removes or closes the file when the file system answers.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class JournalFile:
         self._waiting = trio.CancelScope()
 
     async def create(self) -> None:
-        """Make the file. Raise FileExistsError if the run has one already."""
+        """Create the file. Raise FileExistsError if the run already has one."""
         await self._work(self._create, clean_up=self._remove)
 
     async def append(self, records: bytes, *, last: bool = False) -> None:
-        """Write these lines, each with the time, and return once they are on stable storage; close after the `last`.
+        """Write these lines, each with the time, and return when they are on stable storage. Close after the `last`.
 
-        A cancellation does not interrupt the writing. If it fails, none of these lines is in the file.
+        A cancellation does not interrupt the write. If the write fails, none of these lines is in the file.
         """
         await self._work(self._append, records, last)
 
@@ -87,14 +87,14 @@ class JournalFile:
         self._live.discard(self._path)
 
     async def close(self) -> None:
-        """Close the file. This may be called again."""
+        """Close the file. Further calls do nothing."""
         if self._fd is not None:
-            with suppress(OSError):  # what has been appended is safe in any case
+            with suppress(OSError):  # the appended records are on stable storage
                 await self._work(self._close)
         self._live.discard(self._path)
 
     def hurry(self) -> None:
-        """Wait only two more seconds for the file system: the run is being cancelled."""
+        """Wait at most two more seconds for the file system, because the run is being cancelled."""
         self._patience = _LAST_PATIENCE
         self._waiting.deadline = min(self._waiting.deadline, trio.current_time() + _LAST_PATIENCE)
 
@@ -151,8 +151,8 @@ class JournalFile:
 class Journal:
     """The journals in a directory, which several daemons may share.
 
-    With `prompts`, each has the prompt of its run (J19). With `keep_days`, `remove_old` removes those that were last
-    written that many days ago (J20). Raise OSError if the directory cannot be made or written.
+    With `prompts`, each journal has the prompt of its run. With `keep_days`, `remove_old` removes journals without a
+    write for that many days. Raise OSError if the directory cannot be created or written. (J19, J20)
     """
 
     def __init__(self, directory: Path, *, prompts: bool = False, keep_days: int | None = None) -> None:
@@ -162,7 +162,7 @@ class Journal:
         missing = [it for it in (self._directory, *self._directory.parents) if not it.exists()]
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for made in missing:
-            # A file on stable storage is lost if a directory on its path is not there as well.
+            # Sync the directories too: a file is lost if a directory in its path is not on stable storage.
             sync_directory(made.parent)
         if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
@@ -171,13 +171,13 @@ class Journal:
         self._reading = trio.CapacityLimiter(_WRITERS)
 
     def file(self, run_id: str) -> JournalFile:
-        """Return the journal of a new run; its file is not made yet."""
+        """Return the journal of a new run. Its file does not exist yet."""
         return JournalFile(self._path(run_id), self._live, self._limiter, keeps_prompt=self._prompts)
 
     async def remove_old(self) -> None:
-        """Remove the journals of old runs that are over, now and then every hour, until cancelled (J20).
+        """Remove the journals of old runs, now and then every hour, until cancelled (J20).
 
-        One thread does it, so that nothing else waits for a file system that does not answer.
+        One thread does this, so that nothing else waits for a file system that does not answer.
         """
         while self._keep_days is not None:
             oldest = time.time() - self._keep_days * _DAY
@@ -190,7 +190,7 @@ class Journal:
             await trio.sleep(_BETWEEN_REMOVALS)
 
     async def read(self, run_id: str, from_seq: int) -> Page:
-        """Return the records of a run from `from_seq` on, one page of them. Raise OSError if it has no journal."""
+        """Return one page of the records of a run, from `from_seq` on. Raise OSError if the run has no journal."""
         with trio.move_on_after(_PATIENCE):
             return await _in_a_thread(self._reading, self._read, self._path(run_id), from_seq)
         raise _no_answer()
@@ -208,7 +208,7 @@ class Journal:
 
 
 class _Thread:
-    """A call in a thread that may be abandoned; the thread then cleans up, since only it may touch the file."""
+    """A call in a thread that may be abandoned. Then the thread cleans up, because only it may use the file."""
 
     def __init__(self, clean_up: Callable[[], None]) -> None:
         self._clean_up = clean_up
@@ -231,7 +231,7 @@ class _Thread:
                 self._clean_up()
 
     def abandon(self) -> bool:
-        """Abandon the call and let the thread clean up. Return False if the call has ended already."""
+        """Abandon the call and let the thread clean up. Return False if the call has already ended."""
         with self._lock:
             self._abandoned = True
             return self._begun and not self._ended
@@ -249,5 +249,5 @@ async def _in_a_thread(limiter: trio.CapacityLimiter, work: Callable[..., _T], *
     try:
         return await trio.to_thread.run_sync(work, *args, limiter=limiter, abandon_on_cancel=True)
     except RuntimeError:
-        # No thread can be started: do it in this one.
+        # No thread can be started: make the call in this one.
         return work(*args)

@@ -1,6 +1,6 @@
-"""Read a page of records from a journal, from any record on, without reading those before it (J13).
+"""Read a page of records from a journal, from any record on, without the records before it (J13).
 
-A line that is not a record, because the disk has damaged it, is skipped.
+A damaged line is skipped.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LONGEST_LINE: Final = 64 * 1024 * 1024
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A part of a journal: records, the completion if they reach it, the number of the next record.
+    """A part of a journal: records, the completion if it is included, and the number of the next record.
 
-    `more` is whether the journal has further records now, `live` whether the run may still write some.
+    `more` is whether the journal has further records now. `live` is whether the run may still write records.
     """
 
     records: list[Raw]
@@ -49,7 +49,7 @@ _place = msgspec.json.Decoder(_Place)
 
 
 def read_page(file: BufferedRandom, from_seq: int, *, live: bool) -> Page:
-    """Return the records from `from_seq` on, one page of them, all on stable storage. Raise OSError."""
+    """Return one page of records from `from_seq` on, after a sync to stable storage. Raise OSError."""
     size = size_of(file)
     # A record that was returned must survive a crash.
     os.fdatasync(file.fileno())
@@ -59,7 +59,7 @@ def read_page(file: BufferedRandom, from_seq: int, *, live: bool) -> Page:
 
 
 def cut_torn_line(file: BufferedRandom) -> None:
-    """Remove everything after the last whole line. Several processes may do so at once: all find the same end."""
+    """Remove the bytes after the last complete line. Several processes may do this together: all find the same end."""
     end = size = size_of(file)
     while end:
         start = max(end - 65_536, 0)
@@ -73,7 +73,7 @@ def cut_torn_line(file: BufferedRandom) -> None:
 
 
 def size_of(file: BufferedRandom) -> int:
-    """Return the present size of a file in bytes."""
+    """Return the current size of a file in bytes."""
     return os.fstat(file.fileno()).st_size
 
 
@@ -94,22 +94,22 @@ def _page(lines: Iterable[bytes], from_seq: int, *, live: bool) -> Page:
 
 
 class _Lines:
-    """The lines of a file's first `size` bytes, read in bounded memory, each byte of a long line once."""
+    """The lines of a file's first `size` bytes. Memory is bounded, and each byte of a long line is read once."""
 
     def __init__(self, file: BufferedRandom, size: int) -> None:
         self._file = file
         self._size = size
-        self._skipped = (0, 0)  # from where to where the last long line was searched for its end
+        self._skipped = (0, 0)  # the range that was searched for the end of the last long line
 
     def seq_after(self, offset: int) -> int:
-        """Return the `seq` of the first whole record that begins at `offset` or after it, or more than any."""
+        """Return the `seq` of the first complete record that begins at or after `offset`, or more than any."""
         for line in self.whole_from(offset):
             if (place := _placed(line)) is not None:
                 return place.seq
         return sys.maxsize
 
     def whole_from(self, offset: int) -> Iterator[bytes]:
-        """Yield the whole lines that begin at `offset` or after it, and an empty line in place of each damaged one."""
+        """Yield the complete lines that begin at or after `offset`. Replace each damaged line with an empty one."""
         at = self._next_beginning(offset - 1) if offset else 0
         while at < self._size:
             self._file.seek(at)
@@ -123,7 +123,7 @@ class _Lines:
             at = end
 
     def _next_beginning(self, offset: int) -> int:
-        """Return the end of the line that has the byte at `offset`; beyond the file if the line has no end."""
+        """Return the end of the line with the byte at `offset`. It is beyond the file if the line has no end."""
         at, piece = offset, _PIECE
         while at < self._size:
             start, end = self._skipped

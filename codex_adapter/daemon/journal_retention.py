@@ -18,21 +18,22 @@ __all__ = ["remove_older"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\.jsonl")
 _LONGEST: Final = 1024 * 1024
-"""Bytes of a first line; a request has fewer."""
+"""The limit of a first line in bytes. A request is shorter."""
 
 
 class _FirstLine(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
-    """The members of a first line by which a journal is recognised."""
+    """The members of a first line that identify a journal."""
 
     time: str
     run_id: str
 
 
 def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
-    """Remove the journals that were last written to before `oldest`, in seconds since 1970. Return how many they were.
+    """Remove the journals whose last write was before `oldest`, in seconds since 1970. Return their number. (J20)
 
-    Keep a journal that is in `live` or whose writer is alive, an empty one, whose run may wait in another daemon, and a
-    file that does not begin as a journal or cannot be removed. Raise OSError if the directory cannot be read. (J20)
+    Keep a journal that is in `live` or whose writer is alive. Keep an empty file, because its run may wait in another
+    daemon. Keep a file that does not begin as a journal or cannot be removed. Raise OSError if the directory cannot be
+    read.
     """
     removed = 0
     with os.scandir(directory) as entries:
@@ -48,10 +49,10 @@ def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
 def _remove(path: str) -> bool:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        # A writer holds the lock from before its first byte on.
+        # A writer locks the file before its first byte.
         if not _is_of(Path(path).stem, os.pread(fd, _LONGEST, 0).partition(b"\n")[0]) or is_locked(fd):
             return False
-        os.unlink(path)  # noqa: PTH108 - a string, whatever it holds
+        os.unlink(path)  # noqa: PTH108 - a string from os.scandir
     finally:
         os.close(fd)
     return True

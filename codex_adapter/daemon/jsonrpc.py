@@ -1,4 +1,4 @@
-"""Read lines of JSON-RPC 2.0 into calls, and make their answers (J1, J5, J6, J7). No method is known here; no I/O."""
+"""Parse lines of JSON-RPC 2.0 into calls, and build answers. Do no I/O and know no method. (J1, J5, J6, J7)"""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ NOT_INITIALIZED: Final = -32002
 RUN_REFUSED: Final = -32010
 
 MOST_IN_A_BATCH: Final = 100
-"""Its answers are sent together, and each may be large."""
+"""The limit of requests in a batch: the answers are sent together, and each may be large."""
 _SURROGATE: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*)\\u(?:([dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|[dD][89a-fA-F][\da-fA-F]{2})"
 )
-"""The escape of a surrogate pair, which is in the second group, or of half of one."""
+"""The escape of a surrogate pair, which is the second group, or of one half of a pair."""
 _REPLACEMENT: Final = rb"\ufffd"
 _NULL: Final = Raw(b"null")
 _ABSENT: Final = Raw(b"")
@@ -57,7 +57,7 @@ class Error(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Fault(Exception):
-    """A request that cannot be executed; the message has none of the request's own text (J5, X3)."""
+    """The error of a request that cannot be executed. The message quotes no text of the request. (J5, X3)"""
 
     def __init__(self, code: int, message: str, data: Mapping[str, str | bool] | None = None) -> None:
         super().__init__(code, message)
@@ -69,16 +69,16 @@ class Fault(Exception):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer to one request: its id as it was written, and a result or an error (J6)."""
+    """The answer to one request: its unchanged id, and a result or an error (J6)."""
 
-    jsonrpc: str = msgspec.field(default_factory=lambda: "2.0")  # a plain default would be left out
+    jsonrpc: str = msgspec.field(default_factory=lambda: "2.0")  # a plain default would be omitted
     id: Raw
     result: Any = UNSET
     error: Error | UnsetType = UNSET
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One request, or one notification if `id` is None; `fault` if it cannot be executed."""
+    """One request, or one notification if `id` is None. `fault` is set if it cannot be executed."""
 
     id: Raw | None
     method: str = ""
@@ -86,27 +86,27 @@ class Call(msgspec.Struct, frozen=True):
     fault: Fault | None = None
 
     def answer(self, result: Any) -> Answer:
-        """Return the answer to this request. That to a notification must not be sent."""
+        """Return the answer to this request. Do not send an answer to a notification."""
         if isinstance(result, Fault):
             return Answer(id=self.id or _NULL, error=result.error)
         return Answer(id=self.id or _NULL, result=result)
 
 
 class Pending(NamedTuple):
-    """The rest of a call that takes long: further calls are executed while `finish` waits for the result."""
+    """The rest of a long call. Further calls are executed while `finish` waits for the result."""
 
     finish: Callable[[], Awaitable[object]]
 
 
 class Message(msgspec.Struct, frozen=True):
-    """The calls of one line: one call, or some of them if it is a `batch`."""
+    """The calls of one line: one call, or those of a `batch`."""
 
     calls: Sequence[Call]
     batch: bool = False
 
 
 class _Envelope(msgspec.Struct, frozen=True):
-    """The members of a request, each as it was written."""
+    """The members of a request as raw JSON."""
 
     jsonrpc: Raw = _ABSENT
     id: Raw = _ABSENT
@@ -115,7 +115,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
-# As a list, a line would be decoded whole before its members could be counted.
+# With a list, a complete line would be decoded before its members could be counted.
 _batch = msgspec.json.Decoder(
     msgspec.defstruct(
         "_Batch",
@@ -128,7 +128,7 @@ _version = msgspec.json.Decoder(str)
 
 
 def read_message(line: bytes | bytearray) -> Message:
-    """Return the calls of one line; in place of what is not a request, a call with the fault."""
+    """Return the calls of one line. A value that is not a request becomes a call with the fault."""
     try:
         line.decode()
         if line.lstrip()[:1] != b"[":
@@ -139,7 +139,7 @@ def read_message(line: bytes | bytearray) -> Message:
     except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
         if (id_ := _id_of_halved(line)) is not None:
             return Message(
-                [_wrong(PARSE_ERROR, "a string has half of a surrogate pair; cut texts between characters", id_)]
+                [_wrong(PARSE_ERROR, "a string has half of a surrogate pair. Cut texts between characters.", id_)]
             )
         return Message([_wrong(PARSE_ERROR, "this line is not JSON in UTF-8, or is nested too deeply")])
     if not members:
@@ -148,7 +148,7 @@ def read_message(line: bytes | bytearray) -> Message:
 
 
 def too_long(limit: int) -> Message:
-    """Return the message in place of a line over the limit (J7)."""
+    """Return the message that replaces a line over the limit (J7)."""
     return Message([_wrong(INVALID_REQUEST, f"a line must have at most {limit} bytes")])
 
 
@@ -162,7 +162,7 @@ def _read_call(text: bytes | bytearray | Raw) -> Call:
     written = bytes(envelope.id)
     if written[:1] in (b"{", b"[", b"t", b"f"):
         return _wrong(INVALID_REQUEST, "id must be a string, a number or null")
-    id_ = envelope.id.copy() if written else None  # a copy, which does not keep the line in memory
+    id_ = envelope.id.copy() if written else None  # a copy, so that the line is not kept in memory
     if _text(envelope.jsonrpc) != "2.0":
         return _wrong(INVALID_REQUEST, 'jsonrpc must be "2.0"', id_)
     method = _text(envelope.method)
@@ -174,9 +174,9 @@ def _read_call(text: bytes | bytearray | Raw) -> Call:
 
 
 def _id_of_halved(line: bytes | bytearray) -> Raw | None:
-    """Return the id of a request whose one fault is half of a surrogate pair, from a text that was cut in UTF-16.
+    """Return the id of a request whose only fault is half of a surrogate pair, or None (J5).
 
-    So its sender gets an answer and does not wait for ever. (J5)
+    Such a text was cut in UTF-16. With the id, its sender receives an answer and does not wait forever.
     """
     whole = _SURROGATE.sub(lambda found: found[0] if found[2] else found[1] + _REPLACEMENT, line)
     try:
@@ -195,5 +195,5 @@ def _text(value: Raw) -> str | None:
 
 
 def _wrong(code: int, message: str, id_: Raw | None = None) -> Call:
-    # Answered even without an id, since it may not have been meant as a notification.
+    # Answer even without an id, because the line may not be a notification.
     return Call(id_ or _NULL, fault=Fault(code, message))

@@ -1,6 +1,6 @@
 """Define the messages of the protocol: the params and result of each method, and the notifications (J3, J4).
 
-The JSON Schema is made of these types. They check shapes only; whether a run can start is decided elsewhere.
+The JSON Schema is generated from these types. They check only the form of messages, not whether a run can start.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Grant = Annotated[int, Meta(ge=1, le=_MOST, description="a whole number, 1 or mo
 Text = Annotated[str, Meta(description="a string")]
 Object = Annotated[dict[str, Any], Meta(description="an object")]
 WaitsFor = Literal["slot", "start", "agent", "supervisor", "credit", "end"]
-"""What a live run waits for: a slot, the start of its agent, output of its agent, the reader of our stdout,
+"""What a live run waits for: a slot, the start of its agent, output of its agent, the reader of the daemon's stdout,
 `run/credit`, or the end of its processes (J3)."""
 
 
@@ -80,7 +80,7 @@ class StartParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @override
     def __repr__(self) -> str:
-        """Show nothing: it may be secret (X1)."""
+        """Return a text without content, because any field may be secret (X1)."""
         return "StartParams(...)"
 
 
@@ -91,21 +91,21 @@ class RunParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CancelParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The run to cancel; with `kill`, its agent is not asked first."""
+    """The run to cancel. With `kill`, its agent is not asked first."""
 
     run_id: Text
     kill: Annotated[bool, Meta(description="true or false")] = False
 
 
 class CreditParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many further events of a run may be sent."""
+    """The number of further events of a run that may be sent."""
 
     run_id: Text
     events: Grant
 
 
 class EventsParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The run whose events are read, and the number of the first one."""
+    """The run whose events are read, and the number of the first event."""
 
     run_id: RunId
     from_seq: Count = 0
@@ -129,7 +129,7 @@ class ServerInfo(_Result, frozen=True, kw_only=True):
 
 
 class Limits(_Result, frozen=True, kw_only=True):
-    """The most live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text.
+    """The limits of live agents, bytes of an incoming line, requests of a batch, and bytes of an event's text.
 
     `queue` is whether further runs wait.
     """
@@ -142,7 +142,7 @@ class Limits(_Result, frozen=True, kw_only=True):
 
 
 class InitializeResult(_Result, frozen=True, kw_only=True):
-    """What the daemon can do."""
+    """The capabilities of the daemon."""
 
     protocol_version: str = PROTOCOL_VERSION
     server_info: ServerInfo
@@ -153,19 +153,19 @@ class InitializeResult(_Result, frozen=True, kw_only=True):
 
 
 class StartResult(_Result, frozen=True, kw_only=True):
-    """The run that was accepted."""
+    """The accepted run."""
 
     run_id: str
 
 
 class Affected(_Result, frozen=True, kw_only=True, omit_defaults=True):
-    """Whether such a run is live; the member is left out if it is."""
+    """Whether the run is live. The member is omitted if it is."""
 
     known: bool = True
 
 
 class LiveRun(_Result, frozen=True, kw_only=True):
-    """One live run, and what it waits for."""
+    """A live run, and what it waits for."""
 
     run_id: str
     agent_kind: str
@@ -182,7 +182,7 @@ class ListResult(_Result, frozen=True, kw_only=True):
 
 
 class EventsResult(_Result, frozen=True, kw_only=True, omit_defaults=True):
-    """Records of a run from its journal, and its completion once they reach it (J13)."""
+    """Records of a run from its journal, and its completion if the records reach it (J13)."""
 
     run_id: str
     events: Sequence[Raw]
@@ -217,19 +217,19 @@ class _CompletedParams(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RunCompleted(msgspec.Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
-    """The completion record of a run, after which nothing of it is sent (J4)."""
+    """The completion record of a run, the last message about this run (J4)."""
 
     method: Literal["run/completed"]
     params: _CompletedParams
 
     @classmethod
     def of(cls, run_id: str, seq: int, record: bytes) -> RunCompleted:
-        """Return the notification of a completion record, which is a line."""
+        """Return the notification of a completion record, which is one line."""
         return cls("run/completed", _CompletedParams(run_id, seq, Raw(record.rstrip(b"\n"))))
 
 
 class Method(NamedTuple):
-    """The params and the result of a method; the result is None for a notification, which has no answer."""
+    """The params and the result of a method. The result is None for a notification, which has no answer."""
 
     params: type[msgspec.Struct]
     result: type[msgspec.Struct] | None

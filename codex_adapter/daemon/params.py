@@ -1,6 +1,6 @@
-"""Read the params of a call and the request of a run, and refuse those that are wrong (J3, J5).
+"""Parse the params of a call and the request of a run, and refuse wrong ones (J3, J5).
 
-A refusal names what is wrong and what is accepted, never the value.
+A refusal names the wrong member and the accepted values, never the value itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read_params(text: Raw, kind: type[_P]) -> _P:
     names = kind.__struct_encode_fields__
     if kind.__struct_config__.forbid_unknown_fields and not members.keys() <= {*names}:
         accepted = f"only {', '.join(names)}" if names else "none"
-        raise Fault(INVALID_PARAMS, f"params has a member that this method does not accept; it accepts {accepted}")
+        raise Fault(INVALID_PARAMS, f"params has a member that this method does not accept. It accepts {accepted}")
     try:
         return read_struct(kind, members)
     except FieldError as error:
@@ -43,15 +43,15 @@ def read_params(text: Raw, kind: type[_P]) -> _P:
 
 
 def read_request(fields: Mapping[str, Any]) -> RunRequest:
-    """Return a request of these fields; their values are checked with the run. Raise `InvalidRequestError`."""
+    """Return a request with these fields. The run checks their values. Raise `InvalidRequestError` for other fields."""
     if not fields.keys() <= _REQUEST_FIELDS:
         accepted = ", ".join(sorted(_REQUEST_FIELDS))
-        raise InvalidRequestError(f"the request must be an object with no other fields than {accepted}")
+        raise InvalidRequestError(f"the request must be an object with only these fields: {accepted}")
     return RunRequest(**{"prompt": "", **fields})
 
 
 def refusal_of(error: AdapterError) -> Fault:
-    """Return the answer to a `run/start` that this error has refused (J5)."""
+    """Return the answer to a `run/start` that is refused with this error (J5)."""
     data: dict[str, str | bool | None] = {"kind": error.kind}
     if isinstance(error, BackendError):
         data |= {"failure": error.failure, "hint": error.hint, "advice": error.advice}

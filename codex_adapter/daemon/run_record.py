@@ -1,4 +1,4 @@
-"""Make the first line of a journal: the request of a run, bounded and masked (J19)."""
+"""Build the first line of a journal: the request of a run, bounded and masked (J19)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codex_adapter.records import RunRecord, encode_lines
 __all__ = ["run_record"]
 
 _LONGEST_NAME: Final = 4096
-"""Bytes of a directory or a label."""
+"""The limit of a directory or a label in bytes."""
 _LONGEST_PROMPT: Final = 16_384
 
 
@@ -25,7 +25,7 @@ def run_record(
 ) -> bytes:
     """Return the line of a run, with its newline.
 
-    Without `setup` the request is unchecked or the secrets of its run are not known, and the line has the id alone.
+    Without `setup`, the request is unchecked or the secrets of its run are unknown, and the line has only the id.
     (J19, X5)
     """
     if setup is None:

@@ -1,4 +1,4 @@
-"""Limit how many agents live at once; the others wait, first come, first served (J8)."""
+"""Limit the number of live agents. Other runs wait in a queue in their order of arrival. (J8)"""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import trio
 __all__ = ["Slot", "Slots"]
 
 _MOST_WAITING: Final = 10_000
-"""Each that waits holds a request in memory; a supervisor that sends more has a defect."""
+"""The limit of the queue: each waiting run keeps a request in memory. A supervisor that sends more has a defect."""
 
 
 class Slot:
-    """A place for one agent, once `granted` is set; before, a place in the queue."""
+    """A place for one agent when `granted` is set. Before that, a place in the queue."""
 
     def __init__(self, slots: Slots) -> None:
         self.granted = trio.Event()
         self._slots = slots
 
     def release(self) -> None:
-        """Pass the slot to the next one. Call this once, even if the slot was never granted."""
+        """Pass the slot to the next run. Call this once, even if the slot was never granted."""
         self._slots.release(self)
 
 
@@ -34,7 +34,7 @@ class Slots:
         self._waiting: deque[Slot] = deque()
 
     def claim(self) -> Slot | None:
-        """Return a slot, granted at once or later in its turn; None if the queue has no place either."""
+        """Return a slot, which is granted now or later in order. Return None if the queue is full."""
         slot = Slot(self)
         if self._free:
             self._free -= 1
@@ -46,7 +46,7 @@ class Slots:
         return slot
 
     def release(self, slot: Slot) -> None:
-        """As `Slot.release`."""
+        """Release a slot; see `Slot.release`."""
         if not slot.granted.is_set():
             self._waiting.remove(slot)
         elif self._waiting:

@@ -1,4 +1,4 @@
-"""Execute the methods of the protocol on the live runs, and bring the daemon to its end (J2, J3, J8, J10, J11)."""
+"""Execute the methods of the protocol on the live runs, and shut down the daemon (J2, J3, J8, J10, J11)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = ["Daemon", "Settings"]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The configuration of a daemon (C9).
 
-    `containment` returns the level at which runs are held here; `notify` is called with each state of the daemon (J16).
-    `services` are further methods by their names.
+    `containment` returns the level of containment of runs here. `notify` is called with each state of the daemon.
+    `services` are additional methods by name. (J16)
     """
 
     server: wire.ServerInfo
@@ -51,7 +51,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class Daemon:
     """The runs of one supervisor, as tasks in `nursery`.
 
-    `reading` is the scope in which requests are read; it is cancelled when the daemon is to read no more of them.
+    `reading` is the scope in which requests are read. It is cancelled to stop the reading.
     """
 
     def __init__(self, gateway: Gateway, settings: Settings, transport: Transport, nursery: trio.Nursery) -> None:
@@ -79,23 +79,23 @@ class Daemon:
             self._handlers["run/events"] = partial(_read_events, settings.journal)
 
     async def execute(self, call: Call) -> object:
-        """Return the result of a call, or a `Pending` if further calls are executed before it. Raise `Fault`."""
+        """Return the result of a call, or a `Pending` if further calls are executed meanwhile. Raise `Fault`."""
         if call.fault is not None:
             raise call.fault
         first = "exit" if call.id is None else "initialize"
         if not self._initialized and call.method not in (first, "exit"):
-            raise Fault(NOT_INITIALIZED, "the first request must be initialize")
+            raise Fault(NOT_INITIALIZED, "The first request must be initialize.")
         if (service := self._settings.services.get(call.method)) is not None:
             return await self._serve(service, read_params(call.params, service.params))
         if call.method not in self._handlers:
             methods = ", ".join([*self._handlers, *self._settings.services])
-            no_journal = "the daemon has no journal; start it with --journal DIR"
-            problem = no_journal if call.method in wire.METHODS else "the method does not exist"
-            raise Fault(METHOD_NOT_FOUND, f"{problem}; the methods are {methods}")
+            no_journal = "The daemon has no journal. Start it with --journal DIR."
+            problem = no_journal if call.method in wire.METHODS else "The method does not exist."
+            raise Fault(METHOD_NOT_FOUND, f"{problem} The methods are {methods}")
         return await self._handlers[call.method](read_params(call.params, wire.METHODS[call.method].params))
 
     def announce(self, run_id: str) -> None:
-        """Allow messages of this run: the answer that accepts it is sent (J4)."""
+        """Allow messages of this run, after the answer that accepts it was sent (J4)."""
         self._runs[run_id].announce()
 
     def supervisor_left(self) -> None:
@@ -114,14 +114,14 @@ class Daemon:
         self.reading.cancel()
 
     def kill(self) -> None:
-        """As `cancel`, but no agent is asked first (K4)."""
+        """End all runs without asking their agents first, and then the daemon (K4)."""
         self.cancel()
         for run in self._runs.values():
             run.kill()
 
     async def _initialize(self, _: wire.InitializeParams) -> wire.InitializeResult:
         if self._initialized:
-            raise Fault(INVALID_REQUEST, "the daemon is initialized already")
+            raise Fault(INVALID_REQUEST, "The daemon is already initialized.")
         self._initialized = True
         return wire.InitializeResult(
             server_info=self._settings.server,
@@ -143,16 +143,16 @@ class Daemon:
         self._refuse_when_stopping()
         run_id = params.run_id or uuid.uuid4().hex
         if run_id in self._runs:
-            raise Fault(INVALID_PARAMS, "runId is the id of a live run; pass another one, or none")
+            raise Fault(INVALID_PARAMS, "runId is the id of a live run. Pass another one, or none.")
         try:
             request = read_request(params.request)
-            # Before it is in any list, which would show a kind that is refused.
+            # Check the kind first, so that `run/list` never shows a refused kind.
             self._gateway.backend_of(params.agent_kind)
         except AdapterError as error:
             raise refusal_of(error) from None
         slot = self._slots.claim()
         if slot is None:
-            raise Fault(RUN_REFUSED, "the limit of live runs is reached", {"kind": "too_many_runs"})
+            raise Fault(RUN_REFUSED, "The limit of live runs is reached.", {"kind": "too_many_runs"})
         run = HostedRun(
             run_id,
             params.agent_kind,
@@ -211,7 +211,7 @@ class Daemon:
 
     def _refuse_when_stopping(self) -> None:
         if self._stopping:
-            raise Fault(RUN_REFUSED, "the daemon is shutting down", {"kind": "shutting_down"})
+            raise Fault(RUN_REFUSED, "The daemon is shutting down.", {"kind": "shutting_down"})
 
     def _stop(self) -> None:
         if not self._stopping:
@@ -223,7 +223,7 @@ async def _accept(run: HostedRun) -> wire.StartResult:
     """Wait until a run is accepted. Raise `Fault` if it is refused (J8)."""
     await run.settled.wait()
     if run.is_known:
-        raise Fault(INVALID_PARAMS, "runId is the id of a run in the journal; pass another one, or none")
+        raise Fault(INVALID_PARAMS, "runId is the id of a run in the journal. Pass another one, or none.")
     if run.refusal is not None:
         raise refusal_of(run.refusal)
     return wire.StartResult(run_id=run.run_id)
@@ -233,9 +233,9 @@ async def _read_events(journal: Journal, params: wire.EventsParams) -> wire.Even
     try:
         page = await journal.read(params.run_id, params.from_seq)
     except FileNotFoundError:
-        raise Fault(INVALID_PARAMS, "the journal has no run with this runId") from None
+        raise Fault(INVALID_PARAMS, "The journal has no run with this runId.") from None
     except OSError:
-        raise Fault(INVALID_PARAMS, "the journal of this run cannot be read") from None
+        raise Fault(INVALID_PARAMS, "The journal of this run cannot be read.") from None
     return wire.EventsResult(
         run_id=params.run_id,
         events=page.records,

@@ -1,4 +1,4 @@
-"""Execute methods that others add to the daemon: calls that may take long, and may send notifications meanwhile."""
+"""Execute additional methods of the daemon, whose calls may take long and may send notifications."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from codex_adapter.daemon.transport import SendQueue
 __all__ = ["Service", "ServiceCalls"]
 
 _MOST_AT_ONCE: Final = 8
-"""Calls of one method without an agent; each may start some processes for a moment."""
+"""The limit of concurrent calls of a method without an agent. Each call may start some short processes."""
 
 
 class _Notification(msgspec.Struct, frozen=True, tag_field="jsonrpc", tag="2.0"):
@@ -28,9 +28,9 @@ class _Notification(msgspec.Struct, frozen=True, tag_field="jsonrpc", tag="2.0")
 class Service(NamedTuple):
     """One method. `perform` takes the params and the calls, and returns the result or raises `Fault`.
 
-    `slot` is what a call waits for: one of the slots for agents, or one of the method's own; a call without a slot is
-    executed at once, before the next request is read and after `shutdown`, too. `name` gives the name by which
-    `ServiceCalls.end` finds a call. Each member of `params` has a description, which is in the message of a refusal.
+    `slot` is the kind of slot that a call waits for: a slot for agents, or a slot of this method. A call without a slot
+    is executed immediately, before the next request is read, and also after `shutdown`. `name` returns the name with
+    which `ServiceCalls.end` finds a call. Each member of `params` has a description for the message of a refusal.
     """
 
     params: type[msgspec.Struct]
@@ -59,23 +59,23 @@ class ServiceCalls:
             scope.cancel()
 
     def end(self, name: str) -> bool:
-        """Cancel the calls of this name. Return whether there were any. Each is answered once nothing of it is left."""
+        """Cancel the calls of this name. Return whether any existed. Each call is answered when it has ended."""
         named = [scope for scope, its_name in self._live.items() if its_name == name]
         for scope in named:
             scope.cancel()
         return bool(named)
 
     async def notify(self, method: str, params: object) -> None:
-        """Send a notification, and wait until the supervisor had its turn to read it."""
-        # A call that was cancelled sends nothing more and ends, even if the supervisor does not read.
+        """Send a notification, at the pace of the supervisor."""
+        # A cancelled call sends nothing more and ends, even if the supervisor does not read.
         await trio.lowlevel.checkpoint_if_cancelled()
         await self._send_queue.offer([_Notification(method, params)])
 
     def begin(self, service: Service, params: msgspec.Struct) -> Pending:
-        """Claim a slot for a call, first come, first served. Raise `Fault` if there is no place in the queue (J8)."""
+        """Claim a slot for a call, in order of arrival. Raise `Fault` if the queue is full. (J8)"""
         slot = (self._agents if service.slot == "agent" else self._others[service]).claim()
         if slot is None:
-            raise Fault(RUN_REFUSED, "the limit of live runs is reached", {"kind": "too_many_runs"})
+            raise Fault(RUN_REFUSED, "The limit of live runs is reached.", {"kind": "too_many_runs"})
         scope = trio.CancelScope()
         self._live[scope] = service.name(params) if service.name else None
         return Pending(partial(self._finish, service, params, slot, scope))

@@ -1,11 +1,11 @@
-"""Write to the supervisor: one line after another, at its pace, each run in its turn (J1, J9, J10).
+"""Write lines to the supervisor, at its pace, with one turn for each run (J1, J9, J10).
 
-Five functions write, the first three for everybody, the last two for the first three:
+Five functions write. The first three are for all callers, and call the last two:
 
 | function | may be called | waits for | when it is cancelled |
 |---|---|---|---|
 | `SendQueue.send` | by any task | its turn and the reader | it continues to wait |
-| `SendQueue.offer` | by any task | its turn and the reader | before its turn it writes nothing; then a task continues |
+| `SendQueue.offer` | by any task | its turn and the reader | before its turn: no write; else a task completes it |
 | `SendQueue.send_now` | from anywhere, if `idle` | nothing | |
 | `Transport.write` | by the `SendQueue`, in a turn | the reader | never is |
 | `Transport.write_now` | by the `SendQueue`, in a turn | nothing | |
@@ -27,23 +27,23 @@ class Transport(Protocol):
     """Bytes from the supervisor, and lines to it."""
 
     async def receive_some(self) -> bytes:
-        """Return the next bytes of the supervisor; empty at their end."""
+        """Return the next bytes from the supervisor, empty at the end."""
 
     async def write(self, data: bytes) -> bool:
-        """Write whole lines at the supervisor's pace. Return False if it does not read any more."""
+        """Write complete lines at the supervisor's pace. Return False if it no longer reads."""
 
     def write_now(self, data: bytes) -> int:
-        """Write as much as fits without waiting and return how many bytes; `write` must write the rest next."""
+        """Write without waiting, and return the number of written bytes. `write` must write the rest next."""
 
     async def wait_reader_closed(self) -> None:
-        """Return when the supervisor does not read any more, as far as that shows without writing."""
+        """Wait until the supervisor no longer reads, as far as this is visible without a write."""
 
 
 class SendQueue:
-    """The one place where messages are written. `on_close` is called when the supervisor does not read any more.
+    """The only writer of messages. `on_close` is called when the supervisor no longer reads.
 
-    Turns are granted in the order in which they are requested. A run with much to send requests one for each piece, so
-    that all others that have something to send come between.
+    Turns are granted in the order of the requests. A run with much data requests one turn for each piece, so that other
+    runs send their data in between.
     """
 
     def __init__(self, transport: Transport, nursery: trio.Nursery, on_close: Callable[[], None]) -> None:
@@ -60,18 +60,18 @@ class SendQueue:
         return self.open and self._turn.value > 0
 
     def close(self) -> None:
-        """Write nothing any more: the supervisor does not read."""
+        """Write nothing more, because the supervisor does not read."""
         if self.open:
             self.open = False
             self._on_close()
 
     async def send(self, messages: Sequence[object]) -> None:
-        """Write these messages together. Execute a checkpoint only if it has to wait; do nothing once closed."""
+        """Write these messages together. Execute a checkpoint only for a wait. Do nothing if closed."""
         with trio.CancelScope(shield=True):
             await self.offer(messages)
 
     async def offer(self, messages: Sequence[object]) -> None:
-        """As `send`, but a cancellation ends the wait."""
+        """Send as `send` does, but let a cancellation end the wait."""
         try:
             self._turn.acquire_nowait()
         except trio.WouldBlock:
@@ -88,7 +88,7 @@ class SendQueue:
             await self._write_in_a_task(data[written:]).wait()
 
     def send_now(self, messages: Sequence[object]) -> None:
-        """As `send`, without waiting: a task writes what does not fit."""
+        """Send as `send` does, but do not wait: a task writes the rest."""
         data = encode_lines(messages)
         written = self._transport.write_now(data)
         if written < len(data):
@@ -96,7 +96,7 @@ class SendQueue:
             self._write_in_a_task(data[written:])
 
     def _write_in_a_task(self, rest: bytes) -> trio.Event:
-        """Write in the turn that is taken, then release it. Return an event that is set afterwards."""
+        """Write in the current turn, then release the turn. Return an event that is set afterwards."""
         done = trio.Event()
         self._nursery.start_soon(self._write, rest, done)
         return done

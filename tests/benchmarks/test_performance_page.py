@@ -80,7 +80,7 @@ def test_the_page_has_a_row_for_everything_that_was_measured() -> None:
     for name in [*STREAMS, *NOT_MEASURED]:
         assert name in text
     assert text.count("not installed") == 1
-    assert text.count("The same events from every face") == len(STREAMS)
+    assert text.count("The same events from each interface") == len(STREAMS)
     assert {line.count("|") for line in text.splitlines() if line.startswith("| pipeline |")} == {8, 3}
 
 
@@ -100,12 +100,12 @@ def test_promises_are_met_or_not_by_the_medians_of_the_rounds() -> None:
     )
     assert [promise.met for what, promise in said.items() if what.endswith("pipeline")] == [True]
     assert said["peak memory of a `run`"].met is True
-    assert said["import of what a run needs, times that of trio and msgspec"].met is None
+    assert said["import of the modules for a run, relative to trio and msgspec"].met is None
 
 
 def test_a_peer_that_gives_up_is_not_compared_and_not_drawn() -> None:
     stream = made_up("malformed", **{OFFICIAL.name: Measured(0.001, 13, failure="SyntaxError")})
-    assert "gives up after 13: SyntaxError" in table(stream)
+    assert "stops after 13: SyntaxError" in table(stream)
     assert stream.speed("run", OFFICIAL.name) is None
     assert OFFICIAL.name not in plot(stream)
 

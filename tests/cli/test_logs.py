@@ -99,7 +99,7 @@ def test_a_daemon_logs_its_runs_without_a_word_of_theirs(cli: Cli, tmp_path: Pat
     if level is None:
         assert done.stderr == ""
     else:
-        assert any(text.startswith("run r: its agent is started, held at the level ") for text in told)
+        assert any(text.startswith("run r: the agent has started, with containment ") for text in told)
         assert any(re.fullmatch(r"run r: ok after \d+\.\d s", text) for text in told)
         assert len(told) == len(done.stderr.splitlines())
 

@@ -77,7 +77,7 @@ def test_a_completion_that_is_awaited_alone_drops_the_events_and_says_so(node: N
         """,
         node.agent(*LONG),
     )
-    dropped = "The events were dropped. Begin the loop before you await the completion."
+    dropped = "The events were dropped. Start the loop before you await the completion."
     assert said == [f"Message {MANY - 1}.", dropped]
 
 
@@ -215,7 +215,7 @@ def test_a_daemon_that_is_killed_is_reported_with_its_runs(node: Node, steps: tu
         os.kill(daemon, signal.SIGKILL)
         done = node.cli.finish(process)
     assert (done.status, done.stderr) == (0, "")
-    message = "The daemon has ended (SIGKILL); its stderr says more. Unfinished runs: a, b."
+    message = "The daemon has exited (SIGKILL). Read its stderr. Unfinished runs: a, b."
     ended = {"code": None, "signal": "SIGKILL", "unfinished": ["a", "b"]}
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert said == [["DaemonError", message, ["a", "b"]]] * 2 + ["DaemonError", "DaemonError", ended]
@@ -350,7 +350,7 @@ def test_a_run_that_fails_unseen_is_no_unhandled_rejection(node: Node) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["sh", "-c", "echo hello; exec sleep 1000"], "The program does not speak the protocol of"),
+        (["sh", "-c", "echo hello; exec sleep 1000"], "The program does not use the protocol of"),
         (["sh", "-c", "exit 3"], r"The daemon has ended (status 3)"),
         (["./missing"], "codex-adapter cannot be started (ENOENT). Install codex-adapter, or pass"),
         (

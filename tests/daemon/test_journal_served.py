@@ -28,7 +28,7 @@ IO = {
         "kind": "backend",
         "message": "codex backend error: io (details redacted when unsafe)",
         "failure": "io",
-        "advice": "The journal cannot be written. Check its disk and the limit of open files.",
+        "advice": "The journal cannot be written. Check the disk and the limit of open files.",
     },
 }
 

@@ -21,33 +21,40 @@ ROWS = CODEX / "releases.json"
 _HEAD = """\
 # Releases of the Codex CLI
 
-Written by `tox -e releases -- --write`, never by hand.
+`tox -e releases -- --write` generates this page. Do not edit it.
 
-## What was driven
+## Tested releases
 
-Each release played the cases of the catalogue, through the adapter wherever the adapter can be asked for what the case
-is about; the rest with the CLI alone, replayed. *Refused* counts the runs that the adapter refuses since the release
-cannot do what is asked; *different* those that are not as they were recorded, *explained* those that differ in what is
-known to vary from run to run. A run that another release printed to the byte has no recording of its own. *Seconds* are
-for everything, from the call of npm to the last comparison.
+Each release played the cases of the catalogue. A case runs with the adapter if the adapter can make its request. The
+other cases run with the CLI alone, and their output is replayed.
+
+| column | meaning |
+|---|---|
+| refused | runs that the adapter refuses, because the release does not support the request |
+| different | runs that differ from their recording |
+| explained | runs that differ from their recording only in known variations |
+| own recordings | recordings of this release; a run with the same bytes as a run of another release has none |
+| seconds | the time of the complete test, from the call of npm to the last comparison |
 
 """
 _ABILITIES = """
 ## What a run can ask for
 
-Every release from {minimum} on is supported; what one of them lacks is refused before the run.
+Each release from {minimum} on is supported. A request that the installed release does not support is refused before the
+run.
 
 """
 _NEEDS = """
 ## What a turn can need
 
-A turn that needs something which the installed release does not have is refused before the run.
+A turn that the installed release does not support is refused before the run.
 
 """
 _QUIRKS = """
-## What else differs
+## Other differences
 
-The adapter works with these as they are. *Seen in* is the case that shows it, and is checked with every release.
+The adapter works with these differences. *Seen in* is the case that shows the difference; it is checked with each
+release.
 
 """
 

@@ -1,4 +1,4 @@
-"""Use the runs of a daemon as those of this process: `open_daemon` starts one and yields a backend (J15)."""
+"""Start a daemon, and use its runs like those of this process (J15)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ async def open_daemon(
 ) -> AsyncIterator[DaemonBackend]:
     """Start a daemon with these options of `codex-adapter serve`, and yield a backend for runs of one agent kind.
 
-    Without `program`, it is the `serve` of this package, for this agent unless the options name others by `--agent`.
-    The daemon inherits the environment, the working directory and the stderr of this process. Leaving the block cancels
-    the runs that are live and ends the daemon in a bounded time. Raise OSError if the program cannot be started, and
-    `BackendError` (`other`) if it does not answer as a daemon does; its stderr then says more. (J15)
+    By default, `program` is the `serve` of this package. It serves this agent, unless the options name others with
+    `--agent`. The daemon inherits the environment, the working directory and the stderr of this process. The exit from
+    the block cancels the live runs and ends the daemon in a bounded time. Raise OSError if the program cannot be
+    started, and `BackendError` (`other`) if it does not answer like a daemon; its stderr has more details. (J15)
     """
     require_trio()
-    # In a session of its own, as agents are: this process decides what Ctrl-C ends.
+    # Start a new session, as for agents: this process decides what Ctrl-C ends.
     if program is None:
         named = any(option == "--agent" or option.startswith("--agent=") for option in options)
         program = _PROGRAM if named or agent == DEFAULT_AGENT else (*_PROGRAM, "--agent", agent)
@@ -60,7 +60,7 @@ async def open_daemon(
 
 
 async def _run(connection: Connection, process: trio.Process, ended: trio.Event) -> None:
-    """Run the connection and wait for the daemon, shielded: runs that are being cancelled wait for its messages."""
+    """Run the connection and wait for the daemon. The shield is for cancelled runs, which wait for messages."""
     with trio.CancelScope(shield=True):
         try:
             await connection.run()

@@ -20,7 +20,7 @@ __all__ = ["DaemonBackend"]
 
 
 class DaemonBackend:
-    """A daemon as a backend: any number of runs at once, those over its limit in its queue (J8, J15)."""
+    """A daemon as a backend for any number of runs. Runs over its limit wait in its queue. (J8, J15)"""
 
     def __init__(self, connection: Connection, server: InitializeResult) -> None:
         self._connection = connection
@@ -33,19 +33,19 @@ class DaemonBackend:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The capability ids of the daemon's backend; none where it has no backend of this agent kind (G3)."""
+        """The capability ids of the daemon's backend, empty if it has no backend of this agent kind (G3)."""
         return frozenset(self._server.capabilities.get(self.agent_kind, ()))
 
     async def check(self, request: RunRequest) -> None:
-        """As `Backend.check`, for what can be known without the daemon."""
+        """Implement `Backend.check`, without the checks that need the daemon."""
         await self._encode(request)
         await trio.lowlevel.checkpoint()
 
     @asynccontextmanager
     async def open_run(self, request: RunRequest) -> AsyncIterator[RunHandle]:
-        """As `open_run` of the package, with the agent as a child of the daemon.
+        """Open a run as `codex_adapter.open_run` does, with the agent as a child of the daemon.
 
-        A run in the queue counts as open; if it cannot be started later, `wait_completed` raises the error.
+        A run in the queue counts as open. If it cannot be started later, `wait_completed` raises the error.
         """
         encoded = await self._encode(request)
         run = RemoteRun(self._connection, uuid.uuid4().hex, self._server.containment)

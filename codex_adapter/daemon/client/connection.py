@@ -26,17 +26,16 @@ from codex_adapter.records import Record, decode_record
 __all__ = ["PATIENCE", "Connection", "Reply"]
 
 PATIENCE: Final = 30.0
-"""Seconds for a daemon to give its first answer, and to end runs, which have limits of their own (K4). Then it is
-killed."""
+"""Seconds for a daemon to send its first answer, and to end its runs. After that it is killed. (K4)"""
 _READ_SIZE: Final = 65_536
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
-"""More than any message of a daemon has."""
+"""A limit above the size of any message of a daemon."""
 _ABSENT: Final = Raw()
 _T = TypeVar("_T")
 
 
 class Reply:
-    """The answer to one request, once it arrives."""
+    """The future answer to one request."""
 
     def __init__(self, agent_kind: str) -> None:
         self._agent_kind = agent_kind
@@ -44,7 +43,7 @@ class Reply:
         self._answer: Raw | AdapterError = _ABSENT
 
     def deliver(self, answer: Raw | AdapterError) -> None:
-        """Set the result, or the error in its place."""
+        """Set the result or the error."""
         self._answer = answer
         self._arrived.set()
 
@@ -53,14 +52,14 @@ class Reply:
         await self._arrived.wait()
         if isinstance(self._answer, AdapterError):
             raise self._answer
-        # Raised where no other error is being handled that could quote the answer (X1).
+        # Raise outside of the handler: the context of the error could quote the answer (X1).
         with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             return msgspec.json.decode(self._answer, type=kind)
         raise protocol_error(self._agent_kind)
 
 
 class _Message(msgspec.Struct):
-    """A message of the daemon; later releases may send others."""
+    """A message of the daemon. Later releases may send other messages."""
 
     method: str | None = None
     params: Raw = _ABSENT
@@ -86,9 +85,9 @@ _run_notification = msgspec.json.Decoder(_RunNotification)
 
 
 class Connection:
-    """Both ends of a daemon's pipes. `run` is its task; no other method but `initialize` waits.
+    """The connection to a daemon. `run` is its task. Of the other methods, only `initialize` waits.
 
-    The runs are of one agent kind. `kill` ends a daemon that hangs.
+    All runs have one agent kind. `kill` ends a daemon that hangs.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Connection:
         self._disconnected = False
 
     async def run(self) -> None:
-        """Write and read until the daemon closes its output or the connection is aborted; then close both pipes."""
+        """Write and read until the daemon closes its output or the connection is aborted. Then close both pipes."""
         try:
             with self._running:
                 async with trio.open_nursery() as nursery:
@@ -128,12 +127,12 @@ class Connection:
             self._disconnect()
 
     def end_requests(self) -> None:
-        """Close the daemon's stdin, so that it ends its runs and itself; kill it if that takes too long."""
+        """Close the daemon's stdin, so that it ends its runs and exits. Kill it after `PATIENCE` seconds."""
         self._no_more_requests.set()
         self._running.deadline = trio.current_time() + PATIENCE
 
     def abort(self) -> None:
-        """Kill the program: it hangs, or is not a daemon."""
+        """Kill a program that hangs or is not a daemon."""
         self._running.cancel()
 
     def request(self, method: str, params: Mapping[str, Any]) -> Reply:
@@ -155,7 +154,7 @@ class Connection:
         try:
             return await self._first_result(self.request("initialize", params))
         except BaseException:
-            # It has no run that would have to be ended.
+            # The daemon has no run to end yet.
             self.abort()
             raise
 
@@ -172,7 +171,7 @@ class Connection:
         self._listeners[run_id] = _Listener(on_record, on_disconnect)
 
     def forget(self, run_id: str) -> None:
-        """Call nothing for this run any more."""
+        """Stop the calls for this run."""
         self._listeners.pop(run_id, None)
 
     def _send(self, message: Mapping[str, Any]) -> None:
@@ -188,7 +187,7 @@ class Connection:
             try:
                 await self._requests.send_all(data)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return  # the daemon has exited; the end of its output reports that
+                return  # the daemon has exited; the reader finds the end of its output
 
     async def _close_requests(self) -> None:
         await self._no_more_requests.wait()
@@ -205,11 +204,11 @@ class Connection:
                 if framer.skipping:
                     return
         except (trio.BrokenResourceError, msgspec.MsgspecError, ValueError, RecursionError):
-            return  # not the messages of a daemon
+            return  # these are not messages of a daemon
 
     def _take(self, message: _Message) -> None:
         if message.method == "initialize":
-            raise ValueError  # our own request: the program repeats its input
+            raise ValueError  # a request: the program repeats its input
         if message.method is None:
             self._take_answer(message)
         elif message.method in _OF_RUNS:
@@ -217,7 +216,7 @@ class Connection:
 
     def _take_answer(self, message: _Message) -> None:
         if message.id is None:
-            # The daemon could not read one of our requests, which would wait for its answer for ever.
+            # The daemon could not read a request, which would wait forever for its answer.
             raise ValueError
         answer = error_of_refusal(message.error, self.agent_kind) if message.error else message.result
         if (reply := self._replies.pop(message.id, None)) is not None:
@@ -233,7 +232,7 @@ class Connection:
         listener.on_record(record)
 
     def _disconnect(self) -> None:
-        """Fail everything that waits for the daemon, which has exited."""
+        """Report the exit of the daemon to all waiting requests and runs."""
         self._disconnected = True
         for reply in self._replies.values():
             reply.deliver(daemon_exited_error(self.agent_kind))

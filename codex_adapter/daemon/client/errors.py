@@ -1,4 +1,4 @@
-"""Make the errors of a daemon into those that the same failures raise in this process (J15)."""
+"""Convert the errors of a daemon to the errors that the same failures raise in this process (J15)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Error(msgspec.Struct):
 
 
 class _Refusal(msgspec.Struct, rename="camel"):
-    """The `data` of a refusal, of which later releases may use other words (J5)."""
+    """The `data` of a refusal. Later releases may use other words. (J5)"""
 
     kind: str = ""
     failure: str | None = None
@@ -53,24 +53,26 @@ class _Refusal(msgspec.Struct, rename="camel"):
 
 
 def daemon_exited_error(agent_kind: str) -> BackendError:
-    """Return the error of a daemon that has exited, or of a program that never was one."""
-    return _other(agent_kind, "The daemon has exited, or is not a daemon. Read its standard error.")
+    """Return the error for a daemon that has exited, or a program that is not a daemon."""
+    return _other(agent_kind, "The daemon has exited, or the program is not a daemon. Read its standard error.")
 
 
 def protocol_error(agent_kind: str) -> BackendError:
-    """Return the error of a daemon whose messages are not those of this release."""
+    """Return the error for a daemon whose messages are not those of this release."""
     advice = "The daemon and its client do not use the same protocol. Use the same release of codex-adapter for both."
     return _other(agent_kind, advice)
 
 
 def no_answer_error(agent_kind: str, seconds: float) -> BackendError:
-    """Return the error of a program that has not answered within so many seconds."""
-    advice = f"The program did not answer within {seconds:g} s. Start one that speaks as `codex-adapter serve` does."
+    """Return the error for a program that has not answered within this number of seconds."""
+    advice = (
+        f"The program did not answer within {seconds:g} s. Start `codex-adapter serve`, or a program with its protocol."
+    )
     return _other(agent_kind, advice)
 
 
 def error_of_refusal(answer: Raw, agent_kind: str) -> AdapterError:
-    """Return the error of a request that was refused. Raise ValueError for JSON that is not an error of JSON-RPC."""
+    """Return the error of a refused request. Raise ValueError if the JSON is not an error of JSON-RPC."""
     error = msgspec.json.decode(answer, type=_Error)
     if error.code != RUN_REFUSED:
         return protocol_error(agent_kind)
@@ -88,7 +90,7 @@ def error_of_refusal(answer: Raw, agent_kind: str) -> AdapterError:
 
 
 def error_of_record(body: ErrorBody, agent_kind: str) -> AdapterError:
-    """Return the error in a completion record; `other` where it has no failure (W2)."""
+    """Return the error in a completion record. Its failure is `other` if the record has none. (W2)"""
     return _error(body, agent_kind, not_found=body.hint == "cli_not_found")
 
 

@@ -1,4 +1,4 @@
-"""Give a run of a daemon as a `RunHandle` (J9, J15)."""
+"""Provide a run of a daemon as a `RunHandle` (J9, J15)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from codex_adapter.runtime.stream import EventStream, open_hand_off
 __all__ = ["RemoteRun"]
 
 _WINDOW: Final = 256
-"""Events of a run that may be on their way or wait here for a slow consumer (J9)."""
+"""The limit of events of a run that are in transit or wait here for a slow consumer (J9)."""
 
 
 class RemoteRun(OwnRun):
-    """One run of a daemon. It grants the daemon credit for as many events as its consumer can take (J9)."""
+    """One run of a daemon. It grants the daemon credit for the events that its consumer can receive. (J9)"""
 
     def __init__(self, connection: Connection, run_id: str, containment: str | None) -> None:
         self.containment = containment
@@ -46,7 +46,7 @@ class RemoteRun(OwnRun):
         self._ended = trio.Event()
 
     async def start(self, request: Raw) -> None:
-        """Request the run. Raise an `AdapterError` if it is refused. If cancelled, leave no run behind."""
+        """Request the run. Raise an `AdapterError` if it is refused. If cancelled, leave no run."""
         self._connection.listen(self._run_id, self.on_record, self.on_disconnect)
         agent_kind = self._connection.agent_kind
         params = {"runId": self._run_id, "agentKind": agent_kind, "request": request, "credit": _WINDOW}
@@ -63,7 +63,7 @@ class RemoteRun(OwnRun):
             raise
 
     def on_record(self, record: Record) -> None:
-        """Take the next record of the run."""
+        """Receive the next record of the run."""
         match record:
             case Event():
                 self._on_event(record)
@@ -74,7 +74,7 @@ class RemoteRun(OwnRun):
                 self._on_end(error_of_record(error, self._connection.agent_kind))
 
     def on_disconnect(self) -> None:
-        """Fail the run: the daemon has exited. The last events are those of any failure (F4, M9)."""
+        """Fail the run, because the daemon has exited. The last events are those of any failure. (F4, M9)"""
         agent_kind = self._connection.agent_kind
         error = daemon_exited_error(agent_kind)
         last = [*close_tools(agent_kind, self._open_tools), error_event(agent_kind, str(error))]
@@ -85,18 +85,18 @@ class RemoteRun(OwnRun):
     @property
     @override
     def events(self) -> EventStream:
-        """As `RunHandle.events`."""
+        """The events of the run; see `RunHandle.events`."""
         return self._events
 
     @property
     @override
     def session_id(self) -> str | None:
-        """As `RunHandle.session_id`."""
+        """The session id; see `RunHandle.session_id`."""
         return self._session_id
 
     @override
     async def wait_completed(self) -> Completion:
-        """As `RunHandle.wait_completed`."""
+        """Implement `RunHandle.wait_completed`."""
         await self._ended.wait()
         await self._events.final.wait()
         if self._outcome is None:
@@ -105,28 +105,28 @@ class RemoteRun(OwnRun):
 
     @override
     def cancel(self) -> None:
-        """As `RunHandle.cancel`."""
+        """Implement `RunHandle.cancel`."""
         self._end(kill=False)
 
     @override
     def kill(self) -> None:
-        """As `RunHandle.kill`."""
+        """Implement `RunHandle.kill`."""
         self._end(kill=True)
 
     @override
     def abandon(self) -> None:
-        """As `OwnRun.abandon`."""
+        """Implement `OwnRun.abandon`."""
         self._events.leave()
         self._request_end(kill=False)
 
     @override
     async def wait_ended(self) -> None:
-        """As `OwnRun.wait_ended`."""
+        """Implement `OwnRun.wait_ended`."""
         await self._ended.wait()
 
     @override
     async def drive(self) -> None:
-        """As `OwnRun.carry`."""
+        """Implement `OwnRun.drive`."""
         with trio.CancelScope(shield=True):
             with self._ending:
                 await self._forward_all()
@@ -183,7 +183,7 @@ class RemoteRun(OwnRun):
         self._connection.forget(self._run_id)
 
     async def _abort(self) -> None:
-        """Kill a daemon that does not end the run: no run may outlive its block (K4)."""
+        """Kill a daemon that does not end the run, because no run may outlive its block (K4)."""
         self._connection.abort()
         while self._received is None:
             await self._changed.wait()

@@ -1,4 +1,4 @@
-"""Encode a request as the JSON that a daemon reads, or raise the error that it has in this process (J15)."""
+"""Encode a request as JSON for a daemon, or raise the error that it would raise in this process (J15)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from codex_adapter.request import RunRequest
 __all__ = ["encode_request"]
 
 _DEEPER: Final = 64
-"""Levels of nesting around the request, in a message and in a program, at which a daemon still has to read it."""
+"""Additional levels of nesting around the request, in a message and in a program, that a daemon must accept."""
 _AROUND_REQUEST: Final = 1024
-"""Bytes, at most, of what is around a request in its message."""
+"""The limit in bytes of the message without the request."""
 
 
 async def encode_request(request: RunRequest, limit: int, agent_kind: str) -> Raw:
     """Return the JSON object of a request, for a message of at most `limit` bytes.
 
-    What JSON can express is not checked here but by the daemon, which checks in the order of the rules. For what it
-    cannot express, raise the `InvalidRequestError` or `UnsupportedCapabilityError` of the agent's check. Bytes are not
-    expressed, though JSON has a text for them. (J15, Q1)
+    The daemon checks all values that JSON can express, in the order of the rules. For other values, raise the
+    `InvalidRequestError` or `UnsupportedCapabilityError` of the agent's check. Bytes count as other values, although
+    msgspec can encode them as text. (J15, Q1)
     """
     fields = {name: getattr(request, name) for name in request.__struct_fields__}
     for name in ("env", "extensions", "labels"):
@@ -35,16 +35,16 @@ async def encode_request(request: RunRequest, limit: int, agent_kind: str) -> Ra
     if text is None or msgspec.json.decode(text) != fields:
         await _check(request, agent_kind)
     if text is None:
-        raise InvalidRequestError("the request must hold nothing but JSON values and text in UTF-8")
+        raise InvalidRequestError("the request must have only JSON values and text in UTF-8")
     if len(text) > limit - _AROUND_REQUEST:
-        raise InvalidRequestError(f"the request must have less than {limit - _AROUND_REQUEST} bytes as JSON")
+        raise InvalidRequestError(f"the request must have fewer than {limit - _AROUND_REQUEST} bytes as JSON")
     return Raw(text)
 
 
 async def _check(request: RunRequest, agent_kind: str) -> None:
-    from codex_adapter.runs import check_request  # noqa: PLC0415 - loads a run's modules, for requests that are wrong
+    from codex_adapter.runs import check_request  # noqa: PLC0415 - imports many modules, only for wrong requests
 
-    # The daemon may have another program and other directories than the defaults that are checked here.
+    # The check uses defaults: the daemon may have another program and other directories.
     with suppress(BackendError):
         await check_request(request, agent=agent_kind)
 
