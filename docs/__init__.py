@@ -1,1 +1,1 @@
-"""The pages of the documentation site, and in `docs.generate` the program that generates more of them."""
+"""Hold the pages of the documentation site, and their generator in `docs.generate`."""
