@@ -351,7 +351,7 @@ def test_a_run_that_fails_unseen_is_no_unhandled_rejection(node: Node) -> None:
     ("command", "message"),
     [
         (["sh", "-c", "echo hello; exec sleep 1000"], "The program does not use the protocol of"),
-        (["sh", "-c", "exit 3"], r"The daemon has ended (status 3)"),
+        (["sh", "-c", "exit 3"], r"The daemon has exited (status 3)"),
         (["./missing"], "codex-adapter cannot be started (ENOENT). Install codex-adapter, or pass"),
         (
             [

@@ -19,11 +19,11 @@ from codex_adapter.agents.codex.command import (
     trust_setting,
 )
 from codex_adapter.agents.codex.config import CodexConfig
+from codex_adapter.agents.codex.disabled_tools import configured_servers, settings_without_tools
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.git_shelter import shelter_git
 from codex_adapter.agents.codex.releases import Version, missing_feature, needs_version
 from codex_adapter.agents.codex.validation import check_request
-from codex_adapter.agents.codex.without_tools import configured_servers, settings_without_tools
 from codex_adapter.core.checks import is_unquoted
 from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError, InvalidRequestError

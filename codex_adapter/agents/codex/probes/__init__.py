@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from codex_adapter.agents.codex.probes import requests, sessions, troubles, turns
+from codex_adapter.agents.codex.probes import failures, requests, sessions, turns
 from codex_adapter.agents.codex.probes.probe import Evidence, Probe
 from codex_adapter.agents.codex.probes.stage import perform
 from codex_adapter.agents.codex.probes.verdicts import judge, judge_all
 
 __all__ = ["PROBES", "Evidence", "Probe", "judge", "judge_all", "perform"]
 
-PROBES: tuple[Probe, ...] = turns.PROBES + requests.PROBES + sessions.PROBES + troubles.PROBES
+PROBES: tuple[Probe, ...] = turns.PROBES + requests.PROBES + sessions.PROBES + failures.PROBES
 """All probes, in the order of the report."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex import without_tools as module
-from codex_adapter.agents.codex.without_tools import configured_servers, settings_without_tools
+from codex_adapter.agents.codex import disabled_tools as module
+from codex_adapter.agents.codex.disabled_tools import configured_servers, settings_without_tools
 from codex_adapter.errors import BackendError
 
 pytestmark = pytest.mark.rule("Q3")
