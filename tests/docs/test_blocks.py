@@ -35,8 +35,8 @@ DATA: Final = {"json", "toml", "yaml", "ini"}
 RUNNING: Final = [page for page in PAGES if any(block.language in RUN | {"yaml"} for block in read_blocks(page))]
 NEEDED: Final = ("jq", "node", "go", "git")
 """Programs of other projects that pages call."""
-SLOW: Final = frozenset({"docs/how-to/upgrade.md"})
-"""Pages that take long: the nightly tests run them."""
+SLOW: Final = frozenset({"docs/how-to/upgrade.md", "examples/README.md"})
+"""Pages that take long: the nightly tests run them. The examples have tests of their own in the gate."""
 
 
 def name(page: Path) -> str:
