@@ -78,8 +78,9 @@ _RULE: Final = r"[A-Z]{1,2}\d+"
 _RULES: Final = re.compile(rf"\((?:see )?{_RULE}(?:(?:, | to | and |, and ){_RULE})*\)")
 _RULES_AT_THE_END: Final = re.compile(rf"{_RULES.pattern}[.:]?\s*$", re.MULTILINE)
 _PROSE: Final = re.compile(r"[a-z]{2,} [a-z]+[ ,.:;].* ")
-_WORD_LIST: Final = re.compile(r"\s*(?:[\w.+\[-]+\s+){12,}[\w.+\[-]+\s*")
-"""A text of words alone, which is split into a table of names."""
+_SENTENCE: Final = re.compile(r"\b(?:the|an|is|are|be|was|of|to|and|for|with|not|it)\b", re.IGNORECASE)
+"""A word that sentences have. A long text without any is a table of names."""
+_SHORT: Final = 100
 _CODE_COMMENT: Final = re.compile(r"noqa|type:|pragma|fmt:|!/|mypy:|ruff:")
 
 
@@ -187,7 +188,7 @@ def _texts(path: Path, tree: ast.Module, documented: Iterable[int]) -> Iterator[
             text = node.value
         else:
             continue
-        if _PROSE.search(f" {text} ") and not _WORD_LIST.fullmatch(text):
+        if _PROSE.search(f" {text} ") and (len(text) < _SHORT or _SENTENCE.search(text)):
             yield Passage(path, node.lineno, "text", text)
 
 
