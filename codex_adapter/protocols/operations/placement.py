@@ -14,8 +14,9 @@ MOST_LINKS = 40
 
 def is_within_reach(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> bool:
     """Return whether a file, or a link on its path, is below `root`, where an agent can write (A1, O9)."""
-    place = Path(os.path.realpath(root))
-    return any(Path(step).is_relative_to(place) for step in _steps(str(Path.cwd() / path)))
+    place = os.path.realpath(root)
+    # The root itself can only be replaced in the directory above it, so a path may lead through it.
+    return any(step != place and Path(step).is_relative_to(place) for step in _steps(str(Path.cwd() / path)))
 
 
 def _steps(path: str) -> Iterator[str]:

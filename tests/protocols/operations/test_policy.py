@@ -111,7 +111,8 @@ def test_a_source_that_is_neither_a_preset_nor_a_file_is_refused_with_the_preset
 
 @pytest.mark.rule("A1")
 @pytest.mark.parametrize(
-    "way", ["here", "below/here", "link in", "link out", "through", "link/../here", "chain", "other name"]
+    "way",
+    ["here", "below/here", "link in", "link out", "through", "link/../here", "below/../..", "chain", "other name"],
 )
 def test_a_policy_that_an_agent_could_replace_is_refused(tmp_path: Path, way: str) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
@@ -126,6 +127,7 @@ def test_a_policy_that_an_agent_could_replace_is_refused(tmp_path: Path, way: st
         "link out": linked(root / "out.toml", outside / "policy.toml"),
         "through": linked(root / "through", outside) / "policy.toml",
         "link/../here": linked(outside / "link", root / "below") / ".." / "policy.toml",
+        "below/../..": root / "below" / ".." / ".." / "outside" / "policy.toml",
         "chain": linked(outside / "chain.toml", root / "out.toml"),
         "other name": outside / "other.toml",
     }
@@ -149,7 +151,7 @@ def test_a_policy_beside_the_workspace_is_read(tmp_path: Path) -> None:
     for directory in (root, beside):
         directory.mkdir()
     policy = written(beside, 'extends = "permissive"')
-    for path in (policy, linked(beside / "link", policy)):
+    for path in (policy, linked(beside / "link", policy), root / ".." / beside.name / policy.name):
         assert load_policy(path, workspace=root, agents=known_places()) == load_policy(
             "permissive", agents=known_places()
         )
