@@ -178,7 +178,7 @@ def _owner(node: ast.AST) -> str:
 
 def _texts(path: Path, tree: ast.Module, documented: Iterable[int]) -> Iterator[Passage]:
     """Yield the string literals that a person may read; parts of f-strings are put together."""
-    skipped = set(documented) | {id(part) for node in ast.walk(tree) for part in _names(node)}
+    skipped = set(documented)
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             skipped.update(id(part) for part in ast.walk(node) if part is not node)
@@ -189,14 +189,6 @@ def _texts(path: Path, tree: ast.Module, documented: Iterable[int]) -> Iterator[
             continue
         if _PROSE.search(f" {text} ") and not _WORD_LIST.fullmatch(text):
             yield Passage(path, node.lineno, "text", text)
-
-
-def _names(node: ast.AST) -> Iterable[ast.expr]:
-    """Return the texts that a call such as `names("cat ls")` splits: they are lists of names."""
-    match node:
-        case ast.Call(func=ast.Name(id="names"), args=args):
-            return args
-    return ()
 
 
 def _comments(path: Path, text: str) -> Iterator[Passage]:
