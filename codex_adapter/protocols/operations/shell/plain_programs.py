@@ -15,9 +15,9 @@ __all__ = ["is_plain", "without_version"]
 
 _VERSION = re.compile(r"(?<=[a-z])-?[0-9][0-9.]*(-static)?$|[-.](static|distrib)$")
 
-_BUILTINS = names(
+_BUILTINS = {":"} | names(
     """
-: . [ alias bg break cd chdir continue dirs disown echo exit export false fg getopts hash help history jobs kill let
+    . [ alias bg break cd chdir continue dirs disown echo exit export false fg getopts hash help history jobs kill let
     local logout popd printf pushd pwd read readonly return set shift shopt source suspend test times trap true type
     typeset ulimit umask unalias unset wait whence
     """
