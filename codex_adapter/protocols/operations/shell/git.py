@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from codex_adapter.protocols.operations.shell.found import Runs
+from codex_adapter.protocols.operations.shell.effects import Effects
 from codex_adapter.protocols.operations.shell.git_settings import runs_nothing
 from codex_adapter.protocols.operations.shell.options import UNKNOWN, executed_by_options, option_values
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word, known
@@ -27,7 +27,7 @@ VALUED_IN_CONFIG = ("-f", "--file", "--type", "-t", "--default", "--blob", "--co
 ELSEWHERE = ("--global", "--system", "--blob")
 
 
-def git(words: Sequence[Word], found: Runs) -> None:
+def git(words: Sequence[Word], found: Effects) -> None:
     """Add to `found` the effects that rules for the subcommand do not cover (A3, A5)."""
     rest, directories, doubtful = list(words), list[Word](), False
     while rest and rest[0].may_be_an_option:
@@ -45,7 +45,7 @@ def git(words: Sequence[Word], found: Runs) -> None:
         raise UnclearError("a setting or an option may execute something")
 
 
-def _subcommand(name: str | None, arguments: Sequence[Word], directories: Sequence[Word], found: Runs) -> bool:
+def _subcommand(name: str | None, arguments: Sequence[Word], directories: Sequence[Word], found: Effects) -> bool:
     """Add the effects of a subcommand to `found`. Return whether it may execute more."""
     doubtful = False
     for text in executed_by_options(f"git {name}", arguments):
@@ -69,7 +69,7 @@ def _subcommand(name: str | None, arguments: Sequence[Word], directories: Sequen
     return doubtful
 
 
-def _operands(name: str, arguments: Sequence[Word], found: Runs) -> bool:
+def _operands(name: str, arguments: Sequence[Word], found: Effects) -> bool:
     rest = _without_options(arguments)
     if RUNNING_OPERANDS[name]:
         if not rest or rest[0].text != RUNNING_OPERANDS[name]:
@@ -104,7 +104,7 @@ def _is_path(text: str) -> bool:
     return surely or (text != "" and posixpath.normpath(text) in (".", ".."))
 
 
-def _config(arguments: Sequence[Word], directories: Sequence[Word], found: Runs) -> None:
+def _config(arguments: Sequence[Word], directories: Sequence[Word], found: Effects) -> None:
     operands: list[Word] = []
     target: Word | None = known(".git/config")
     changes = reads = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from codex_adapter.protocols.operations.shell.found import Runs
+from codex_adapter.protocols.operations.shell.effects import Effects
 from codex_adapter.protocols.operations.shell.text import Word
 
 __all__ = ["runs_nothing"]
@@ -31,7 +31,7 @@ PLAIN_VALUES = re.compile(
 """Settings, in lower case, that execute nothing with these values."""
 
 
-def runs_nothing(setting: Word, found: Runs) -> bool:
+def runs_nothing(setting: Word, found: Effects) -> bool:
     """Return whether a setting executes nothing. If not, add its value to `found`, which may be a shell text (A3)."""
     name, equals, value = setting.prefix.partition("=")
     name = name.lower()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from codex_adapter.protocols.operations.shell.found import Runs
+from codex_adapter.protocols.operations.shell.effects import Effects
 from codex_adapter.protocols.operations.shell.git import git
 from codex_adapter.protocols.operations.shell.options import UNKNOWN, executed_by_options
-from codex_adapter.protocols.operations.shell.plain import is_plain, without_version
+from codex_adapter.protocols.operations.shell.plain_programs import is_plain, without_version
 from codex_adapter.protocols.operations.shell.scripts import sed, sqlite
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word, known
 from codex_adapter.protocols.operations.shell.wrappers import NOT_KNOWN, SHELLS, WRAPPERS, Wrapped
@@ -23,7 +23,7 @@ Input = Word | None
 """The input of a command, if it is a here-document."""
 
 
-def runs(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
+def runs(words: Sequence[Word], standard_input: Input, found: Effects) -> None:
     """Add the commands that the command of `words` runs to `found`. Raises UnclearError if it may run more."""
     name = _name(words)
     if name in SHELLS:
@@ -60,7 +60,7 @@ def _name(words: Sequence[Word]) -> str:
     return program if program in WRAPPERS or program in SPECIAL or program in SHELLS else without_version(program)
 
 
-def _add_wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Runs) -> None:
+def _add_wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Effects) -> None:
     wrapper = WRAPPERS[name]
     found.assigned += wrapped.assigned
     found.directories += [value for option, value in wrapped.options.items() if option in wrapper.directory]
@@ -72,7 +72,7 @@ def _add_wrapped(name: str, wrapped: Wrapped, standard_input: Input, found: Runs
         found.text(standard_input)
 
 
-def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
+def _shell(words: Sequence[Word], standard_input: Input, found: Effects) -> None:
     rest = list(words)
     takes_text = takes_input = False
     while rest and (rest[0].may_be_an_option or rest[0].prefix.startswith("+")):
@@ -102,7 +102,7 @@ def _shell(words: Sequence[Word], standard_input: Input, found: Runs) -> None:
         raise UnclearError("it runs commands from a device")
 
 
-def _flock(words: Sequence[Word], found: Runs) -> None:
+def _flock(words: Sequence[Word], found: Effects) -> None:
     wrapped = WRAPPERS["flock"].unwrap(words).words
     if wrapped and wrapped[0].text in ("-c", "--command"):
         found.text(wrapped[1] if wrapped[1:] else UNKNOWN)
@@ -110,7 +110,7 @@ def _flock(words: Sequence[Word], found: Runs) -> None:
         found.commands.append(wrapped)
 
 
-def _xargs(words: Sequence[Word], found: Runs) -> None:
+def _xargs(words: Sequence[Word], found: Effects) -> None:
     wrapped = WRAPPERS["xargs"].unwrap(words)
     replacing = [value for name, value in wrapped.options.items() if name in ("I", "i", "replace")]
     if not wrapped.words:
@@ -123,7 +123,7 @@ def _xargs(words: Sequence[Word], found: Runs) -> None:
         found.commands.append(tuple(_replace_placeholder(word, replacing[0].text or "{}") for word in wrapped.words))
 
 
-def _find(words: Sequence[Word], found: Runs) -> None:
+def _find(words: Sequence[Word], found: Effects) -> None:
     rest = list(words)
     doubtful = False
     while rest:
@@ -150,20 +150,20 @@ def _replace_placeholder(word: Word, placeholder: str) -> Word:
     return word._replace(parts=tuple(None if part == "\0" else part for part in parts))
 
 
-def _eval(words: Sequence[Word], found: Runs) -> None:
+def _eval(words: Sequence[Word], found: Effects) -> None:
     for word in words:
         if word.text is None:
             raise UnclearError("the text that it runs is unknown before it runs")
     found.texts.append(" ".join(word.text or "" for word in words))
 
 
-def _trap(words: Sequence[Word], found: Runs) -> None:
+def _trap(words: Sequence[Word], found: Effects) -> None:
     rest = [word for word in words if word.text != "--"]
     if rest and rest[0].text not in ("-", "-l", "-p"):
         found.text(rest[0])
 
 
-def _su(words: Sequence[Word], found: Runs) -> None:
+def _su(words: Sequence[Word], found: Effects) -> None:
     for index, word in enumerate(words):
         if word.text is None and word.may_be_an_option:
             raise UnclearError("an option is unknown before it runs")
@@ -174,27 +174,27 @@ def _su(words: Sequence[Word], found: Runs) -> None:
     raise UnclearError("it runs commands from its input")
 
 
-def _alias(words: Sequence[Word], found: Runs) -> None:
+def _alias(words: Sequence[Word], found: Effects) -> None:
     for word in words:
         found.text(Word((word.text.partition("=")[2],)) if word.text is not None else word)
     if words:
         raise UnclearError("an alias changes the meaning of later words")
 
 
-def _source(words: Sequence[Word], _: Runs) -> None:
+def _source(words: Sequence[Word], _: Effects) -> None:
     if any(word.prefix.startswith(OF_THE_SYSTEM) for word in words):
         raise UnclearError("it runs commands from a device")
 
 
-def _watch(words: Sequence[Word], found: Runs) -> None:
+def _watch(words: Sequence[Word], found: Effects) -> None:
     _eval(WRAPPERS["watch"].unwrap(words).words, found)
 
 
-def _unclear(_: Sequence[Word], __: Runs) -> None:
+def _unclear(_: Sequence[Word], __: Effects) -> None:
     raise UnclearError("the commands that it runs are not examined")
 
 
-def _setting(words: Sequence[Word], found: Runs) -> None:
+def _setting(words: Sequence[Word], found: Effects) -> None:
     for word in words:
         name = ASSIGNED_NAME.match(word.prefix)
         if name is not None and (word.text is not None or "=" in word.prefix):
@@ -203,16 +203,16 @@ def _setting(words: Sequence[Word], found: Runs) -> None:
             raise UnclearError("the name of a variable is unknown before it runs")
 
 
-def _tee(words: Sequence[Word], found: Runs) -> None:
+def _tee(words: Sequence[Word], found: Effects) -> None:
     found.writes += [word for word in words if word.text is None or not word.prefix.startswith("-")]
 
 
-def _uniq(words: Sequence[Word], found: Runs) -> None:
+def _uniq(words: Sequence[Word], found: Effects) -> None:
     operands = [word for word in words if word.text is None or not word.prefix.startswith(("-", "+"))]
     found.writes += operands[1:]
 
 
-def _npx(words: Sequence[Word], found: Runs) -> None:
+def _npx(words: Sequence[Word], found: Effects) -> None:
     for index, word in enumerate(words):
         if word.text in ("-c", "--call"):
             return found.text(words[index + 1] if words[index + 1 :] else UNKNOWN)
@@ -223,7 +223,7 @@ def _npx(words: Sequence[Word], found: Runs) -> None:
     return None
 
 
-def _dd(words: Sequence[Word], found: Runs) -> None:
+def _dd(words: Sequence[Word], found: Effects) -> None:
     for word in words:
         if word.prefix.startswith("of="):
             found.writes.append(word._replace(parts=(word.prefix.removeprefix("of="), *word.parts[1:])))
@@ -231,7 +231,7 @@ def _dd(words: Sequence[Word], found: Runs) -> None:
             raise UnclearError("a word that may name the written file is unknown before it runs")
 
 
-def _kill(words: Sequence[Word], found: Runs) -> None:
+def _kill(words: Sequence[Word], found: Effects) -> None:
     rest = list(words)
     if rest and rest[0].text in ("-s", "-n", "--signal"):
         del rest[:2]
@@ -241,12 +241,12 @@ def _kill(words: Sequence[Word], found: Runs) -> None:
         found.counts.append((known("killall"),))
 
 
-def _pager(words: Sequence[Word], _: Runs) -> None:
+def _pager(words: Sequence[Word], _: Effects) -> None:
     if any(word.prefix.startswith("+") for word in words):
         raise UnclearError("it executes the text after a plus sign")
 
 
-def _python(words: Sequence[Word], found: Runs) -> None:
+def _python(words: Sequence[Word], found: Effects) -> None:
     rest = list(words)
     while rest and rest[0].prefix.startswith("-") and rest[0].text not in ("-", "--"):
         word = rest.pop(0)
@@ -261,7 +261,7 @@ def _python(words: Sequence[Word], found: Runs) -> None:
             rest.pop(0)
 
 
-SPECIAL: dict[str, Callable[[Sequence[Word], Runs], None]] = {
+SPECIAL: dict[str, Callable[[Sequence[Word], Effects], None]] = {
     ".": _source,
     "alias": _alias,
     "bunx": _npx,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from codex_adapter.protocols.operations.shell.found import Runs
+from codex_adapter.protocols.operations.shell.effects import Effects
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word
 
 __all__ = ["sed", "sqlite"]
@@ -28,7 +28,7 @@ _COMMAND = re.compile(
 _SQLITE = re.compile(r"\s*\.(?:databases|dump|fullschema|headers?|help|indexes|mode|schema|tables|version)\b[^\n]*")
 
 
-def sed(words: Sequence[Word], _: Runs) -> None:
+def sed(words: Sequence[Word], _: Effects) -> None:
     """Raise UnclearError if a script may execute a command or write a file (A3)."""
     scripts, operands, from_file = list[Word](), list[Word](), False
     rest = list(words)
@@ -73,7 +73,7 @@ def _is_plain(script: str) -> bool:
     return True
 
 
-def sqlite(words: Sequence[Word], _: Runs) -> None:
+def sqlite(words: Sequence[Word], _: Effects) -> None:
     """Raise UnclearError if an argument may be a command that executes a program (A3)."""
     for word in words:
         text = word.text

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from codex_adapter.protocols.operations.shell.builtins import is_subscript, require_plain
-from codex_adapter.protocols.operations.shell.found import Runs
+from codex_adapter.protocols.operations.shell.effects import Effects
 from codex_adapter.protocols.operations.shell.grammar import KEYWORDS, Reader
 from codex_adapter.protocols.operations.shell.runners import is_known, is_runner, runs
 from codex_adapter.protocols.operations.shell.text import Script, SimpleCommand, UnclearError, Word
@@ -141,7 +141,7 @@ class _Collector:
         for word in words[1:]:
             if (match := ASSIGNMENT.match(word.prefix)) is not None:
                 self.script.note_value(word.prefix[match.end() :])
-        found = Runs()
+        found = Effects()
         try:
             _require_shallow(via)
             _require_no_keyword(program, via)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from codex_adapter.protocols.operations.shell.text import UnclearError, Word
 
-__all__ = ["Runs"]
+__all__ = ["Effects"]
 
 
 @dataclass
-class Runs:
+class Effects:
     """The commands and texts that a command runs, and the variables and files that it sets and writes."""
 
     commands: list[tuple[Word, ...]] = field(default_factory=list)
