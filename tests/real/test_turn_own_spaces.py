@@ -73,7 +73,7 @@ async def test_power_that_an_agent_gives_itself_is_refused(stage: Stage, change:
         second = await turn(stage, **session)
         assert len(model.requests) == asked
     assert second["result"]["error"]["code"] == "resolve_failed"
-    assert "it changed since it was accepted" in second["result"]["error"]["message"]
+    assert "it changed after it was accepted" in second["result"]["error"]["message"]
     assert not (stage.root / "escaped").exists()
 
 
