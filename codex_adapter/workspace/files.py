@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,6 +22,8 @@ __all__ = ["Workspace"]
 
 CHUNK: Final = 1 << 16
 READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_MOST_OPENS: Final = 10
+"""How often a file is opened whose name was replaced meanwhile."""
 
 
 class Workspace:
@@ -183,17 +185,8 @@ class Workspace:
             raise self._tree.missing("File")
         self._check_hidden(place)
         _check_regular(place.status)  # Devices are never opened.
+        descriptor, status = self._open_checked(place)
         try:
-            descriptor = os.open(place.name, READ, dir_fd=place.parent)
-        except FileNotFoundError:
-            raise self._tree.missing("File") from None
-        except OSError as error:
-            raise WorkspaceError.of(error) from None
-        try:
-            status = os.fstat(descriptor)
-            _check_regular(status)
-            if status.st_nlink > 1 and not self._hard_links:
-                raise WorkspaceError("hard_linked", "File has several hard links. Make a copy of it first.")
             self._tree.check_mount(descriptor)
             if status.st_size > limit:
                 raise _too_large(limit)
@@ -202,6 +195,30 @@ class Workspace:
             raise WorkspaceError.of(error) from None
         finally:
             os.close(descriptor)
+
+    def _open_checked(self, place: Place) -> tuple[int, os.stat_result]:
+        """Open a regular file that has no other name by a hard link, and return its descriptor and status (H3).
+
+        An opened file that has one name may have lost this name since: then the name that it has is another one. Such a
+        file is opened again.
+        """
+        for _ in range(_MOST_OPENS):
+            try:
+                descriptor = os.open(place.name, READ, dir_fd=place.parent)
+            except FileNotFoundError:
+                raise self._tree.missing("File") from None
+            except OSError as error:
+                raise WorkspaceError.of(error) from None
+            with ExitStack() as unwanted:
+                unwanted.callback(os.close, descriptor)
+                status = os.fstat(descriptor)
+                _check_regular(status)
+                if self._hard_links or _has_no_other_name(place, descriptor, status):
+                    unwanted.pop_all()
+                    return descriptor, status
+                if status.st_nlink > 1:
+                    break
+        raise WorkspaceError("hard_linked", "File has several hard links. Make a copy of it first.")
 
 
 def _find_below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...]:
@@ -212,6 +229,25 @@ def _find_below(root: str, paths: Iterable[str]) -> tuple[tuple[bytes, ...], ...
 
 def _is_in(place: Place, tops: Iterable[tuple[bytes, ...]]) -> bool:
     return any(place.path[: len(top)] == top for top in tops)
+
+
+def _has_no_other_name(place: Place, descriptor: int, status: os.stat_result) -> bool:
+    """Return whether the place is the only name of an opened file, which has the status `status`.
+
+    A link that was made or removed between the calls shows in the number of links or in the time of the change.
+    """
+    if status.st_nlink != 1:
+        return status.st_nlink == 0
+    try:
+        named = os.stat(place.name, dir_fd=place.parent, follow_symlinks=False)
+    except OSError:
+        return False
+    again = os.fstat(descriptor)
+    return (
+        os.path.samestat(named, again)
+        and named.st_nlink == again.st_nlink == 1
+        and named.st_ctime_ns == again.st_ctime_ns == status.st_ctime_ns
+    )
 
 
 def _check_regular(status: os.stat_result) -> None:

@@ -199,6 +199,44 @@ def test_a_replaced_file_keeps_its_permission_bits_alone(workspace: Workspace, r
 
 
 @pytest.mark.rule("H3")
+@pytest.mark.fault(
+    "workspace", "The link to a file outside is removed just after it was opened", "The file outside is not read"
+)
+@pytest.mark.parametrize("then", ["nothing", "another file", "the same link again"])
+def test_a_hard_link_that_is_removed_once_it_is_open_is_not_read(
+    root: Path, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    outside = root.parent / "secret.txt"
+    outside.write_bytes(b"secret")
+    link = root / "link.txt"
+    link.hardlink_to(outside)
+    open_it, stat_it = os.open, os.stat
+
+    def open_and_remove(path: object, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        descriptor = open_it(path, flags, mode, dir_fd=dir_fd)  # type: ignore[arg-type]
+        if path == b"link.txt" and link.exists() and os.fstat(descriptor).st_nlink == 2:
+            link.unlink()
+            if then == "another file":
+                link.write_bytes(b"mine")
+        return descriptor
+
+    def link_and_look(path: object, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
+        if path == b"link.txt" and then == "the same link again" and not link.exists():
+            link.hardlink_to(outside)
+        return stat_it(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)  # type: ignore[arg-type]
+
+    with Workspace(root, agents=known_places()) as workspace:
+        monkeypatch.setattr(os, "open", open_and_remove)
+        monkeypatch.setattr(os, "stat", link_and_look)
+        if then == "another file":
+            assert workspace.read("link.txt", limit=100) == b"mine"
+        else:
+            with pytest.raises(WorkspaceError) as caught:
+                workspace.read("link.txt", limit=100)
+            assert caught.value.code in ("not_found", "hard_linked")
+
+
+@pytest.mark.rule("H3")
 def test_files_with_several_hard_links_are_read_where_that_is_allowed(root: Path) -> None:
     (root / "a").write_bytes(b"shared")
     (root / "b").hardlink_to(root / "a")
