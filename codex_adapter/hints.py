@@ -40,7 +40,8 @@ Hint = Literal[
 
 ADVICE: Final[Mapping[Hint, str]] = {
     "not_logged_in": (
-        "The CLI is not logged in, or the service refused the key. Run `codex-adapter login` or set CODEX_API_KEY."
+        "The login is missing or refused. Run `codex-adapter login`, set CODEX_API_KEY, or set the key of your model "
+        "provider."
     ),
     "forbidden": "The service refuses this account, key or location. Check the permissions of the account.",
     "quota_exceeded": "The quota is used up, or the plan excludes this use. Check plan and billing, or wait.",

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 8ee94c9998e83c4edda2e92f9d4fd2a743573f18ea281e8c8fa0d65060431ea3. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 399c78803de7cc0e0e606bdd39fcf548a9b6ef6c48e00e997f266d1c08fc71d8. Do not edit.
 /** The run to cancel. With `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 8ee94c9998e83c4edda2e92f9d4fd2a743573f18ea281e8c8fa0d65060431ea3. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 399c78803de7cc0e0e606bdd39fcf548a9b6ef6c48e00e997f266d1c08fc71d8. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
@@ -262,7 +262,7 @@ export class Daemon {
                 resolve(this.#lose(`codex-adapter cannot be started (${error.code ?? "unknown"}). ${advice}`, null, null));
             });
             this.#child.once("close", (code, signal) => {
-                resolve(this.#lose(`The daemon has exited (${signal ?? `status ${code}`}). Read its stderr.`, code, signal));
+                resolve(this.#lose(`The daemon has exited (${signal ?? `status ${code}`}).${signal ? "" : " Read its stderr."}`, code, signal));
             });
         });
         this.#read();

@@ -607,7 +607,7 @@ export class Daemon implements AsyncDisposable {
         resolve(this.#lose(`codex-adapter cannot be started (${error.code ?? "unknown"}). ${advice}`, null, null));
       });
       this.#child.once("close", (code, signal) => {
-        resolve(this.#lose(`The daemon has exited (${signal ?? `status ${code}`}). Read its stderr.`, code, signal));
+        resolve(this.#lose(`The daemon has exited (${signal ?? `status ${code}`}).${signal ? "" : " Read its stderr."}`, code, signal));
       });
     });
     this.#read();

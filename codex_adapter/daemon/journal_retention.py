@@ -31,8 +31,8 @@ class _FirstLine(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
 def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
     """Remove the journals whose last write was before `oldest`, in seconds since 1970. Return their number. (J20)
 
-    Keep a journal that is in `live` or whose writer is alive. Keep an empty file, because its run may wait in another
-    daemon. Keep a file that does not begin as a journal or cannot be removed. Raise OSError if the directory cannot be
+    An empty file is the journal of a run that never started. Keep a journal that is in `live` or whose writer is
+    alive. Keep a file that does not begin as a journal or cannot be removed. Raise OSError if the directory cannot be
     read.
     """
     removed = 0
@@ -41,7 +41,7 @@ def remove_older(directory: Path, oldest: float, live: Container[Path]) -> int:
             with suppress(OSError):
                 if _NAME.fullmatch(entry.name) and directory / entry.name not in live:
                     status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode) and status.st_size and status.st_mtime < oldest:
+                    if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
                         removed += _remove(entry.path)
     return removed
 
@@ -50,7 +50,10 @@ def _remove(path: str) -> bool:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         # A writer locks the file before its first byte.
-        if not _is_of(Path(path).stem, os.pread(fd, _LONGEST, 0).partition(b"\n")[0]) or is_locked(fd):
+        if is_locked(fd):
+            return False
+        begin = os.pread(fd, _LONGEST, 0)
+        if begin and not _is_of(Path(path).stem, begin.partition(b"\n")[0]):
             return False
         os.unlink(path)  # noqa: PTH108 - a string from os.scandir
     finally:

@@ -72,6 +72,18 @@ def test_a_login_can_be_required(cli: Cli) -> None:
     assert examine(cli, "--codex", "/nowhere", "--require-login")[0] == 1
 
 
+def test_a_required_login_that_is_missing_is_shown_as_failed(cli: Cli) -> None:
+    binary = cli.agent()
+    done = cli.run("doctor", "--codex", binary, "--require-login")
+    lines = done.stdout.decode().splitlines()
+    assert done.status == 3
+    assert "FAIL login: no login found" in lines
+    assert "A run can start." not in lines
+    assert lines[-1].startswith("A run can start, but the required login is missing. Run `codex-adapter login`")
+    done = cli.run("doctor", "--codex", binary)
+    assert b"note login: no login found" in done.stdout
+
+
 def test_a_key_that_the_cli_does_not_use_is_noted(cli: Cli) -> None:
     cli.env["OPENAI_API_KEY"] = SECRET
     _, report = examine(cli, "--codex", cli.agent())

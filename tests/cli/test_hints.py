@@ -112,6 +112,11 @@ def test_each_hint_has_a_sentence_that_fits_a_line() -> None:
     ] == []
 
 
+@pytest.mark.rule("F9")
+def test_the_advice_on_a_login_names_the_key_of_a_model_provider() -> None:
+    assert "key of your model provider" in ADVICE["not_logged_in"]
+
+
 @pytest.mark.rule("C7")
 def test_a_hint_is_told_once_with_the_error_s_own_advice_in_the_words_of_options(cli: Cli) -> None:
     missing = str(cli.directory / "missing")

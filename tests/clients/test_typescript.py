@@ -215,7 +215,7 @@ def test_a_daemon_that_is_killed_is_reported_with_its_runs(node: Node, steps: tu
         os.kill(daemon, signal.SIGKILL)
         done = node.cli.finish(process)
     assert (done.status, done.stderr) == (0, "")
-    message = "The daemon has exited (SIGKILL). Read its stderr. Unfinished runs: a, b."
+    message = "The daemon has exited (SIGKILL). Unfinished runs: a, b."
     ended = {"code": None, "signal": "SIGKILL", "unfinished": ["a", "b"]}
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert said == [["DaemonError", message, ["a", "b"]]] * 2 + ["DaemonError", "DaemonError", ended]

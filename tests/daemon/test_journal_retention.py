@@ -53,6 +53,18 @@ async def test_what_is_older_is_removed_finished_or_not(tmp_path: Path) -> None:
     await keep(journal, "old", event(0))  # the id is free again
 
 
+async def test_an_empty_file_is_removed_by_its_age(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for name, days in (("old.jsonl", 40), ("new.jsonl", 1), ("notes.txt", 40)):
+        (tmp_path / name).touch()
+        age(tmp_path / name, days)
+    waiting = await begun(journal, "waiting")
+    age(tmp_path / "waiting.jsonl", 40)
+    assert remove_older(tmp_path, time.time() - 3 * DAY, {tmp_path / "waiting.jsonl"}) == 1
+    assert names(tmp_path) == ["new.jsonl", "notes.txt", "waiting.jsonl"]
+    await waiting.withdraw()
+
+
 @pytest.mark.fault("daemon", "The journal of an active run is older than the age limit", "The daemon keeps it")
 async def test_the_journal_of_a_live_run_stays_however_old(tmp_path: Path) -> None:
     journal = Journal(tmp_path, keep_days=1)
@@ -64,7 +76,7 @@ async def test_the_journal_of_a_live_run_stays_however_old(tmp_path: Path) -> No
         with trio.move_on_after(0.5):
             await journal.remove_old()
         assert names(tmp_path) == ["elsewhere.jsonl", "live.jsonl", "waiting.jsonl"]
-        assert remove_older(tmp_path, time.time(), set()) == 0, "the locks do not hold"
+        assert remove_older(tmp_path, time.time(), {tmp_path / "waiting.jsonl"}) == 0, "the locks do not hold"
     await live.append(completion(1), last=True)
     await waiting.withdraw()
     await live.close()
@@ -84,7 +96,6 @@ async def test_files_that_are_no_journals_stay(tmp_path: Path) -> None:
     (place / "link.jsonl").symlink_to(outside)
     (place / "directory.jsonl").mkdir()
     os.mkfifo(place / "pipe.jsonl")
-    (place / "empty.jsonl").touch()
     before = names(place)
     for path in (outside, *(place / name for name in before if name != "link.jsonl")):
         age(path, 400)

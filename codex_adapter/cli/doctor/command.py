@@ -11,6 +11,7 @@ from functools import partial
 
 import msgspec
 import trio
+from msgspec.structs import replace
 
 from codex_adapter.agent import Agent
 from codex_adapter.cli.agent_options import (
@@ -28,6 +29,7 @@ from codex_adapter.cli.levels import FoundLevel, find_levels
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.file_systems import PATIENCE
 from codex_adapter.findings import BinaryReport, Finding
 from codex_adapter.runtime.containment.exits import why_no_pidfd
@@ -126,11 +128,14 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         report = await _examine(options, the_agent(options))
     if report is None:
         return stop.exit_status or 1
-    text = msgspec.json.encode(report) + b"\n" if options.json else _text(report, the_agent(options), options.verbose)
-    await output.write(text)
-    if report.ok and options.require_login and not report.logged_in:
-        return _NO_LOGIN
-    return 0 if report.ok else 1
+    lacks_login = options.require_login and not report.logged_in
+    if options.json:
+        await output.write(msgspec.json.encode(report) + b"\n")
+    else:
+        await output.write(_text(report, the_agent(options), options.verbose, lacks_login=lacks_login))
+    if not report.ok:
+        return 1
+    return _NO_LOGIN if lacks_login else 0
 
 
 async def _examine(options: argparse.Namespace, agent: Agent) -> _Report:
@@ -200,16 +205,21 @@ def _sandbox_finding(sandbox: Sandbox | None) -> Finding:
     return Finding("sandbox", "warning", "none works", advice)
 
 
-def _text(report: _Report, agent: Agent, verbose: bool) -> bytes:
+def _text(report: _Report, agent: Agent, verbose: bool, *, lacks_login: bool) -> bytes:
     lines = [f"codex-adapter {report.adapter}, Python {report.python}, trio {report.trio}, msgspec {report.msgspec}"]
     for finding in report.findings:
-        lines += finding_lines(finding)
+        failed = lacks_login and finding.subject == "login"
+        lines += finding_lines(replace(finding, state="failed") if failed else finding)
         if verbose and finding.subject == "release" and report.binary is not None:
             lines += [f"     {line}" for line in release_lines(report.binary.features, report.binary.differences)]
     if report.agent_sandbox is False and report.ok:
         lines.append(f"A run can start, but its commands fail in the sandbox of {agent.name}.")
-    else:
+    elif not (lacks_login and report.ok):
         lines.append("A run can start." if report.ok else "A run cannot start.")
+    if lacks_login and report.ok:
+        kind = "" if agent.kind == DEFAULT_AGENT else f" --agent {agent.kind}"
+        login = f"Run `codex-adapter login{kind}`, or follow the advice on `login` above."
+        lines.append(f"A run can start, but the required login is missing. {login}")
     return "".join(f"{line}\n" for line in lines).encode()
 
 

@@ -54,7 +54,9 @@ class _Refusal(msgspec.Struct, rename="camel"):
 
 def daemon_exited_error(agent_kind: str) -> BackendError:
     """Return the error for a daemon that has exited, or a program that is not a daemon."""
-    return _other(agent_kind, "The daemon has exited, or the program is not a daemon. Read its standard error.")
+    return _other(
+        agent_kind, "The daemon has exited, or the program is not a daemon. Its standard error can have more details."
+    )
 
 
 def protocol_error(agent_kind: str) -> BackendError:
