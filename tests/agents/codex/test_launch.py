@@ -14,8 +14,8 @@ import trio
 
 from codex_adapter.agents.codex.binary import Versions
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.extensions import SessionSelector
 from codex_adapter.agents.codex.launch import CodexLaunch, prepare_launch
+from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.private_file import private_file

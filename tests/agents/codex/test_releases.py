@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import codex_adapter
 from codex_adapter.agents.codex import releases
-from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
+from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.releases import (
     FEATURES,
     MINIMUM,
@@ -26,6 +26,7 @@ from codex_adapter.agents.codex.releases import (
     quirk,
     quirks_of,
 )
+from codex_adapter.core.extension_checks import SessionSelector
 
 LAST = SessionSelector()
 BY_ID = SessionSelector("0199")

@@ -18,11 +18,12 @@ from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.stream import lines as cl
 from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
 from codex_adapter.agents.claude.stream.line_parser import BadLine, parse_lines
-from codex_adapter.agents.claude.stream.tools import plan_of, tool_call, tool_result
+from codex_adapter.agents.claude.stream.tools import call_payloads, plan_of, result_payloads, tool_call, tool_result
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
+from codex_adapter.core.payloads import facet_with_payloads
 from codex_adapter.core.session_notice import SessionNotice
 from codex_adapter.events import (
     TURN_FAILED,
@@ -80,7 +81,7 @@ class ClaudeDecoder(Decoder):
             self._see_session(getattr(line, "session_id", None))
             for event in _LINES[type(line)](self, line):
                 if self._session.waiting:
-                    out += self._session.put_on(event)
+                    out += self._session.attach_to(event)
                 else:
                     out.append(event)
         return Decoded(out)
@@ -88,7 +89,7 @@ class ClaudeDecoder(Decoder):
     @override
     def finish(self) -> Decoded:
         """As `Decoder.finish`: results for open calls (M9), and a session id that no event has carried (M5)."""
-        return Decoded([*self.state.close_tools(), *self._session.at_the_end()])
+        return Decoded([*self.state.close_tools(), *self._session.finish()])
 
     @override
     def receive_stderr(self, data: bytes) -> None:
@@ -120,7 +121,7 @@ class ClaudeDecoder(Decoder):
     def _see_session(self, session_id: str | None) -> None:
         if session_id is not None and session_id != self._session_seen:
             self._session_seen = session_id
-            self._session_shown = self._session.shown(session_id, self._mask)
+            self._session_shown = self._session.mask_id(session_id, self._mask)
             if self._session.session_id is not None:
                 self.state.session_started(self._session.session_id)
 
@@ -173,7 +174,10 @@ class ClaudeDecoder(Decoder):
         tool = tool_call(block, self._session_shown)
         if block.id:
             self.state.tool_opened(block.id, tool)
-        events = [Event(0, KIND, "tool_call", "tool", None, None, ToolCall(tool, None, None))]
+        facet = ToolCall(tool, None, None)
+        if self._full_payloads:
+            facet = facet_with_payloads(tool, call_payloads(block, tool.kind), {}, self._masker, [])
+        events = [Event(0, KIND, "tool_call", "tool", None, None, facet)]
         plan = plan_of(block)
         if plan is not None:
             events.append(status_event(KIND, None, Plan(plan)))
@@ -184,7 +188,10 @@ class ClaudeDecoder(Decoder):
         tool = tool_result(block, opened, self._session_shown, raw)
         if block.tool_use_id:
             self.state.tool_closed(block.tool_use_id)
-        return Event(0, KIND, "tool_result", "tool", None, None, ToolCall(tool, None, None))
+        facet = ToolCall(tool, None, None)
+        if self._full_payloads:
+            facet = facet_with_payloads(tool, {}, result_payloads(block, tool.kind), self._masker, [])
+        return Event(0, KIND, "tool_result", "tool", None, None, facet)
 
     def _user(self, line: cl.User) -> list[Event]:
         content = line.message.content

@@ -9,9 +9,10 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.claude.stream.lines import Block, ToolUseResult
+from codex_adapter.core.payloads import json_text
 from codex_adapter.events import PlanItem, Tool, ToolBytes, ToolPhase, ToolStatus
 
-__all__ = ["content_text", "plan_of", "tool_call", "tool_result"]
+__all__ = ["call_payloads", "content_text", "plan_of", "result_payloads", "tool_call", "tool_result"]
 
 _KINDS: Final[Mapping[str, str]] = {
     "Bash": "command_execution",
@@ -43,6 +44,10 @@ class _TodoItem(msgspec.Struct, gc=False):
     status: str | None = None
 
 
+class _Command(msgspec.Struct, gc=False):
+    command: str
+
+
 class _Todos(msgspec.Struct, gc=False):
     todos: list[_TodoItem]
 
@@ -53,6 +58,7 @@ class _TextBlock(msgspec.Struct, gc=False):
 
 
 _decode_todos: Callable[[msgspec.Raw], _Todos] = msgspec.json.Decoder(_Todos).decode
+_decode_command: Callable[[msgspec.Raw], _Command] = msgspec.json.Decoder(_Command).decode
 _decode_content: Callable[[msgspec.Raw], str | list[_TextBlock]] = msgspec.json.Decoder(str | list[_TextBlock]).decode
 _decode_result: Callable[[msgspec.Raw], ToolUseResult | str] = msgspec.json.Decoder(ToolUseResult | str).decode
 
@@ -98,6 +104,30 @@ def tool_result(block: Block, opened: Tool | None, session_id: str | None, raw: 
     name = None if opened is None else opened.tool_name
     phase: ToolPhase = "fail" if failed else "complete"
     return Tool(block.tool_use_id, session_id, None, kind, phase, status, code, size, name, block.tool_use_id)
+
+
+def call_payloads(block: Block, kind: str) -> dict[str, str | None]:
+    """Return the texts of a call's input, by the names of fields of `ToolInput` (M7)."""
+    if kind == "command_execution":
+        try:
+            return {"command": _decode_command(block.input).command}
+        except Exception:  # noqa: BLE001 - the model may write anything as input
+            return {"arguments": json_text(block.input)}
+    if kind == "file_change":
+        return {"changes": json_text(block.input)}
+    if kind == "mcp_tool_call" and (parts := _MCP.match(block.name or "")):
+        return {"server": parts[1], "tool": parts[2], "arguments": json_text(block.input)}
+    if kind in ("search", "web_fetch", "web_search"):
+        return {"query": json_text(block.input)}
+    return {"tool": block.name, "arguments": json_text(block.input)}
+
+
+def result_payloads(block: Block, kind: str) -> dict[str, str | None]:
+    """Return the texts of a result, by the names of fields of `ToolOutput` (M7)."""
+    text = content_text(block.content) or None
+    if kind == "command_execution":
+        return {"aggregated_output": text}
+    return {"error" if block.is_error else "result": text}
 
 
 def content_text(raw: msgspec.Raw) -> str:
