@@ -18,7 +18,6 @@ from codex_adapter.agents.codex.releases import (
     MINIMUM,
     NEEDS,
     QUIRKS,
-    Version,
     missing_feature,
     need,
     needs_version,
@@ -27,6 +26,7 @@ from codex_adapter.agents.codex.releases import (
     quirks_of,
 )
 from codex_adapter.core.extension_checks import SessionSelector
+from codex_adapter.runtime.programs import Version
 
 LAST = SessionSelector()
 BY_ID = SessionSelector("0199")
