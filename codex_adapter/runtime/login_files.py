@@ -18,7 +18,7 @@ import trio
 from codex_adapter.core.checks import printable
 from codex_adapter.core.masking.credentials import secret_values
 
-__all__ = ["environment_secrets", "json_secrets", "read_in_time", "read_login_file"]
+__all__ = ["environment_secrets", "read_in_time", "read_json", "read_login_file", "strings_to_mask"]
 
 _log = logging.getLogger("codex_adapter")
 _SECONDS: Final = 2.0
@@ -50,11 +50,18 @@ async def read_in_time(read: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
     return ()
 
 
-def json_secrets(path: Path, cwd: str, *, not_secret: frozenset[str]) -> tuple[str, ...]:
-    """Return each string of a JSON file that can be masked, but those of the members named in `not_secret`."""
-    texts = _strings(_json(read_login_file(path)), not_secret)
-    named = {f"{path.name} {number}": text for number, text in enumerate(texts)}
+def strings_to_mask(value: Any, cwd: str, *, not_secret: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return each string of a JSON value that can be masked, but those of the members named in `not_secret`."""
+    named = {f"login {number}": text for number, text in enumerate(_strings(value, not_secret))}
     return tuple(secret_values(named, named, directory=cwd).values)
+
+
+def read_json(path: Path) -> Any:
+    """Return the JSON value of a login file, None if it has none."""
+    try:
+        return msgspec.json.decode(read_login_file(path))
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def read_login_file(path: Path) -> bytes:
@@ -69,13 +76,6 @@ def read_login_file(path: Path) -> bytes:
     except (OSError, ValueError):
         return b""
     return content if len(content) <= _LARGEST else b""
-
-
-def _json(content: bytes) -> Any:
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
-        return None
 
 
 def _strings(value: Any, not_secret: frozenset[str], depth: int = _DEEPEST) -> Iterator[str]:

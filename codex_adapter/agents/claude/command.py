@@ -70,8 +70,8 @@ def merge_environment(
     """
     merged = {**_QUIET, **parent}
     if options.sandbox_mode == "danger-full-access" and os.geteuid() == 0:
-        # The CLI runs as root without any permission rules only where it is in a sandbox already.
-        merged.setdefault("IS_SANDBOX", "1")
+        # The CLI runs as root without permission rules only with this very value.
+        merged["IS_SANDBOX"] = "1"
     if config.config_dir is not None:
         merged["CLAUDE_CONFIG_DIR"] = config.config_dir
     merged.update(config.env)
@@ -86,7 +86,7 @@ def config_directory(env: Mapping[str, str]) -> str | None:
 
 def _settings(options: RunOptions, cwd: str) -> dict[str, Any]:
     """Return the settings of a run, which win over those of the user and the project."""
-    if options.sandbox_mode == "danger-full-access":
+    if options.sandbox_mode == "danger-full-access" or options.tools == "none":
         return {"sandbox": {"enabled": False}}
     sandbox: dict[str, Any] = {
         "enabled": True,

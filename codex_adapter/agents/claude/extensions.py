@@ -24,11 +24,11 @@ from codex_adapter.core.extension_checks import (
 from codex_adapter.core.request_checks import FileSystem
 from codex_adapter.errors import InvalidRequestError
 
-__all__ = ["CAPABILITIES", "SANDBOX_MODES", "RunOptions", "read_extensions"]
+__all__ = ["CAPABILITIES", "MOST_DOLLARS", "MOST_TURNS", "SANDBOX_MODES", "RunOptions", "read_extensions"]
 
 SANDBOX_MODES: Final = ("read-only", "workspace-write", "danger-full-access")
-_MOST_TURNS: Final = 1_000_000
-_MOST_DOLLARS: Final = 1_000_000
+MOST_TURNS: Final = 1_000_000
+MOST_DOLLARS: Final = 1_000_000
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +70,14 @@ def _always(key: str, value: Any, _facts: FileSystem) -> bool:
 
 
 def _turns(key: str, value: Any, _facts: FileSystem) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_TURNS:
-        refuse(key, f"a whole number from 1 to {_MOST_TURNS}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_TURNS:
+        refuse(key, f"a whole number from 1 to {MOST_TURNS}")
     return value
 
 
 def _dollars(key: str, value: Any, _facts: FileSystem) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= _MOST_DOLLARS:
-        refuse(key, f"a number of US dollars over 0, at most {_MOST_DOLLARS}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MOST_DOLLARS:
+        refuse(key, f"a number of US dollars over 0, at most {MOST_DOLLARS}")
     return float(value)
 
 

@@ -18,7 +18,13 @@ from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.agents.codex.settings import setting_texts
 from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.request import RunRequest
-from codex_adapter.runtime.login_files import environment_secrets, json_secrets, read_in_time, read_login_file
+from codex_adapter.runtime.login_files import (
+    environment_secrets,
+    read_in_time,
+    read_json,
+    read_login_file,
+    strings_to_mask,
+)
 
 __all__ = ["login_secrets", "run_secrets"]
 
@@ -52,7 +58,7 @@ def _of_settings(launch: CodexLaunch, request: RunRequest, config: CodexConfig) 
 
 
 def _read_login(home: Path, launch: CodexLaunch) -> tuple[str, ...]:
-    values = list(json_secrets(home / "auth.json", launch.cwd, not_secret=_NOT_SECRET))
+    values = list(strings_to_mask(read_json(home / "auth.json"), launch.cwd, not_secret=_NOT_SECRET))
     for name, value in assignments(read_login_file(home / ".env").decode("utf-8-sig", "replace"), launch.env):
         values += secret_values({name: value}, directory=launch.cwd).values
     return tuple(dict.fromkeys(values))

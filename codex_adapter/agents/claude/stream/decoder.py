@@ -116,7 +116,7 @@ class ClaudeDecoder(Decoder):
         """As `Decoder.explain` (F9)."""
         if lingered or self.state.turn == "completed":
             return None
-        return self._hint or (self._stderr_hint if self.state.turn is None else None)
+        return self._hint or self._stderr_hint
 
     def _see_session(self, session_id: str | None) -> None:
         if session_id is not None and session_id != self._session_seen:

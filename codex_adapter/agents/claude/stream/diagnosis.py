@@ -65,6 +65,7 @@ _STDERR: Final[Sequence[tuple[str, Hint]]] = (
     (r"(?:Error: )?--json-schema .{0,200}", "flag_unknown"),
     (r"Error: (?:Invalid MCP configuration|MCP config file not found|Settings file not found)", "configuration_broken"),
     (r"Error: (?:Invalid JSON provided to --settings|.{0,100}is corrupted)", "configuration_broken"),
+    (r"Error: sandbox required but unavailable", "sandbox_unavailable"),
     (r"Error: Input must be provided", "request_rejected"),
     (r"Error: .{0,200}(?:too large|exceeds the maximum)", "input_too_long"),
     (r"No conversation found with session ID", "session_unknown"),
