@@ -52,6 +52,7 @@ _SENTENCES: Final[Sequence[tuple[str, Hint]]] = (
     (r"No conversation found with session ID", "session_unknown"),
     (r"No message found with message\.uuid of", "session_unknown"),
     (r"(?:Error: )?--resume requires a valid session ID", "session_unknown"),
+    (r"Sandbox required but unavailable", "sandbox_unavailable"),
     (r"API Error: (?:Repeated 529 Overloaded|Overloaded)", "overloaded"),
     (r"API Error: Claude's response exceeded the \d+ output token maximum", "answer_incomplete"),
     (r"API Error: (?:Claude Code is unable to respond|.{0,80}violate our Usage Policy)", "policy_refused"),
