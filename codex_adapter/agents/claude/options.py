@@ -67,7 +67,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         help="let the agent use the project's own CLAUDE.md, settings, hooks and MCP servers (default: it does not)",
         flag=True,
     ),
-    Option(key=keys.NON_INTERACTIVE, schema={"const": True}),
+    Option(key=keys.NON_INTERACTIVE, schema={"type": "boolean", "default": True}),
     Option(
         key=keys.ADD_DIRS,
         schema=DIRECTORIES_SCHEMA,
