@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +71,14 @@ async def test_a_run_passes_its_prompt_and_reports_the_result(stage: Stage) -> N
 async def test_what_the_sandbox_leaves_is_removed(stage: Stage, mode: str) -> None:
     stage.write(*answer(), before="mkdir .claude; mkdir other")
     await collect(stage.request(**{keys.SANDBOX_MODE: mode}), agent="claude_code", config=stage.config)
-    assert os.listdir(stage.workspace) == ["other"]
+    assert [path.name for path in stage.workspace.iterdir()] == ["other"]
 
 
 @pytest.mark.rule("K8")
 async def test_without_a_sandbox_nothing_is_removed(stage: Stage) -> None:
     stage.write(*answer(), before="mkdir .claude")
     await collect(stage.request(**FREE), agent="claude_code", config=stage.config)
-    assert os.listdir(stage.workspace) == [".claude"]
+    assert [path.name for path in stage.workspace.iterdir()] == [".claude"]
 
 
 @pytest.mark.rule("S9")
@@ -200,7 +199,8 @@ def test_a_run_that_only_answers_has_no_tools() -> None:
         "agent_api.session.resume.v1": {"selector": "id", "id": "id-1"},
     }
     places = AGENT.places()
-    assert (places.settings, places.variables) == ({".claude"}, ("CLAUDE_CONFIG_DIR",))
+    assert places.settings == {".claude"}
+    assert places.variables == ("CLAUDE_CONFIG_DIR",)
     assert places.logins == (".claude", ".claude.json")
 
 
@@ -260,6 +260,6 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert report.sandbox_findings[0].found == "bwrap and socat not found"
     assert report.binary is not None
     assert report.binary.features["a sandbox that must start"] is False
-    for release, found in (("1.0.1", "not supported"), ("x", "prints no release")):
+    for release, words in (("1.0.1", "not supported"), ("x", "prints no release")):
         stage.write(release=release)
-        assert found in (await AGENT.examine(stage.config)).findings[1].found
+        assert words in (await AGENT.examine(stage.config)).findings[1].found

@@ -48,8 +48,8 @@ def decoded(
     return events, pipeline.completion(ExitStatus.from_returncode(returncode))
 
 
-def records(reads: Iterable[bytes], returncode: int, **options: bool) -> bytes:
-    events, completion = decoded(reads, returncode, **options)
+def records(reads: Iterable[bytes], returncode: int, *, full: bool) -> bytes:
+    events, completion = decoded(reads, returncode, full=full)
     return encode_events(events) + encode_completion(len(events), completion)
 
 
