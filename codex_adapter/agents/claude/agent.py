@@ -38,8 +38,8 @@ __all__ = ["AGENT", "ClaudeAgent"]
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
 """SIGINT is first: on SIGINT, the CLI stops its tools and prints the result of the turn."""
 
-_MOUNT_TARGETS: Final = (".claude",)
-"""The directory that the CLI's sandbox creates as a mount point."""
+_MOUNT_TARGETS: Final = (".claude/.cc-writes", ".claude")
+"""The directories that the CLI's sandbox creates as mount points, the inner one first."""
 
 _RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}

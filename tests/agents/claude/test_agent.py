@@ -69,7 +69,7 @@ async def test_a_run_passes_its_prompt_and_reports_the_result(stage: Stage) -> N
 @pytest.mark.rule("K8")
 @pytest.mark.parametrize("mode", ["workspace-write", "read-only"])
 async def test_what_the_sandbox_leaves_is_removed(stage: Stage, mode: str) -> None:
-    stage.write(*answer(), before="mkdir .claude; mkdir other")
+    stage.write(*answer(), before="mkdir -p .claude/.cc-writes other")
     await collect(stage.request(**{keys.SANDBOX_MODE: mode}), agent="claude_code", config=stage.config)
     assert [path.name for path in stage.workspace.iterdir()] == ["other"]
 
@@ -116,6 +116,17 @@ async def test_a_named_session_has_its_id_and_a_fork_another_one(stage: Stage) -
     with pytest.raises(BackendError, match="session not found"):
         await collect(stage.request(**{keys.RESUME: named}), agent="claude_code", config=stage.config)
     assert (await collect(stage.request(**{keys.FORK: named}), agent="claude_code", config=stage.config)).ok
+
+
+@pytest.mark.rule("S9")
+@pytest.mark.parametrize("key", [keys.RESUME, keys.FORK])
+async def test_a_session_that_the_cli_does_not_find_is_a_failure_of_the_run(stage: Stage, key: str) -> None:
+    errors = [f"No conversation found with session ID: {ID}"]
+    stage.write({"type": "result", "subtype": "error_during_execution", "errors": errors, "session_id": ID})
+    with pytest.raises(BackendError, match="session not found") as caught:
+        named = {"selector": "id", "id": ID}
+        await collect(stage.request(**{key: named}), agent="claude_code", config=stage.config)
+    assert (caught.value.failure, caught.value.hint) == ("session", "session_unknown")
 
 
 @pytest.mark.rule("S8")
