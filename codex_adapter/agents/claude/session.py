@@ -52,7 +52,7 @@ class SessionExpectation(msgspec.Struct, frozen=True):
 def expected_session(options: RunOptions, cwd: str, directory: Path | None) -> SessionExpectation | None:
     """Return the session that a run must continue, or None. Block on files.
 
-    `directory` has the CLI's own files; None if it is unknown. Raise `BackendError` (`session`) if the run shall
+    `directory` has the CLI's own files; None if it is unknown. Raise `BackendError` (`session`) if the run must
     continue the last session and the directory `cwd` has none.
     """
     session = options.resume or options.fork

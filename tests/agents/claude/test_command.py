@@ -29,7 +29,7 @@ def settings(words: Sequence[str]) -> object:
     return json.loads(words[words.index("--settings") + 1])["sandbox"]
 
 
-@pytest.mark.rule("S1")
+@pytest.mark.rule("S1", "AG8")
 @pytest.mark.parametrize(
     ("options", "mode", "sandbox"),
     [

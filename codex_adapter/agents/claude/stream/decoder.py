@@ -69,7 +69,7 @@ class ClaudeDecoder(Decoder):
 
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
-        """As `Decoder.decode` (M0)."""
+        """Implement `Decoder.decode`. (M0)"""
         parsed = parse_lines(lines)
         self.state.lines_received(len(parsed))
         out: list[Event] = []
@@ -88,12 +88,12 @@ class ClaudeDecoder(Decoder):
 
     @override
     def finish(self) -> Decoded:
-        """As `Decoder.finish`: results for open calls (M9), and a session id that no event has carried (M5)."""
+        """Implement `Decoder.finish`: close open calls, and report a session id that no event has shown. (M5, M9)"""
         return Decoded([*self.state.close_tools(), *self._session.finish()])
 
     @override
     def receive_stderr(self, data: bytes) -> None:
-        """As `Decoder.receive_stderr`: the CLI reports there why it does not start (F9, S9)."""
+        """Implement `Decoder.receive_stderr`. The CLI reports there why it does not start. (F9, S9)"""
         if data:
             self._stderr.receive(data)
         else:
@@ -102,18 +102,18 @@ class ClaudeDecoder(Decoder):
     @property
     @override
     def session_missing(self) -> bool:
-        """As `Decoder.session_missing`."""
+        """Implement `Decoder.session_missing`."""
         return self._session_missing or self._stderr.session_missing
 
     @property
     @override
     def hint(self) -> Hint | None:
-        """As `Decoder.hint`."""
+        """Implement `Decoder.hint`."""
         return self._hint
 
     @override
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
-        """As `Decoder.explain` (F9)."""
+        """Implement `Decoder.explain`. (F9)"""
         if lingered or self.state.turn == "completed":
             return None
         return self._hint or self._stderr_hint

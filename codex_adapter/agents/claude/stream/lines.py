@@ -137,7 +137,7 @@ class Result(msgspec.Struct, gc=False, tag="result"):
 
 
 class RateLimitInfo(msgspec.Struct, gc=False):
-    """Where the account stands: `status` is `allowed`, `allowed_warning` or `rejected`."""
+    """The limits of the account: `status` is `allowed`, `allowed_warning` or `rejected`."""
 
     status: str | None = None
 

@@ -87,7 +87,7 @@ def test_each_recording_has_a_golden_and_each_golden_a_recording() -> None:
     }
 
 
-@pytest.mark.rule("F9", "F11", "AG4")
+@pytest.mark.rule("F9", "F11", "AG4", "AG8")
 def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
     events, completion = decoded([recording.read_bytes()], returncode)
     failed = recording.stem in HINTS or recording.stem == "interrupted"
