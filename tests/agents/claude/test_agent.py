@@ -123,8 +123,8 @@ async def test_a_named_session_has_its_id_and_a_fork_another_one(stage: Stage) -
 async def test_a_session_that_the_cli_does_not_find_is_a_failure_of_the_run(stage: Stage, key: str) -> None:
     errors = [f"No conversation found with session ID: {ID}"]
     stage.write({"type": "result", "subtype": "error_during_execution", "errors": errors, "session_id": ID})
+    named = {"selector": "id", "id": ID}
     with pytest.raises(BackendError, match="session not found") as caught:
-        named = {"selector": "id", "id": ID}
         await collect(stage.request(**{key: named}), agent="claude_code", config=stage.config)
     assert (caught.value.failure, caught.value.hint) == ("session", "session_unknown")
 
