@@ -52,17 +52,18 @@ def _release_of(path: Path) -> str:
 class Place:
     """A workspace for runs of one program; every process of a run has the oracle's word."""
 
-    def __init__(self, program: Path, root: Path) -> None:
+    def __init__(self, program: Path, root: Path, temporary: str) -> None:
+        self.temporary = temporary
         self.program = program
         self.root = root
         self.workspace = root / "workspace"
         self.oracle = Oracle()
-        for name in ("workspace", "home", "tmp"):
+        for name in ("workspace", "home"):
             (root / name).mkdir()
 
     def request(self, address: str, env: Mapping[str, str], extensions: Mapping[str, Any]) -> RunRequest:
         variables = {
-            **{"HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp"), "SHELL": "/bin/bash"},
+            **{"HOME": str(self.root / "home"), "TMPDIR": self.temporary, "SHELL": "/bin/bash"},
             **{"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-scripted", "CLAUDE_CODE_MAX_RETRIES": "1"},
             **self.oracle.environment,
         }
@@ -92,12 +93,14 @@ class Place:
 
 
 @pytest.fixture(params=programs())
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """A place for runs of one program after the other; the adapter's temporary files have a directory of their own."""
     ours = tmp_path / "ours"
     ours.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(ours))
-    return Place(request.param, tmp_path)
+    # The CLI's sandbox makes sockets in TMPDIR, whose paths must be short.
+    with tempfile.TemporaryDirectory(prefix="claude-", dir="/tmp", ignore_cleanup_errors=True) as temporary:
+        monkeypatch.setattr(tempfile, "tempdir", str(ours))
+        yield Place(request.param, tmp_path, temporary)
 
 
 def free(**more: Any) -> dict[str, Any]:
