@@ -7,17 +7,51 @@ of requests are built from that list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Group", "Option", "concatenate", "override"]
+__all__ = [
+    "DIRECTORIES_SCHEMA",
+    "SESSION_SCHEMA",
+    "Group",
+    "Option",
+    "add_directories",
+    "concatenate",
+    "override",
+    "select_session",
+]
 
 Group: TypeAlias = Literal["run", "agent", "records"]
 """The group of an option in the help: the limits of a run, the choices of its agent, or its records.
 
 Every command that starts agents has the options of the group `run`. Only the command `run` has all groups.
 """
+
+SESSION_SCHEMA: Final[Mapping[str, Any]] = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {"selector": {"const": "last"}},
+            "required": ["selector"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"selector": {"const": "id"}, "id": {"type": "string", "pattern": r"^(?!-)", "minLength": 1}},
+            "required": ["selector", "id"],
+            "additionalProperties": False,
+        },
+    ]
+}
+"""The schema of a session to continue: the last session, or the session with an id."""
+DIRECTORIES_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"dirs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16}},
+    "required": ["dirs"],
+    "additionalProperties": False,
+}
+"""The schema of additional directories."""
 
 
 def _same(value: Any) -> Any:
@@ -42,6 +76,19 @@ def override(requested: Any, option: Any) -> Any:
     if not isinstance(option, dict):
         return option
     return {name: value for name, value in requested.items() if name not in option} | option
+
+
+def select_session(word: str) -> dict[str, str]:
+    """Return the value for a session id, or for the word `last`."""
+    return {"selector": "last"} if word == "last" else {"selector": "id", "id": word}
+
+
+def add_directories(requested: Any, option: Any) -> Any:
+    """Merge two objects of `DIRECTORIES_SCHEMA`, the lists of their directories joined."""
+    merged = override(requested, option)
+    if isinstance(requested, dict) and isinstance(option, dict):
+        merged["dirs"] = concatenate(requested.get("dirs"), option.get("dirs"))
+    return merged
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):

@@ -79,7 +79,7 @@ def _facet_fits(data: Facet) -> bool:
     if isinstance(data, ToolCall) and data.input is None and data.output is None:
         tool = data.tool
         size = len(tool.kind) + len(tool.tool_name or "") + len(tool.backend_item_id or "")
-        size += len(tool.thread_id or "") + len(tool.turn_id or "")
+        size += len(tool.thread_id or "") + len(tool.turn_id or "") + len(tool.tool_use_id or "")
     elif isinstance(data, TextPart):
         size = len(data.item_type) + len(data.item_id or "")
     else:

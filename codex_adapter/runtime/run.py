@@ -223,7 +223,8 @@ class Run(OwnRun):
                 state.replace_tools({})  # the consumer has seen none of them
                 self._fail(wrong)
                 return False
-            self._session = None
+            if not self._pipeline.decoder.session_missing:
+                self._session = None
         return True
 
     async def _watch_exit(self) -> None:

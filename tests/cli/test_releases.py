@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from codex_adapter.agents.codex.doctor import differences_of, features_of
-from codex_adapter.agents.codex.releases import Version
 from codex_adapter.cli.doctor.findings import release_lines
+from codex_adapter.runtime.programs import Version
 
 pytestmark = pytest.mark.rule("C4", "R1")
 

@@ -20,6 +20,7 @@ from codex_adapter import (
     codex_pipeline,
     events,
 )
+from codex_adapter.agents.claude import extensions as claude
 from codex_adapter.agents.codex.extensions import CAPABILITIES, read_extensions
 from codex_adapter.cli.schema.command import json_schema
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
@@ -107,7 +108,8 @@ def test_what_is_no_record_does_not_fit(record: dict[str, Any]) -> None:
 
 def test_the_requests_extensions_are_those_that_are_read() -> None:
     described = SCHEMA["$defs"]["RunRequest"]["properties"]["extensions"]["properties"]
-    assert set(described) < CAPABILITIES
+    agents = [(CAPABILITIES, read_extensions), (claude.CAPABILITIES, claude.read_extensions)]
+    assert set(described) < CAPABILITIES | claude.CAPABILITIES
 
     class Anything:
         cwd = "/"
@@ -119,13 +121,14 @@ def test_the_requests_extensions_are_those_that_are_read() -> None:
             return True
 
     read = set()
-    for key in CAPABILITIES:
-        try:
-            read_extensions({key: None}, Anything())
-        except InvalidRequestError:
-            read.add(key)
-        except AdapterError:
-            continue
+    for capabilities, reader in agents:
+        for key in capabilities:
+            try:
+                reader({key: None}, Anything())
+            except InvalidRequestError:
+                read.add(key)
+            except AdapterError:
+                continue
     assert set(described) == read
 
 

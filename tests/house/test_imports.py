@@ -32,10 +32,13 @@ os.write(2, json.dumps(found).encode())
 """
 
 VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request"))}
-PRIVATE_FILE = f"{PACKAGE}.runtime.private_file"
+FOR_AGENTS = {
+    f"{PACKAGE}.runtime.{name}"
+    for name in ("login_files", "mount_targets", "private_file", "programs", "request_files")
+}
 NOT_OF_A_RUN = {
     f"{PACKAGE}.runtime.containment.{name}" for name in ("guard", "guard_processes", "guard_program", "orphans")
-} | {f"{PACKAGE}.runtime.gateway", PRIVATE_FILE}
+} | {f"{PACKAGE}.runtime.gateway", *FOR_AGENTS}
 OTHER_PARTS_OF_AN_AGENT = (f"{PACKAGE}.agents.codex.harness", f"{PACKAGE}.agents.codex.probes")
 COMMAND = {f"{PACKAGE}.records", f"{PACKAGE}.cli"} | {
     f"{PACKAGE}.cli.{name}"
@@ -70,7 +73,7 @@ def test_what_opens_a_run_loads_nothing_of_the_standard_library_that_trio_and_ms
 def test_all_public_names_together_load_no_other_layer(run: set[str]) -> None:
     modules = loaded("from codex_adapter import *", REQUIRED)
     assert modules - ours(modules) == set()
-    assert without_core(ours(modules)) == run | {PRIVATE_FILE, f"{PACKAGE}.runtime.gateway", f"{PACKAGE}.text"}
+    assert without_core(ours(modules)) == run | {*FOR_AGENTS, f"{PACKAGE}.runtime.gateway", f"{PACKAGE}.text"}
 
 
 @pytest.mark.rule("P4")
@@ -86,7 +89,7 @@ def test_a_run_loads_a_parser_of_arguments_and_nothing_of_the_other_commands(tmp
     modules = loaded(command("run", "--codex", str(agent), "x"), REQUIRED)
     assert modules - ours(modules) <= {"argparse", "gettext", "locale", "_locale"}
     added = {f"{PACKAGE}.cli.{name}" for name in ("run", "run.command", "run.options", "inputs", "prompts")}
-    assert without_core(ours(modules)) == run | COMMAND | OF_AGENTS | {PRIVATE_FILE} | added
+    assert without_core(ours(modules)) == run | COMMAND | OF_AGENTS | FOR_AGENTS | added
 
 
 def test_a_replay_loads_no_options_of_a_run(tmp_path: Path, run: set[str]) -> None:
@@ -94,7 +97,7 @@ def test_a_replay_loads_no_options_of_a_run(tmp_path: Path, run: set[str]) -> No
     recording.write_text('{"type":"turn.started"}\n')
     modules = loaded(command("replay", str(recording)), REQUIRED)
     assert modules - ours(modules) <= {"argparse", "gettext", "locale", "_locale"}
-    assert without_core(ours(modules)) == run | COMMAND | OF_AGENTS | {PRIVATE_FILE} | {f"{PACKAGE}.cli.replay"}
+    assert without_core(ours(modules)) == run | COMMAND | OF_AGENTS | FOR_AGENTS | {f"{PACKAGE}.cli.replay"}
 
 
 @pytest.mark.rule("C1")

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import pytest
 from typing_extensions import override
 
-from codex_adapter.agents.codex.releases import Version, quirk
+from codex_adapter.agents.codex.releases import quirk
+from codex_adapter.runtime.programs import Version
 
 __all__ = ["Release", "installed", "sandbox_works"]
 

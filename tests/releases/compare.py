@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codex_adapter.agents.codex.releases import Version, quirks_of
+from codex_adapter.agents.codex.releases import quirks_of
+from codex_adapter.runtime.programs import Version
 
 __all__ = ["Comparison", "compare"]
 

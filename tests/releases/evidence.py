@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from codex_adapter.agents.codex.releases import QUIRKS, Version
+from codex_adapter.agents.codex.releases import QUIRKS
+from codex_adapter.runtime.programs import Version
 
 from .play import Played
 from .trial import Finding, Trial

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from codex_adapter.agents.codex.releases import Version, parse_version
+from codex_adapter.agents.codex.releases import parse_version
+from codex_adapter.runtime.programs import Version
 
 from .versions import PACKAGE
 

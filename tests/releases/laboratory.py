@@ -10,7 +10,8 @@ from pathlib import Path
 
 import trio
 
-from codex_adapter.agents.codex.releases import Version, parse_version
+from codex_adapter.agents.codex.releases import parse_version
+from codex_adapter.runtime.programs import Version
 from tests.releases.catalogue import CATALOGUE, Case
 
 from .install import Installed

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, QUIRKS, Version
+from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, QUIRKS
+from codex_adapter.runtime.programs import Version
 from tests.regenerate_goldens import CODEX
 
 from .evidence import EVIDENCE

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.agents.codex.releases import Version, parse_version
+from codex_adapter.agents.codex.releases import parse_version
+from codex_adapter.runtime.programs import Version
 from tests.regenerate_goldens import CODEX, golden
 
 __all__ = ["Expected", "Shelf", "digest"]

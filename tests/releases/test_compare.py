@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.runtime.programs import Version
 
 from .compare import compare
 

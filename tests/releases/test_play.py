@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.codex.releases import Version
+from codex_adapter.runtime.programs import Version
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WriteStderr, write_agent
 from codex_adapter.testing.thread_lines import command_started, thread_started
 from tests.regenerate_goldens import golden

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from codex_adapter.agents.codex.pipeline import codex_pipeline
-from codex_adapter.agents.codex.releases import Version
 from codex_adapter.records import encode_events
+from codex_adapter.runtime.programs import Version
 from tests.regenerate_goldens import golden
 
 from .compare import compare

@@ -20,7 +20,7 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import CAPABILITIES
 from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.launch import CodexLaunch, check_launch, prepare_launch
-from codex_adapter.agents.codex.mount_targets import mount_targets_removed
+from codex_adapter.agents.codex.mount_targets import MOUNT_TARGETS, mount_roots
 from codex_adapter.agents.codex.run_secrets import run_secrets
 from codex_adapter.agents.codex.session import SessionExpectation
 from codex_adapter.agents.codex.session_file import usage_before
@@ -30,6 +30,7 @@ from codex_adapter.agents.codex.validation import check_config
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.runtime.mount_targets import mount_targets_removed
 from codex_adapter.runtime.private_file import private_file
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ class CodexAgent(Agent):
             if options.output_schema is not None:
                 content = msgspec.json.encode(options.output_schema)
                 schema = await held.enter_async_context(private_file(mark, "output-schema.json", content))
-            await held.enter_async_context(mount_targets_removed(options, launch.env, launch.cwd))
+            roots = mount_roots(options, launch.env, launch.cwd)
+            if roots:
+                await held.enter_async_context(mount_targets_removed(roots, MOUNT_TARGETS))
             yield Launch(
                 argv=launch.argv(schema),
                 env=launch.env,

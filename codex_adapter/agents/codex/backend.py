@@ -6,15 +6,14 @@ import os
 from collections.abc import Mapping
 
 from codex_adapter.agents.codex.agent import AGENT
-from codex_adapter.agents.codex.binary import find_binary
+from codex_adapter.agents.codex.binary import PROGRAM, find_binary
 from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.launch import versions_of_this_run
-from codex_adapter.agents.codex.releases import Version
 from codex_adapter.file_systems import inquire
 from codex_adapter.runtime.backend import NO_VARIABLES, AgentBackend
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.event_loop import require_trio
+from codex_adapter.runtime.programs import Version, versions_of_this_run
 
 __all__ = ["CodexBackend"]
 
@@ -41,4 +40,4 @@ class CodexBackend(AgentBackend):
         require_trio()
         environ = merge_environment(os.environ, self._codex_config, env)
         binary = await inquire(lambda inquiry: find_binary(self._codex_config, environ, inquiry.at))
-        return binary.path, await versions_of_this_run().of(binary, environ)
+        return binary.path, await versions_of_this_run(PROGRAM).of(binary, environ)

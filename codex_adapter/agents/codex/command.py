@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
+from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.core.checks import toml_string
+from codex_adapter.core.extension_checks import SessionSelector
 
 __all__ = ["MACHINE_SETTINGS", "MOST_TRUST_BYTES", "build_argv", "home_of_cli", "merge_environment", "trust_setting"]
 

@@ -13,14 +13,15 @@ from typing import Final, NamedTuple
 import trio
 from msgspec.structs import replace
 
-from codex_adapter.agents.codex.binary import Binary, ask_version, find_binary
+from codex_adapter.agents.codex.binary import PROGRAM, find_binary
 from codex_adapter.agents.codex.command import home_of_cli, merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, Version, is_supported, quirks_of
+from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, is_supported, quirks_of
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding
 from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.programs import Binary, Version
 
 __all__ = ["Installed", "agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
 
@@ -82,7 +83,7 @@ async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Ins
         return Installed(None, None, [Finding("codex", "failed", problem, error.advice)])
     except BackendError as error:
         return Installed(None, None, [Finding("codex", "failed", "no answer", error.advice)])
-    release = await ask_version(binary, environ)
+    release = await PROGRAM.ask_version(binary, environ)
     kind = "npm launcher" if binary.launcher else "native"
     found = [Finding("codex", "ok", f"{binary.path} ({kind}, from {binary.origin})")]
     if binary.launcher:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from codex_adapter.agents.codex.command import MACHINE_SETTINGS
-from codex_adapter.agents.codex.releases import Version, quirk
+from codex_adapter.agents.codex.releases import quirk
 from codex_adapter.core.checks import toml_string
+from codex_adapter.runtime.programs import Version
 
 __all__ = ["shelter_git"]
 

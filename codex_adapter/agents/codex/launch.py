@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-import trio
 from typing_extensions import override
 
-from codex_adapter.agents.codex.binary import Binary, Versions, find_binary, packaged_release
+from codex_adapter.agents.codex.binary import PROGRAM, find_binary, packaged_release
 from codex_adapter.agents.codex.command import (
     MOST_TRUST_BYTES,
     build_argv,
@@ -22,15 +21,17 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.disabled_tools import configured_servers, settings_without_tools
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.git_shelter import shelter_git
-from codex_adapter.agents.codex.releases import Version, missing_feature, needs_version
+from codex_adapter.agents.codex.releases import missing_feature, needs_version
 from codex_adapter.agents.codex.validation import check_request
 from codex_adapter.core.checks import is_unquoted
 from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
+from codex_adapter.runtime.programs import Binary, Version, Versions, versions_of_this_run
+from codex_adapter.runtime.request_files import RequestFiles
 
-__all__ = ["CodexLaunch", "check_launch", "prepare_launch", "versions_of_this_run"]
+__all__ = ["CodexLaunch", "check_launch", "prepare_launch"]
 
 
 class CodexLaunch(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +79,7 @@ async def prepare_launch(
     version = None
     depends = needs_version(launch.options)
     if ask_release or depends:
-        version = await (versions or versions_of_this_run()).of(launch.binary, launch.env)
+        version = await (versions or versions_of_this_run(PROGRAM)).of(launch.binary, launch.env)
         launch = msgspec.structs.replace(launch, version=version)
     missing = missing_feature(launch.options, version if depends else None)
     if missing is not None:
@@ -97,50 +98,8 @@ async def check_launch(
     return await inquire(_prepare, request, config, parent)
 
 
-class _Files:
-    """The real file system. A path that is not valid does not exist."""
-
-    def __init__(self, inquiry: Inquiry, request: RunRequest, config: CodexConfig) -> None:
-        self._inquiry = inquiry
-        self._request = request
-        self._config = config
-
-    @property
-    def cwd(self) -> str:
-        try:
-            return str(Path.cwd())
-        except OSError:
-            advice = "The working directory of this process no longer exists. Pass an absolute working_dir."
-            raise BackendError("io", advice=advice) from None
-
-    def is_dir(self, path: str) -> bool:
-        self._ask_about(path)
-        return os.path.isdir(path)  # noqa: PTH112 - unlike Path.is_dir, it raises for no path
-
-    def is_file(self, path: str) -> bool:
-        self._ask_about(path)
-        return os.path.isfile(path)  # noqa: PTH113 - as above
-
-    def _ask_about(self, path: str) -> None:
-        own = path == run_directory(self._request, self._config, self)
-        self._inquiry.at("working directory" if own else "path in the request's extensions", path)
-
-
-_VERSIONS: trio.lowlevel.RunVar[Versions] = trio.lowlevel.RunVar("codex_adapter.versions")
-
-
-def versions_of_this_run() -> Versions:
-    """Return the `Versions` that this trio run shares (S8)."""
-    try:
-        return _VERSIONS.get()
-    except LookupError:
-        versions = Versions()
-        _VERSIONS.set(versions)
-        return versions
-
-
 def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent: Mapping[str, str]) -> CodexLaunch:
-    files = _Files(inquiry, request, config)
+    files = RequestFiles(inquiry, request, config)
     options = check_request(request, config, files)
     if config.codex_home is not None and not config.codex_home.startswith("/"):
         config = msgspec.structs.replace(config, codex_home=str(Path(files.cwd, config.codex_home)))

@@ -1,114 +1,19 @@
-"""Remove the empty files and directories that the CLI's sandbox creates as mount points and leaves behind (K8)."""
+"""Name the mount points that the CLI's sandbox creates, and the directories in which it leaves them (K8)."""
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
-from typing import Final, NamedTuple
-
-import trio
+from collections.abc import Mapping
+from typing import Final
 
 from codex_adapter.agents.codex.extensions import ExecOptions
-from codex_adapter.errors import BackendError
-from codex_adapter.file_systems import Inquiry, inquire, mount_points
-from codex_adapter.runtime.containment.marks import pids
 
-__all__ = ["mount_targets_removed"]
+__all__ = ["MOUNT_TARGETS", "mount_roots"]
 
-_NAMES: Final = (".git", ".codex", ".agents", ".aws")
-_PATIENCE: Final = 2.0
-"""Seconds for which the start and the end of a run wait for the file system."""
+MOUNT_TARGETS: Final = (".git", ".codex", ".agents", ".aws")
 
 
-@asynccontextmanager
-async def mount_targets_removed(options: ExecOptions, env: Mapping[str, str], cwd: str) -> AsyncIterator[None]:
-    """Remove, on exit, the mount points that the CLI's sandbox left in its writable directories.
-
-    Remove only entries that did not exist on entry, are empty, and are not a mount point of any process.
-    """
-    missing: list[_Root] = []
-    if options.sandbox_mode == "workspace-write":
-        roots = [cwd, *options.add_dirs, "/tmp", env.get("TMPDIR", "/tmp")]  # noqa: S108 - as the CLI has them
-        with suppress(BackendError):
-            missing = await inquire(_missing, roots, seconds=_PATIENCE)
-    try:
-        yield
-    finally:
-        if missing:
-            with trio.CancelScope(shield=True), suppress(BackendError):
-                await inquire(_remove, missing, seconds=_PATIENCE)
-
-
-class _Root(NamedTuple):
-    """A writable directory: its path without links, its device and inode, and the names that do not exist in it."""
-
-    path: str
-    identity: tuple[int, int]
-    missing: list[str]
-
-
-def _missing(inquiry: Inquiry, roots: list[str]) -> list[_Root]:
-    found: dict[str, _Root] = {}
-    for root in roots:
-        inquiry.at("directory that the agent may write to", root)
-        with suppress(OSError):
-            real = os.path.realpath(root)
-            facts = Path(real).stat()
-            names = [name for name in _NAMES if not os.path.lexists(f"{real}/{name}")]
-            found[real] = _Root(real, (facts.st_dev, facts.st_ino), names)
-    return [root for root in found.values() if root.missing]
-
-
-def _remove(inquiry: Inquiry, roots: list[_Root]) -> None:
-    mounted: set[str] | None = None
-    for root in roots:
-        inquiry.at("directory that the agent may write to", root.path)
-        with suppress(OSError):
-            # The agent may have replaced it with another directory, or with a link to one.
-            fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                facts = os.fstat(fd)
-                left = [name for name in root.missing if _is_target(fd, name)]
-                if not left or (facts.st_dev, facts.st_ino) != root.identity:
-                    continue
-                mounted = _mounted() if mounted is None else mounted
-                for name in left:
-                    if f"{root.path}/{name}" not in mounted and not inquiry.abandoned:
-                        _remove_target(fd, name)
-            finally:
-                os.close(fd)
-
-
-def _remove_target(directory: int, name: str) -> None:
-    with suppress(OSError):  # it is not empty
-        try:
-            os.rmdir(name, dir_fd=directory)
-        except NotADirectoryError:
-            if _is_target(directory, name):
-                os.unlink(name, dir_fd=directory)
-
-
-def _is_target(directory: int, name: str) -> bool:
-    """Return whether the entry is a directory, or an empty read-only file as CLI 0.125 creates."""
-    with suppress(OSError):
-        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        if stat.S_ISREG(found.st_mode):
-            return found.st_size == 0 and not found.st_mode & 0o222
-        return stat.S_ISDIR(found.st_mode)
-    return False
-
-
-def _mounted() -> set[str]:
-    """Return the mount points of all processes: the removal of such a directory would end the mount."""
-    found: set[str] = set()
-    namespaces: set[int] = set()
-    for pid in pids():
-        with suppress(OSError):
-            namespace = Path(f"/proc/{pid}/ns/mnt").stat().st_ino
-            if namespace not in namespaces:
-                found.update(mount_points(pid))
-                namespaces.add(namespace)
-    return found
+def mount_roots(options: ExecOptions, env: Mapping[str, str], cwd: str) -> list[str]:
+    """Return the directories that commands of a run may write to; none unless the sandbox restricts them."""
+    if options.sandbox_mode != "workspace-write":
+        return []
+    return [cwd, *options.add_dirs, "/tmp", env.get("TMPDIR", "/tmp")]  # noqa: S108 - as the CLI has them

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.extensions import APPROVAL_POLICIES, SANDBOX_MODES
-from codex_adapter.options import Option, concatenate, override
+from codex_adapter.options import (
+    DIRECTORIES_SCHEMA,
+    SESSION_SCHEMA,
+    Option,
+    add_directories,
+    concatenate,
+    override,
+    select_session,
+)
 
 __all__ = ["OPTIONS", "read_settings"]
-
-_SESSION: Final[Mapping[str, Any]] = {
-    "oneOf": [
-        {
-            "type": "object",
-            "properties": {"selector": {"const": "last"}},
-            "required": ["selector"],
-            "additionalProperties": False,
-        },
-        {
-            "type": "object",
-            "properties": {"selector": {"const": "id"}, "id": {"type": "string", "pattern": r"^(?!-)", "minLength": 1}},
-            "required": ["selector", "id"],
-            "additionalProperties": False,
-        },
-    ]
-}
-_DIRECTORIES: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"dirs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16}},
-    "required": ["dirs"],
-    "additionalProperties": False,
-}
 
 
 def read_settings(entries: Sequence[str]) -> dict[str, Any]:
@@ -65,17 +50,6 @@ def _toml_value(number: int, text: str) -> Any:
     if document or text.startswith(("{", "[", '"', "'")):
         raise ValueError(f"the value of number {number} is not TOML; check its quotes and brackets")
     return text
-
-
-def _selector(session: str) -> dict[str, str]:
-    return {"selector": "last"} if session == "last" else {"selector": "id", "id": session}
-
-
-def _add_directories(requested: Any, optional: Any) -> Any:
-    merged = override(requested, optional)
-    if isinstance(requested, dict) and isinstance(optional, dict):
-        merged["dirs"] = concatenate(requested.get("dirs"), optional.get("dirs"))
-    return merged
 
 
 OPTIONS: Final[tuple[Option, ...]] = (
@@ -148,13 +122,13 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         key=keys.ADD_DIRS,
-        schema=_DIRECTORIES,
+        schema=DIRECTORIES_SCHEMA,
         names=("--add-dir",),
         metavar="DIR",
         help="an additional directory that the agent may write to; repeatable",
         takes="words",
         convert=lambda directories: {"dirs": directories},
-        merge=_add_directories,
+        merge=add_directories,
     ),
     Option(
         key=keys.IMAGES,
@@ -175,19 +149,19 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         key=keys.RESUME,
-        schema=_SESSION,
+        schema=SESSION_SCHEMA,
         names=("--resume",),
         metavar="ID|last",
         help="continue a session",
-        convert=_selector,
+        convert=select_session,
     ),
     Option(
         key=keys.FORK,
-        schema=_SESSION,
+        schema=SESSION_SCHEMA,
         names=("--fork",),
         metavar="ID",
         help="continue a copy of a session",
-        convert=_selector,
+        convert=select_session,
     ),
     Option(key=keys.TOOLS, schema={"enum": ["all", "none"]}),
     Option(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
-from typing_extensions import override
 
 from codex_adapter.agents.codex.extensions import ExecOptions
+from codex_adapter.runtime.programs import Version
 
 __all__ = [
     "FEATURES",
@@ -24,7 +24,6 @@ __all__ = [
     "Feature",
     "Need",
     "Quirk",
-    "Version",
     "is_supported",
     "missing_feature",
     "need",
@@ -33,19 +32,6 @@ __all__ = [
     "quirk",
     "quirks_of",
 ]
-
-
-class Version(NamedTuple):
-    """A release of the CLI; `pre` is the part after a dash, as in `0.170.0-alpha.3`, or empty."""
-
-    major: int
-    minor: int
-    patch: int
-    pre: str = ""
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.major}.{self.minor}.{self.patch}" + (f"-{self.pre}" if self.pre else "")
 
 
 MINIMUM: Final = Version(0, 44, 0)

@@ -143,7 +143,8 @@ def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:
         case TextPart():
             return replace(data, item_id=mask(data.item_id))
         case ToolCall(tool=tool):
-            names = {"backend_item_id": mask(tool.backend_item_id), "tool_name": mask(tool.tool_name)}
+            named = ("backend_item_id", "tool_name", "tool_use_id")
+            names = {name: mask(getattr(tool, name)) for name in named}
             asked, answered = _mask_payloads(data.input, masker), _mask_payloads(data.output, masker)
             return ToolCall(replace(tool, **names), asked, answered)
         case Plan():

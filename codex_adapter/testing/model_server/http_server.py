@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import Any
@@ -14,6 +15,7 @@ from typing_extensions import override
 
 from ..scenario import Answer
 from .events import encode_event, events_of
+from .messages import content_block, is_side_request, message_events, side_answer
 from .playback import Playback
 from .tool_calls import Tools, output_item
 
@@ -102,8 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
         if body is None:
             self.close_connection = True
             self._reply(413, {"error": {"message": f"The request body has more than {MAX_BODY} bytes. Send less."}}, {})
-        elif not self.path.partition("?")[0].endswith("/responses"):
-            self._reply(404, {"error": {"message": "only POST .../responses is served"}}, {})
+        elif self.path.partition("?")[0].endswith("/messages/count_tokens"):
+            self._reply(200, {"input_tokens": 100}, {})
+        elif not self.path.partition("?")[0].endswith(("/responses", "/messages")):
+            self._reply(404, {"error": {"message": "only POST .../responses and .../messages are served"}}, {})
         elif self.headers.get("Content-Encoding", "identity") != "identity":
             self._reply(415, {"error": {"message": "The request body is compressed. Send it uncompressed."}}, {})
         else:
@@ -119,7 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(400, {"error": {"message": "The request body must be a JSON object."}}, {})
             return
         playback = self.server.playback
-        answer, number = playback.take(request, text)
+        if is_side_request(request):
+            answer, number = side_answer(), 0
+        else:
+            answer, number = playback.take(request, text)
         if answer.gate is not None:
             playback.wait_for_gate(answer.gate)
         playback.pause(answer.delay)
@@ -129,10 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(answer.status, answer.body, answer.headers)
 
     def _stream(self, answer: Answer, request: dict[str, Any], number: int) -> None:
-        tools = Tools(request)
-        items = [output_item(item, tools, f"{number}_{place}") for place, item in enumerate(answer.items, 1)]
+        events = self._events(answer, request, number)
         self._head(200, {"Content-Type": "text/event-stream", **answer.headers, "Transfer-Encoding": "chunked"})
-        for sent, event in enumerate(events_of(answer, items, str(number))):
+        for sent, event in enumerate(events):
             if sent == answer.cut_after:
                 self.close_connection = True
                 return
@@ -143,6 +149,19 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
         self.server.playback.pause(answer.linger)
         self.wfile.write(b"0\r\n\r\n")
+
+    def _events(self, answer: Answer, request: dict[str, Any], number: int) -> Iterator[dict[str, Any] | str]:
+        """Return the events of an answer, in the API that the request is of."""
+        if self.path.partition("?")[0].endswith("/messages"):
+            items = enumerate(answer.items, 1)
+            blocks = [content_block(item, request, f"{number}_{place}") for place, item in items]
+            return message_events(answer, blocks, str(number), str(request.get("model")))
+        tools = Tools(request)
+        return events_of(
+            answer,
+            [output_item(item, tools, f"{number}_{place}") for place, item in enumerate(answer.items, 1)],
+            str(number),
+        )
 
     def _reply(self, status: int, body: object, headers: Any) -> None:
         text = body if isinstance(body, str) else json.dumps(body)

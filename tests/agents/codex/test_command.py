@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from codex_adapter.agents.codex.command import build_argv, home_of_cli, merge_environment, trust_setting
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector, read_extensions
+from codex_adapter.agents.codex.extensions import ExecOptions, read_extensions
+from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.errors import AdapterError
 
 TRUST = trust_setting(["/work"], trusted=False)

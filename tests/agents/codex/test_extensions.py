@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.agents.codex import extension_keys
-from codex_adapter.agents.codex.extensions import CAPABILITIES, ExecOptions, SessionSelector, read_extensions
+from codex_adapter.agents.codex.extensions import CAPABILITIES, ExecOptions, read_extensions
+from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 
 NON_INTERACTIVE = "agent_api.exec.non_interactive"

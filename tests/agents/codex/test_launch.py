@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import trio
 
-from codex_adapter.agents.codex.binary import Versions
+from codex_adapter.agents.codex.binary import PROGRAM
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.extensions import SessionSelector
 from codex_adapter.agents.codex.launch import CodexLaunch, prepare_launch
+from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.private_file import private_file
+from codex_adapter.runtime.programs import Versions
 
 FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
 REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"
@@ -269,7 +270,7 @@ async def test_the_release_is_asked_for_once(cli: Cli) -> None:
 
 @pytest.mark.rule("S8")
 async def test_a_memory_of_releases_can_be_shared(cli: Cli) -> None:
-    versions = Versions()
+    versions = Versions(PROGRAM)
     for _ in range(2):
         config = CodexConfig(binary=str(cli.path))
         await prepare_launch(

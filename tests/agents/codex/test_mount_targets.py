@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from codex_adapter.agents.codex.extensions import ExecOptions
-from codex_adapter.agents.codex.mount_targets import mount_targets_removed
+from codex_adapter.agents.codex.mount_targets import MOUNT_TARGETS, mount_roots
+from codex_adapter.runtime.mount_targets import mount_targets_removed
 
 pytestmark = pytest.mark.rule("K8")
+
+
+def removed(options: ExecOptions, env: Mapping[str, str], cwd: str) -> AbstractAsyncContextManager[None]:
+    return mount_targets_removed(mount_roots(options, env, cwd), MOUNT_TARGETS)
+
 
 NAMES = [".agents", ".aws", ".codex", ".git"]
 
@@ -43,14 +50,14 @@ async def test_what_a_sandbox_left_is_removed(workspace: Path, env: Mapping[str,
     more.mkdir()
     link = tmp_path / "link"
     link.symlink_to(workspace)
-    async with mount_targets_removed(ExecOptions(add_dirs=(str(more),)), env, str(link)):
+    async with removed(ExecOptions(add_dirs=(str(more),)), env, str(link)):
         for directory in (workspace, more, Path(env["TMPDIR"])):
             make(directory, *NAMES)
     assert [names(directory) for directory in (workspace, more, Path(env["TMPDIR"]))] == [[], [], []]
 
 
 async def test_an_empty_file_that_is_only_to_be_read_is_removed(workspace: Path, env: Mapping[str, str]) -> None:
-    async with mount_targets_removed(ExecOptions(), env, str(workspace)):
+    async with removed(ExecOptions(), env, str(workspace)):
         (workspace / ".codex").touch(0o444)
         (workspace / ".aws").touch(0o644)
     assert names(workspace) == [".aws"]
@@ -58,13 +65,13 @@ async def test_an_empty_file_that_is_only_to_be_read_is_removed(workspace: Path,
 
 async def test_what_was_there_before_stays(workspace: Path, env: Mapping[str, str]) -> None:
     make(workspace, ".git", ".aws")
-    async with mount_targets_removed(ExecOptions(), env, str(workspace)):
+    async with removed(ExecOptions(), env, str(workspace)):
         make(workspace, ".agents", ".codex")
     assert names(workspace) == [".aws", ".git"]
 
 
 async def test_what_is_not_empty_stays(workspace: Path, env: Mapping[str, str], tmp_path: Path) -> None:
-    async with mount_targets_removed(ExecOptions(), env, str(workspace)):
+    async with removed(ExecOptions(), env, str(workspace)):
         make(workspace, ".git", "empty")
         (workspace / ".git" / "HEAD").touch()
         (workspace / ".codex").write_text("x")
@@ -79,7 +86,7 @@ async def test_what_is_not_empty_stays(workspace: Path, env: Mapping[str, str], 
 async def test_only_runs_whose_sandbox_makes_them_remove_them(
     mode: str, workspace: Path, env: Mapping[str, str]
 ) -> None:
-    async with mount_targets_removed(ExecOptions(sandbox_mode=mode), env, str(workspace)):
+    async with removed(ExecOptions(sandbox_mode=mode), env, str(workspace)):
         make(workspace, ".codex")
     assert names(workspace) == [".codex"]
 
@@ -93,7 +100,7 @@ async def test_what_another_sandbox_has_mounted_over_stays(workspace: Path, env:
     target = workspace / ".git"
     script = f"mount -t tmpfs none '{target}' && touch '{target}/protected' && echo up; read x; ls '{target}'"
     words = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
-    ended = mount_targets_removed(ExecOptions(), env, str(workspace))
+    ended = removed(ExecOptions(), env, str(workspace))
     await ended.__aenter__()
     make(workspace, ".git", ".aws")
     with subprocess.Popen(words, stdin=-1, stdout=-1, text=True) as other:  # noqa: ASYNC220 - it is waited for below
@@ -120,7 +127,7 @@ async def test_what_has_taken_the_place_of_the_directory_is_left_alone(
     for directory in (nested, victim):
         directory.mkdir()
     make(victim, *NAMES)
-    async with mount_targets_removed(ExecOptions(), env, str(nested)):
+    async with removed(ExecOptions(), env, str(nested)):
         if kind == "link above it":
             workspace.rename(tmp_path / "away")
             workspace.symlink_to(victim.parent)

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import codex_adapter
 from codex_adapter.agents.codex import releases
-from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
+from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.releases import (
     FEATURES,
     MINIMUM,
     NEEDS,
     QUIRKS,
-    Version,
     missing_feature,
     need,
     needs_version,
@@ -26,6 +25,8 @@ from codex_adapter.agents.codex.releases import (
     quirk,
     quirks_of,
 )
+from codex_adapter.core.extension_checks import SessionSelector
+from codex_adapter.runtime.programs import Version
 
 LAST = SessionSelector()
 BY_ID = SessionSelector("0199")

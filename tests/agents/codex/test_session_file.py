@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.binary import Binary
-from codex_adapter.agents.codex.extensions import ExecOptions, SessionSelector
+from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.launch import CodexLaunch
 from codex_adapter.agents.codex.session_file import usage_before
+from codex_adapter.core.extension_checks import SessionSelector
+from codex_adapter.runtime.programs import Binary
 
 pytestmark = pytest.mark.rule("F10")
 

@@ -11,7 +11,8 @@ import msgspec
 import trio
 
 from codex_adapter import AdapterError, CodexBackend
-from codex_adapter.agents.codex.releases import Version, is_supported, quirk
+from codex_adapter.agents.codex.releases import is_supported, quirk
+from codex_adapter.runtime.programs import Version
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, run_command
 
 __all__ = ["Installation", "Installed"]

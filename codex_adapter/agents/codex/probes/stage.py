@@ -16,8 +16,9 @@ import trio
 from codex_adapter import AdapterError, CodexConfig, Completion, Event, RunHandle, RunRequest, open_run
 from codex_adapter.agents.codex.extension_keys import SANDBOX_MODE, TOOL_PAYLOADS
 from codex_adapter.agents.codex.probes.probe import FIRST_SESSION, VALUE, VARIABLE, Evidence, Probe, Seen, Start
-from codex_adapter.agents.codex.releases import Version, quirks_of
+from codex_adapter.agents.codex.releases import quirks_of
 from codex_adapter.runtime.containment.marks import marked
+from codex_adapter.runtime.programs import Version
 from codex_adapter.testing.model_server import ModelServer
 from codex_adapter.testing.scenario import Scenario
 

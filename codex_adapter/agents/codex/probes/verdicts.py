@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from codex_adapter import BackendError, RunTimedOut
 from codex_adapter.agents.codex.probes.probe import Evidence, Probe, Promise
-from codex_adapter.agents.codex.releases import Version
 from codex_adapter.findings import Verdict
+from codex_adapter.runtime.programs import Version
 
 __all__ = ["judge", "judge_all"]
 

@@ -1,0 +1,182 @@
+"""Define Claude Code as an agent of the runtime (AG1, AG2)."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from msgspec.structs import replace
+from typing_extensions import override
+
+from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
+from codex_adapter.agents.claude import extension_keys as keys
+from codex_adapter.agents.claude.binary import find_binary
+from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.agents.claude.extensions import CAPABILITIES
+from codex_adapter.agents.claude.kind import KIND
+from codex_adapter.agents.claude.launch import check_launch, prepare_launch
+from codex_adapter.agents.claude.run_secrets import run_secrets
+from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
+from codex_adapter.agents.claude.validation import check_config
+from codex_adapter.core.checks import refuse
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.request import RunConfig, RunRequest
+from codex_adapter.runtime.mount_targets import mount_targets_removed
+
+if TYPE_CHECKING:
+    from codex_adapter.agent_places import AgentPlaces
+    from codex_adapter.findings import AgentReport
+    from codex_adapter.options import Option
+
+__all__ = ["AGENT", "ClaudeAgent"]
+
+_STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
+"""SIGINT is first: on SIGINT, the CLI stops its tools and prints the result of the turn."""
+
+_MOUNT_TARGETS: Final = (".claude/.cc-writes", ".claude")
+"""The directories that the CLI's sandbox creates as mount points, the inner one first."""
+
+_RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
+    {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
+)
+
+
+class ClaudeAgent(Agent):
+    """Claude Code."""
+
+    kind: ClassVar[str] = KIND
+    name: ClassVar[str] = "Claude Code"
+    capabilities: ClassVar[frozenset[str]] = CAPABILITIES
+    config_type: ClassVar[type[RunConfig]] = ClaudeConfig
+    conversation_variables: ClassVar[Sequence[str]] = ("CLAUDE_CONFIG_DIR",)
+
+    @property
+    @override
+    def options(self) -> Sequence[Option]:
+        """Return the options of `codex-adapter run` for this agent."""
+        from codex_adapter.agents.claude.options import OPTIONS  # noqa: PLC0415 - the library needs no option
+
+        return OPTIONS
+
+    @override
+    def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
+        """Implement `Agent.check_config`."""
+        check_config(_own(config))
+
+    @override
+    async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
+        """Implement `Agent.check`, without a query of the CLI's release (Q1 to Q6, S6)."""
+        own = _own(config)
+        launch = await check_launch(request, own)
+        return CheckedRun(launch.cwd, launch.options.model, await run_secrets(launch, own, log=False))
+
+    @override
+    @asynccontextmanager
+    async def prepare(
+        self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
+    ) -> AsyncIterator[Launch]:
+        """Implement `Agent.prepare`. A run has no private file. (S1 to S9, K8)"""
+        own = _own(config)
+        launch = await prepare_launch(request, own, ask_release=ask_release)
+        options = launch.options
+        secrets = await run_secrets(launch, own)
+        async with AsyncExitStack() as held:
+            if options.sandbox_mode != "danger-full-access" and options.tools != "none":
+                roots = [launch.cwd, *options.add_dirs]
+                await held.enter_async_context(mount_targets_removed(roots, _MOUNT_TARGETS))
+            yield Launch(
+                argv=launch.argv(),
+                env=launch.env,
+                cwd=launch.cwd,
+                decoder=partial(ClaudeDecoder, full_payloads=options.tool_payloads == "full"),
+                stop_signals=_STOP_SIGNALS,
+                stdin=launch.prompt,
+                timeout=launch.timeout,
+                secrets=secrets,
+                session=launch.session,
+                model=options.model,
+                release=None if launch.version is None else str(launch.version),
+            )
+
+    @override
+    def decoder(self, masker: Masker, *, full_payloads: bool = False) -> ClaudeDecoder:
+        """Implement `Agent.decoder`."""
+        return ClaudeDecoder(masker, full_payloads=full_payloads)
+
+    @override
+    def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
+        """Implement `Agent.find_program` (S6)."""
+        return find_binary(_own(config), environ).path
+
+    @override
+    def places(self, program: str | None = None) -> AgentPlaces:
+        """Implement `Agent.places`."""
+        from codex_adapter.agents.claude.places import claude_places  # noqa: PLC0415 - no run needs it
+
+        return claude_places()
+
+    @override
+    def restricted(self, request: RunRequest) -> RunRequest:
+        """Implement `Agent.restricted`."""
+        return _extended(request, _RESTRICTIONS)
+
+    @override
+    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
+        """Implement `Agent.with_schema`."""
+        return _extended(request, {keys.OUTPUT_SCHEMA: schema})
+
+    @override
+    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
+        """Implement `Agent.resume`."""
+        return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
+
+    @override
+    def notice(self, request: RunRequest) -> str | None:
+        """Return a notice if the CLI ignores the CLAUDE.md of the directory (S11)."""
+        trusted = request.extensions.get(keys.TRUST_PROJECT)
+        if trusted or not Path(request.working_dir or ".", "CLAUDE.md").is_file():
+            return None
+        return (
+            "Claude Code does not read CLAUDE.md, because the project is not trusted. "
+            "Pass --trust-project to use it, together with the project's settings, hooks and MCP servers"
+        )
+
+    @override
+    async def examine(self, config: RunConfig) -> AgentReport:
+        """Implement `Agent.examine`."""
+        from codex_adapter.agents.claude.doctor import examine  # noqa: PLC0415 - no run needs it
+
+        return await examine(_own(config))
+
+    @override
+    def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Implement `Agent.login_command`."""
+        from codex_adapter.agents.claude.login import login_command  # noqa: PLC0415 - no run needs it
+
+        return login_command(_own(config), arguments)
+
+    @override
+    def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
+        """Implement `Agent.stage_demo`."""
+        from codex_adapter.agents.claude.demo import stage_demo  # noqa: PLC0415 - imports a web server
+
+        return stage_demo(root, binary)
+
+
+AGENT: Final = ClaudeAgent()
+
+
+def _own(config: RunConfig) -> ClaudeConfig:
+    """Return the configuration. Raise `InvalidRequestError` if it is not a `ClaudeConfig`."""
+    if not isinstance(config, ClaudeConfig):
+        refuse("config", "a ClaudeConfig")
+    return config
+
+
+def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:
+    return replace(request, extensions={**request.extensions, **extensions})

@@ -1,0 +1,127 @@
+"""Examine Claude Code on this machine: program, release, login and sandbox (C4)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from shutil import which
+from typing import Final
+
+import trio
+
+from codex_adapter.agents.claude.binary import PROGRAM, find_binary
+from codex_adapter.agents.claude.command import config_directory, merge_environment
+from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.agents.claude.extensions import RunOptions
+from codex_adapter.agents.claude.releases import FEATURES, MINIMUM
+from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.file_systems import inquire
+from codex_adapter.findings import AgentReport, BinaryReport, Finding
+from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.programs import Binary, Version
+
+__all__ = ["examine"]
+
+_VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+_CREDENTIALS: Final = ".credentials.json"
+_NO_LOGIN: Final = "Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY."
+_NO_NATIVE_BINARY: Final = (
+    "The native binary beside the launcher was not found. Install the CLI again, with its optional packages."
+)
+_NO_SANDBOX: Final = (
+    "A run with --sandbox read-only or workspace-write fails. Such a run has the hint sandbox_unavailable. Install "
+    "bubblewrap and socat, and allow user namespaces here. If this container is itself the sandbox, run with --sandbox "
+    "danger-full-access."
+)
+_SANDBOX_PROGRAMS: Final = ("bwrap", "socat")
+_TRIAL: Final = ("--ro-bind", "/", "/", "--dev", "/dev", "--unshare-net", "--unshare-pid", "--proc", "/proc")
+_PROOF: Final = 7
+_PATIENCE: Final = 10.0
+
+
+async def examine(config: ClaudeConfig) -> AgentReport:
+    """Examine the CLI that a run with this configuration would execute, and try its sandbox (S6, S8)."""
+    environ = merge_environment(os.environ, config, {}, RunOptions())
+    binary, findings = await _find_installed(config, environ)
+    login = _login(environ)
+    logins = [name for name, found in login.items() if found]
+    if logins:
+        findings.append(Finding("login", "ok", " and ".join(logins)))
+    else:
+        findings.append(Finding("login", "warning", "no login found", _NO_LOGIN))
+    missing = [name for name in _SANDBOX_PROGRAMS if which(name, path=environ.get("PATH")) is None]
+    works = False if missing else await _sandbox_works(environ)
+    if works:
+        sandbox = Finding("agent sandbox", "ok", "bubblewrap and socat work here")
+    else:
+        problem = f"{' and '.join(missing)} not found" if missing else "bubblewrap cannot start a sandbox"
+        sandbox = Finding("agent sandbox", "warning", problem, _NO_SANDBOX)
+    return AgentReport(
+        binary=binary,
+        findings=findings,
+        login=login,
+        logged_in=bool(logins),
+        sandbox=works,
+        sandbox_findings=[sandbox],
+    )
+
+
+async def _find_installed(
+    config: ClaudeConfig, environ: Mapping[str, str]
+) -> tuple[BinaryReport | None, list[Finding]]:
+    """Find the CLI that a run would execute, and ask it for its release (S6, S8)."""
+    try:
+        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
+    except SpawnError as error:
+        problem = "not found" if error.not_found else "cannot be executed"
+        return None, [Finding("claude", "failed", problem, error.advice)]
+    except BackendError as error:
+        return None, [Finding("claude", "failed", "no answer", error.advice)]
+    release = await PROGRAM.ask_version(binary, environ)
+    supported = None if release is None else release[:3] >= MINIMUM[:3]
+    report = BinaryReport(
+        path=binary.path,
+        origin=binary.origin,
+        launcher=binary.launcher,
+        version=None if release is None else str(release),
+        supported=supported,
+        features={} if release is None else {row.about: release[:3] >= row.since[:3] for row in FEATURES},
+    )
+    return report, [_program_finding(binary), _release_finding(release, supported)]
+
+
+def _program_finding(binary: Binary) -> Finding:
+    if binary.launcher:
+        return Finding("claude", "warning", f"{binary.path} (npm launcher, from {binary.origin})", _NO_NATIVE_BINARY)
+    return Finding("claude", "ok", f"{binary.path} (from {binary.origin})")
+
+
+def _release_finding(release: Version | None, supported: bool | None) -> Finding:
+    if release is None:
+        advice = "Run it with --version. Check that it is Claude Code, built for this system."
+        return Finding("release", "failed", "the program prints no release", advice)
+    if not supported:
+        advice = f"Install release {MINIMUM} or newer: npm install -g @anthropic-ai/claude-code"
+        return Finding("release", "failed", f"{release}, which is not supported", advice)
+    return Finding("release", "ok", f"{release}, supported")
+
+
+def _login(environ: Mapping[str, str]) -> dict[str, bool]:
+    directory = config_directory(environ)
+    file = directory is not None and Path(directory, _CREDENTIALS).is_file()
+    return {_CREDENTIALS: file, **{name: bool(environ.get(name)) for name in _VARIABLES}}
+
+
+async def _sandbox_works(environ: Mapping[str, str]) -> bool:
+    """Return whether bubblewrap can start a sandbox as the CLI starts it."""
+    bubblewrap = which("bwrap", path=environ.get("PATH"))
+    argv = [str(bubblewrap), *_TRIAL, "/bin/sh", "-c", f"exit {_PROOF}"]
+    try:
+        with tempfile.TemporaryDirectory(prefix="codex-adapter-doctor-") as place, trio.move_on_after(_PATIENCE):
+            async with Containment().silent(argv, env=environ, cwd=place) as contained:
+                return (await contained.wait()).code == _PROOF
+    except (OSError, BackendError):
+        pass
+    return False

@@ -1,0 +1,97 @@
+"""Check a request and find the CLI for it. Start only `BINARY --version`, and write nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+from typing_extensions import override
+
+from codex_adapter.agents.claude.binary import PROGRAM, find_binary
+from codex_adapter.agents.claude.command import build_argv, config_directory, merge_environment
+from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.agents.claude.extensions import RunOptions
+from codex_adapter.agents.claude.releases import missing_feature, needs_version
+from codex_adapter.agents.claude.session import SessionExpectation, expected_session
+from codex_adapter.agents.claude.validation import check_request
+from codex_adapter.core.request_checks import effective_timeout, run_directory
+from codex_adapter.errors import BackendError
+from codex_adapter.file_systems import Inquiry, inquire
+from codex_adapter.request import RunRequest
+from codex_adapter.runtime.programs import Binary, Version, versions_of_this_run
+from codex_adapter.runtime.request_files import RequestFiles
+
+__all__ = ["ClaudeLaunch", "check_launch", "prepare_launch"]
+
+
+class ClaudeLaunch(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked run of the CLI.
+
+    `cwd` is absolute. `timeout` is in seconds, or None. `prompt` has the bytes for stdin. `session` is the session that
+    the run must continue, or None. `version` is the release of the binary, if it was requested. (S3, S9)
+    """
+
+    binary: Binary
+    options: RunOptions
+    env: dict[str, str]
+    cwd: str
+    prompt: bytes
+    timeout: float | None
+    session: SessionExpectation | None
+    version: Version | None = None
+
+    @override
+    def __repr__(self) -> str:
+        """Return a text without content, because any field may be secret (X1)."""
+        return "ClaudeLaunch(...)"
+
+    def argv(self) -> list[str]:
+        """Return the argv (S1)."""
+        return build_argv(self.binary.path, self.options, cwd=self.cwd)
+
+
+async def prepare_launch(request: RunRequest, config: ClaudeConfig, *, ask_release: bool = False) -> ClaudeLaunch:
+    """Check a request, find the binary, and check that its release supports the request (Q1 to Q6, S4 to S6, S8).
+
+    The binary is asked for its release if the request depends on it, or with `ask_release`. Raise
+    `InvalidRequestError`, `UnsupportedCapabilityError`, `SpawnError`, or `BackendError` (`invalid_request`) with advice
+    if the release does not support the request.
+    """
+    launch = await check_launch(request, config)
+    if ask_release or needs_version(launch.options):
+        version = await versions_of_this_run(PROGRAM).of(launch.binary, launch.env)
+        missing = missing_feature(launch.options, version)
+        if missing is not None:
+            raise BackendError("invalid_request", advice=f"{missing[:1].upper()}{missing[1:]}.")
+        launch = replace(launch, version=version)
+    return launch
+
+
+async def check_launch(request: RunRequest, config: ClaudeConfig) -> ClaudeLaunch:
+    """Check a request as `prepare_launch` does, but start nothing and ignore the release of the binary."""
+    return await inquire(_prepare, request, config, dict(os.environ))
+
+
+def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent: Mapping[str, str]) -> ClaudeLaunch:
+    files = RequestFiles(inquiry, request, config)
+    options = check_request(request, config, files)
+    if config.config_dir is not None and not config.config_dir.startswith("/"):
+        config = replace(config, config_dir=str(Path(files.cwd, config.config_dir)))
+    env = merge_environment(parent, config, request.env, options)
+    cwd = run_directory(request, config, files)
+    os.access(cwd, os.X_OK)  # the start enters it; only the answer of the file system matters here
+    directory = config_directory(env)
+    inquiry.at("CLAUDE_CONFIG_DIR directory", cwd if directory is None else str(Path(cwd, directory)))
+    session = expected_session(options, cwd, None if directory is None else Path(cwd, directory))
+    return ClaudeLaunch(
+        binary=find_binary(config, env, inquiry.at),
+        options=options,
+        env=env,
+        cwd=cwd,
+        prompt=request.prompt.encode(),
+        timeout=effective_timeout(request, config),
+        session=session,
+    )

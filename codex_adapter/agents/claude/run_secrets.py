@@ -1,0 +1,51 @@
+"""Collect the values that the output of a run must not show (X5, X6).
+
+They include the login of the CLI, because the agent can read the login files and print them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from codex_adapter.agents.claude.command import config_directory
+from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.agents.claude.launch import ClaudeLaunch
+from codex_adapter.core.masking.credentials import secret_values
+from codex_adapter.runtime.login_files import environment_secrets, read_in_time, read_json, strings_to_mask
+
+__all__ = ["run_secrets"]
+
+_NOT_SECRET: Final = frozenset({"scopes", "subscriptionType", "rateLimitTier"})
+
+
+async def run_secrets(launch: ClaudeLaunch, config: ClaudeConfig, *, log: bool = True) -> tuple[str, ...]:
+    """Return the secrets of the environment, of the login and of the user's settings.
+
+    With `log`, log the variables that cannot be masked. (X6)
+    """
+    of_environment = environment_secrets(launch.env, config.mask, launch.cwd, log=log)
+    of_login = await read_in_time(partial(_read_login, launch.env, launch.cwd))
+    return tuple(dict.fromkeys((*of_environment, *of_login)))
+
+
+def _read_login(env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
+    directory = config_directory(env)
+    if directory is None:
+        return ()
+    home = Path(cwd, directory)
+    values = list(strings_to_mask(read_json(home / ".credentials.json"), cwd, not_secret=_NOT_SECRET))
+    # Without CLAUDE_CONFIG_DIR this file is beside the directory.
+    state = read_json(home / ".claude.json" if env.get("CLAUDE_CONFIG_DIR") else home.parent / ".claude.json")
+    values += strings_to_mask(_member(state, "primaryApiKey"), cwd)
+    variables = _member(read_json(home / "settings.json"), "env")
+    if isinstance(variables, Mapping):
+        texts = {str(name): text for name, text in variables.items() if isinstance(text, str)}
+        values += secret_values(texts, directory=cwd).values
+    return tuple(values)
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None

@@ -1,0 +1,312 @@
+"""Decode the lines of `claude -p --output-format stream-json` into events (M0 to M11).
+
+A line of a message gives one event for each of its blocks; any other line gives one event, or none where a later line
+repeats it. News of the session, calls that a turn leaves open, and plans give events of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from typing_extensions import override
+
+from codex_adapter.agents.claude.kind import KIND
+from codex_adapter.agents.claude.stream import lines as cl
+from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
+from codex_adapter.agents.claude.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.claude.stream.tools import call_payloads, plan_of, result_payloads, tool_call, tool_result
+from codex_adapter.core.decoder import Decoded, Decoder
+from codex_adapter.core.framing import Line
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.notices import error_event, status_event
+from codex_adapter.core.payloads import facet_with_payloads
+from codex_adapter.core.session_notice import SessionNotice
+from codex_adapter.events import (
+    TURN_FAILED,
+    ErrorSource,
+    Event,
+    ExitStatus,
+    Plan,
+    TextPart,
+    TextPhase,
+    TokenUsage,
+    ToolCall,
+    UnknownLine,
+)
+from codex_adapter.hints import Hint
+
+__all__ = ["ClaudeDecoder"]
+
+_FROM_ITEM: Final = ErrorSource("item")
+_FROM_LINE: Final = ErrorSource("event")
+_SYNTHETIC: Final = "<synthetic>"
+_CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_MOST_MESSAGES: Final = 64
+
+
+class ClaudeDecoder(Decoder):
+    """Decode one run of Claude Code; `masker` masks the strings that outlive their line (X5)."""
+
+    def __init__(self, masker: Masker, *, full_payloads: bool = False) -> None:
+        super().__init__(KIND)
+        self._masker = masker
+        self._mask = masker.mask_name
+        self._full_payloads = full_payloads
+        self._session = SessionNotice(KIND)
+        self._session_shown: str | None = None
+        self._session_seen: str | None = None
+        self._hint: Hint | None = None
+        self._stderr = StderrTail()
+        self._stderr_hint: Hint | None = None
+        self._session_missing = False
+        self._run_usage: dict[str, int] | None = {}
+        self._blocks: dict[str | None, tuple[str, int]] = {}
+        """The message that each thread is at, by the call that started the thread, and how many blocks it has."""
+
+    @override
+    def decode(self, lines: Sequence[Line]) -> Decoded:
+        """Implement `Decoder.decode`. (M0)"""
+        parsed = parse_lines(lines)
+        self.state.lines_received(len(parsed))
+        out: list[Event] = []
+        for line in parsed:
+            if isinstance(line, BadLine):
+                self.state.line_stalled()
+                out.append(error_event(KIND, line.message))
+                continue
+            self._see_session(getattr(line, "session_id", None))
+            for event in _LINES[type(line)](self, line):
+                if self._session.waiting:
+                    out += self._session.attach_to(event)
+                else:
+                    out.append(event)
+        return Decoded(out)
+
+    @override
+    def finish(self) -> Decoded:
+        """Implement `Decoder.finish`: close open calls, and report a session id that no event has shown. (M5, M9)"""
+        return Decoded([*self.state.close_tools(), *self._session.finish()])
+
+    @override
+    def receive_stderr(self, data: bytes) -> None:
+        """Implement `Decoder.receive_stderr`. The CLI reports there why it does not start. (F9, S9)"""
+        if data:
+            self._stderr.receive(data)
+        else:
+            self._stderr_hint = self._stderr.take_hint()
+
+    @property
+    @override
+    def session_missing(self) -> bool:
+        """Implement `Decoder.session_missing`."""
+        return self._session_missing or self._stderr.session_missing
+
+    @property
+    @override
+    def hint(self) -> Hint | None:
+        """Implement `Decoder.hint`."""
+        return self._hint
+
+    @override
+    def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
+        """Implement `Decoder.explain`. (F9)"""
+        if lingered or self.state.turn == "completed":
+            return None
+        return self._hint or self._stderr_hint
+
+    def _see_session(self, session_id: str | None) -> None:
+        if session_id is not None and session_id != self._session_seen:
+            self._session_seen = session_id
+            self._session_shown = self._session.mask_id(session_id, self._mask)
+            if self._session.session_id is not None:
+                self.state.session_started(self._session.session_id)
+
+    def _assistant(self, line: cl.Assistant) -> list[Event]:
+        message, thread = line.message, line.parent_tool_use_id
+        content = message.content
+        if isinstance(content, str):
+            content = [cl.Block("text", text=content)]
+        if message.model == _SYNTHETIC:
+            return [self._synthetic(line, content)]
+        self._hint = None
+        events: list[Event] = []
+        for block in content:
+            number = self._next_block(thread, message.id)
+            if block.type == "text":
+                if thread is None:
+                    self.state.message_completed(block.text)
+                events.append(_text(block.text, f"{message.id}#{number}", "agent_message", "complete"))
+            elif block.type == "thinking":
+                events.append(_text(block.thinking, f"{message.id}#{number}", "reasoning", "complete"))
+            elif block.type == "redacted_thinking":
+                events.append(status_event(KIND))
+            elif block.type in _CALLS:
+                events += self._call(block)
+            elif block.type.endswith("_tool_result"):
+                events.append(self._result_of_call(block, msgspec.Raw(b"null")))
+            else:
+                events.append(self._unknown("assistant", block.type))
+        return events or [status_event(KIND)]
+
+    def _synthetic(self, line: cl.Assistant, content: Sequence[cl.Block]) -> Event:
+        """Return an error for a message that the CLI wrote in place of the model, a status for its other words."""
+        text = "\n".join([block.text for block in content if block.text])
+        if line.error is None and not line.is_api_error_message and not text.startswith("API Error"):
+            return status_event(KIND)
+        self.state.line_stalled()
+        self._hint = hint_of_error(line.api_error_type or line.error, line.api_error_status, text)
+        return error_event(KIND, text or "request failed", _FROM_ITEM)
+
+    def _next_block(self, thread: str | None, message_id: str) -> int:
+        seen, number = self._blocks.get(thread, ("", 0))
+        if seen != message_id:
+            number = 0
+            if len(self._blocks) >= _MOST_MESSAGES and thread not in self._blocks:
+                self._blocks.clear()
+        self._blocks[thread] = (message_id, number + 1)
+        return number
+
+    def _call(self, block: cl.Block) -> list[Event]:
+        tool = tool_call(block, self._session_shown)
+        if block.id:
+            self.state.tool_opened(block.id, tool)
+        facet = ToolCall(tool, None, None)
+        if self._full_payloads:
+            facet = facet_with_payloads(tool, call_payloads(block, tool.kind), {}, self._masker, [])
+        events = [Event(0, KIND, "tool_call", "tool", None, None, facet)]
+        plan = plan_of(block)
+        if plan is not None:
+            events.append(status_event(KIND, None, Plan(plan)))
+        return events
+
+    def _result_of_call(self, block: cl.Block, raw: msgspec.Raw) -> Event:
+        opened = self.state.open_tools.get(block.tool_use_id or "")
+        tool = tool_result(block, opened, self._session_shown, raw)
+        if block.tool_use_id:
+            self.state.tool_closed(block.tool_use_id)
+        facet = ToolCall(tool, None, None)
+        if self._full_payloads:
+            facet = facet_with_payloads(tool, {}, result_payloads(block, tool.kind), self._masker, [])
+        return Event(0, KIND, "tool_result", "tool", None, None, facet)
+
+    def _user(self, line: cl.User) -> list[Event]:
+        content = line.message.content
+        results = [] if isinstance(content, str) else [block for block in content if block.type == "tool_result"]
+        # With several results in a line, what the CLI knows besides belongs to none of them for sure.
+        raw = line.tool_use_result if len(results) == 1 else msgspec.Raw(b"null")
+        return [self._result_of_call(block, raw) for block in results] or [status_event(KIND)]
+
+    def _partial(self, line: cl.PartialMessage) -> list[Event]:
+        part, thread = line.event, line.parent_tool_use_id
+        if part.type == "message_start" and part.message is not None:
+            self._blocks[thread] = (part.message.id, 0)
+        if part.type != "content_block_delta" or part.delta is None:
+            return []
+        item_id = f"{self._blocks.get(thread, ('', 0))[0]}#{part.index}"
+        if part.delta.type == "text_delta":
+            return [_text(part.delta.text, item_id, "agent_message", "delta")]
+        if part.delta.type == "thinking_delta":
+            return [_text(part.delta.thinking, item_id, "reasoning", "delta")]
+        return []
+
+    def _system(self, line: cl.System) -> list[Event]:
+        if line.subtype == "init":
+            self._hint = None
+            self.state.turn_started()
+        elif line.subtype == "api_retry":
+            self.state.line_stalled()
+            self._hint = hint_of_error(line.error, line.error_status, "")
+            return [error_event(KIND, "the request failed; the CLI tries again", _FROM_LINE)]
+        elif line.subtype in ("informational", "notification") and line.level in ("warning", "error"):
+            return [error_event(KIND, line.content or line.text or line.subtype, _FROM_ITEM)]
+        elif line.subtype not in _SYSTEM:
+            return [self._unknown("system", line.subtype)]
+        return [status_event(KIND)]
+
+    def _result(self, line: cl.Result) -> list[Event]:
+        events = self.state.close_tools()
+        usage = None if line.usage is None else _counts(line.usage, self._mask)
+        # Counts are of one turn, and prompts that the CLI gives itself are turns of their own.
+        self._run_usage = _sum(self._run_usage, usage)
+        if line.is_error or line.subtype != "success":
+            self.state.turn_failed()
+            text = line.result or (line.errors[0] if line.errors else "")
+            type_, status = line.api_error_type, line.api_error_status
+            cause = hint_of_error(type_, status, text) if type_ or status or line.subtype == "success" else None
+            self._hint = cause or hint_of_result(line.subtype, line.terminal_reason, line.errors) or self._hint
+            self._session_missing |= self._hint == "session_unknown"
+            return [*events, status_event(KIND, TURN_FAILED)]
+        self._hint = None
+        if line.result:
+            self.state.message_completed(line.result)
+        self.state.turn_completed(usage, self._run_usage)
+        return [*events, status_event(KIND, None, None if usage is None else TokenUsage(usage))]
+
+    def _rate_limit(self, line: cl.RateLimit) -> list[Event]:
+        if line.rate_limit_info.status == "rejected":
+            self._hint = "quota_exceeded"
+        return [status_event(KIND)]
+
+    def _control_request(self, _line: cl.ControlRequest) -> list[Event]:
+        return [status_event(KIND, "permission asked")]
+
+    def _notice(self, _line: cl.Notice) -> list[Event]:
+        return [status_event(KIND)]
+
+    def _unknown_line(self, line: cl.Unknown) -> list[Event]:
+        return [self._unknown(line.type, line.subtype)]
+
+    def _unknown(self, type_: str | None, item_type: str | None) -> Event:
+        return Event(0, KIND, "unknown", None, None, None, UnknownLine(self._plain(type_), self._plain(item_type)))
+
+    def _plain(self, name: str | None) -> str | None:
+        """Return the plain beginning of a name, masked before it is cut (M0, T4)."""
+        found = None if name is None else _PLAIN_NAME.match(self._mask(name))
+        return None if found is None else found[0]
+
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
+_MOST_COUNTS: Final = 64
+_SYSTEM: Final = frozenset(
+    {
+        *("init", "api_retry", "model_fallback", "status", "compact_boundary", "permission_denied"),
+        *("task_started", "task_progress", "task_updated", "task_notification", "background_tasks_changed"),
+        *("hook_started", "hook_progress", "hook_response", "thinking_tokens", "informational", "notification"),
+        *("session_title_changed", "ui_invalidate", "files_persisted", "local_command_output"),
+    }
+)
+_LINES: Final[dict[type, Callable[[ClaudeDecoder, Any], list[Event]]]] = {
+    cl.Assistant: ClaudeDecoder._assistant,
+    cl.User: ClaudeDecoder._user,
+    cl.PartialMessage: ClaudeDecoder._partial,
+    cl.System: ClaudeDecoder._system,
+    cl.Result: ClaudeDecoder._result,
+    cl.RateLimit: ClaudeDecoder._rate_limit,
+    cl.ControlRequest: ClaudeDecoder._control_request,
+    cl.Unknown: ClaudeDecoder._unknown_line,
+    **dict.fromkeys(cl.Notice.__args__, ClaudeDecoder._notice),
+}
+
+
+def _text(text: str, item_id: str, item_type: str, phase: TextPhase) -> Event:
+    return Event(0, KIND, "text_output", "assistant", text, None, TextPart(item_id, item_type, phase, 1, 1))
+
+
+def _counts(usage: dict[str, msgspec.Raw], mask: Callable[[str], str]) -> dict[str, int]:
+    """Return the integers of a usage by their names (M6)."""
+    counts: dict[str, int] = {}
+    for name, raw in islice(usage.items(), _MOST_COUNTS):
+        digits = bytes(raw)
+        if digits.isdigit() and len(digits) <= 18 and _PLAIN_NAME.fullmatch(name):
+            counts[mask(name)] = int(digits)
+    return counts
+
+
+def _sum(first: dict[str, int] | None, second: dict[str, int] | None) -> dict[str, int] | None:
+    if first is None or second is None:
+        return None
+    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

@@ -1,0 +1,208 @@
+"""Test runs of the real Claude Code with a scripted model: sandbox modes, sessions, errors and ends.
+
+The programs are those in `$CLAUDE_RELEASES/<version>/`, as npm installs them, or the one in the wheel.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import trio
+
+from codex_adapter import BackendError, Completion, Event, RunRequest, open_run
+from codex_adapter.agents.claude import extension_keys as keys
+from codex_adapter.agents.claude.binary import find_binary
+from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.errors import SpawnError
+from codex_adapter.events import ToolCall
+from codex_adapter.hints import Hint
+from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, script
+
+from .oracle import Oracle
+
+pytestmark = pytest.mark.real
+SOON: Final = 30.0
+NOWHERE: Final = "http://127.0.0.1:1"
+UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
+
+
+def programs() -> list[Any]:
+    """The programs to test, or one skipped parameter."""
+    directory = os.environ.get("CLAUDE_RELEASES")
+    found = sorted(Path(directory).glob("*/node_modules/@anthropic-ai/claude-code-linux-*/claude")) if directory else []
+    if not found:
+        try:
+            found = [Path(find_binary(ClaudeConfig(), os.environ).path)]
+        except SpawnError:
+            why = "no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES"
+            return [pytest.param(None, marks=pytest.mark.skip(why))]
+    return [pytest.param(path, id=_release_of(path)) for path in found]
+
+
+def _release_of(path: Path) -> str:
+    return path.parents[3].name if "node_modules" in path.parts else "installed"
+
+
+class Place:
+    """A workspace for runs of one program; every process of a run has the oracle's word."""
+
+    def __init__(self, program: Path, root: Path, temporary: str) -> None:
+        self.temporary = temporary
+        self.program = program
+        self.root = root
+        self.workspace = root / "workspace"
+        self.oracle = Oracle()
+        for name in ("workspace", "home"):
+            (root / name).mkdir()
+
+    def request(self, address: str, env: Mapping[str, str], extensions: Mapping[str, Any]) -> RunRequest:
+        variables = {
+            **{"HOME": str(self.root / "home"), "TMPDIR": self.temporary, "SHELL": "/bin/bash"},
+            **{"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-scripted", "CLAUDE_CODE_MAX_RETRIES": "1"},
+            **self.oracle.environment,
+        }
+        return RunRequest(
+            prompt="Do it.", working_dir=str(self.workspace), env={**variables, **env}, extensions=extensions
+        )
+
+    def config(self) -> ClaudeConfig:
+        return ClaudeConfig(binary=str(self.program), config_dir=str(self.root / "config"))
+
+    @contextmanager
+    def model(self, *items: Any) -> Iterator[str]:
+        with ModelServer(items[0] if isinstance(items[0], Scenario) else script(*items)) as server:
+            yield f"http://127.0.0.1:{server.port}"
+
+    async def run(
+        self, address: str, extensions: Mapping[str, Any], env: Mapping[str, str] | None = None
+    ) -> tuple[list[Event], Completion]:
+        """A whole run, of which nothing is left."""
+        with trio.fail_after(SOON):
+            request = self.request(address, env or {}, extensions)
+            async with open_run(request, agent="claude_code", config=self.config()) as run:
+                events = [event async for event in run.events]
+                completion = await run.wait_completed()
+        self.oracle.check()
+        return events, completion
+
+
+@pytest.fixture(params=programs())
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """A place for runs of one program after the other; the adapter's temporary files have a directory of their own."""
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    # The CLI's sandbox makes sockets in TMPDIR, whose paths must be short.
+    with tempfile.TemporaryDirectory(prefix="claude-", dir="/tmp", ignore_cleanup_errors=True) as temporary:
+        monkeypatch.setattr(tempfile, "tempdir", str(ours))
+        yield Place(request.param, tmp_path, temporary)
+
+
+def free(**more: Any) -> dict[str, Any]:
+    return {keys.SANDBOX_MODE: "danger-full-access", **more}
+
+
+def write(file: Path) -> RawItem:
+    return RawItem({"type": "tool_use", "name": "Write", "input": {"file_path": str(file), "content": "1\n"}})
+
+
+def codes(events: list[Event]) -> list[int | None]:
+    results = [event.data for event in events if event.kind == "tool_result"]
+    return [data.tool.exit_code for data in results if isinstance(data, ToolCall)]
+
+
+def refusal(status: int, type_: str) -> Scenario:
+    body = {"type": "error", "error": {"type": type_, "message": "scripted"}}
+    return Scenario(answers=(), fallback=Answer(status=status, body=body))
+
+
+@pytest.mark.rule("S1", "F2", "M3")
+async def test_a_run_with_commands_and_a_file(place: Place) -> None:
+    with place.model(Shell("exit 3"), write(place.workspace / "a"), "Done.") as address:
+        events, completion = await place.run(address, free())
+    assert (completion.final_text, completion.ok, completion.turn) == ("Done.", True, "completed")
+    assert codes(events) == [3, None]
+    assert (place.workspace / "a").read_text() == "1\n"
+    assert [event for event in events if event.kind in {"unknown", "error"}] == []
+
+
+@pytest.mark.rule("S1", "K8")
+@pytest.mark.parametrize(
+    ("mode", "inside", "outside"),
+    [("read-only", False, False), ("workspace-write", True, False), ("danger-full-access", True, True)],
+)
+async def test_what_commands_can_write_in_a_sandbox_mode(place: Place, mode: str, inside: bool, outside: bool) -> None:
+    other = place.root / "other"
+    calls = (Shell("echo a > in"), Shell(f"echo b > {other}"), write(Path(f"{other}-2")))
+    with place.model(*calls, "Done.") as address:
+        _, completion = await place.run(address, {keys.SANDBOX_MODE: mode})
+    assert completion.final_text == "Done."
+    assert (place.workspace / "in").exists() == inside
+    assert other.exists() == outside
+    assert Path(f"{other}-2").exists() == outside
+    assert [path.name for path in place.workspace.iterdir()] == (["in"] if inside else [])
+
+
+@pytest.mark.rule("F9")
+async def test_a_run_whose_sandbox_cannot_start_fails(place: Place) -> None:
+    with place.model("Done.") as address:
+        _, completion = await place.run(address, {}, {"PATH": "/nowhere"})
+    assert (completion.ok, completion.hint) == (False, "sandbox_unavailable")
+
+
+@pytest.mark.rule("S9")
+async def test_sessions_are_resumed_and_forked(place: Place) -> None:
+    unknown = {"selector": "id", "id": UNKNOWN}
+    for selector in ({"selector": "last"}, unknown):
+        for key in (keys.RESUME, keys.FORK):
+            with place.model("no") as address, pytest.raises(BackendError) as caught:
+                await place.run(address, free(**{key: selector}))
+            assert caught.value.failure == "session"
+    with place.model("one", "two", "three", "four") as address:
+        first = (await place.run(address, free()))[1].session_id
+        named = {"selector": "id", "id": first}
+        assert (await place.run(address, free(**{keys.RESUME: named})))[1].session_id == first
+        assert (await place.run(address, free(**{keys.RESUME: {"selector": "last"}})))[1].session_id == first
+        forked = (await place.run(address, free(**{keys.FORK: named})))[1]
+    assert forked.final_text == "four"
+    assert forked.session_id not in {first, None}
+
+
+@pytest.mark.rule("F9", "AG4")
+@pytest.mark.parametrize(
+    ("status", "type_", "hint"),
+    [
+        (401, "authentication_error", "not_logged_in"),
+        (429, "rate_limit_error", "rate_limited"),
+        (529, "overloaded_error", "overloaded"),
+    ],
+)
+async def test_an_error_of_the_service_has_a_hint(place: Place, status: int, type_: str, hint: Hint) -> None:
+    with place.model(refusal(status, type_)) as address:
+        _, completion = await place.run(address, free())
+    assert (completion.ok, completion.turn, completion.hint) == (False, "failed", hint)
+
+
+@pytest.mark.rule("F9")
+async def test_a_service_that_cannot_be_reached(place: Place) -> None:
+    assert (await place.run(NOWHERE, free()))[1].hint == "no_network"
+
+
+@pytest.mark.rule("K3", "K4", "K5")
+async def test_a_run_that_is_cancelled_in_a_command_leaves_nothing(place: Place) -> None:
+    with place.model(Shell("sleep 1000 & setsid sleep 1000 & wait"), "Done.") as address, trio.fail_after(SOON):
+        request = place.request(address, {}, free())
+        async with open_run(request, agent="claude_code", config=place.config()) as run:
+            async for event in run.events:
+                if event.kind == "tool_call":
+                    break
+            place.oracle.look()
+            run.cancel()
+            with pytest.raises(BackendError):
+                await run.wait_completed()
+    place.oracle.check()

@@ -1,0 +1,185 @@
+"""Record the real Claude Code with a scripted model: `python -m tests.record_claude BINARY`.
+
+The program writes the standard output of each scenario, and the index of exit statuses, to the folder of the release in
+`fixtures/claude_code`. Then run `python -m tests.regenerate_goldens`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from codex_adapter.agents.claude.command import build_argv, merge_environment
+from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.agents.claude.extensions import RunOptions
+from codex_adapter.core.extension_checks import SessionSelector
+from codex_adapter.testing import Answer, ModelServer, RawItem, Reasoning, Route, Scenario, Shell, answer, script
+
+FIXTURES: Final = Path(__file__).parents[1] / "fixtures" / "claude_code"
+UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
+FREE: Final = "danger-full-access"
+SCHEMA: Final = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+class Take(NamedTuple):
+    """One recording: the model's answers, the choices of the run, and the circumstances."""
+
+    scenario: Scenario
+    options: RunOptions = RunOptions(sandbox_mode=FREE)
+    env: Mapping[str, str] = {}
+    interrupt: bool = False
+
+
+def tool(name: str, **arguments: object) -> RawItem:
+    """A call of a tool by its own name."""
+    return RawItem({"type": "tool_use", "name": name, "input": arguments})
+
+
+def refused(status: int, type_: str) -> Scenario:
+    """A service that refuses every request."""
+    body = {"type": "error", "error": {"type": type_, "message": "scripted"}}
+    return Scenario(answers=(), fallback=Answer(status=status, body=body))
+
+
+TODOS: Final = [
+    {"content": "one", "status": "completed", "activeForm": "one"},
+    {"content": "two", "status": "pending", "activeForm": "two"},
+]
+TAKES: Final[dict[str, Take]] = {
+    "text": Take(script("Hello.")),
+    "reasoning": Take(script(answer(Reasoning(("thinking",)), "Done."))),
+    "commands": Take(
+        script(Shell("echo out; echo err >&2"), Shell("exit 3"), answer(Shell("true"), Shell("pwd")), "Done.")
+    ),
+    "files": Take(
+        script(
+            tool("Write", file_path="WORKSPACE/a", content="1\n"),
+            tool("Read", file_path="WORKSPACE/a"),
+            tool("Edit", file_path="WORKSPACE/a", old_string="1", new_string="2"),
+            tool("Grep", pattern="2"),
+            "Done.",
+        )
+    ),
+    "plan": Take(script(tool("TodoWrite", todos=TODOS), "Done.")),
+    "unknown_tool": Take(script(tool("NoSuchTool", x=1), "Done.")),
+    "sub_agent": Take(
+        Scenario(
+            answers=(
+                answer(tool("Agent", description="part", prompt="PARTOFIT", subagent_type="general-purpose")),
+                answer("Done."),
+            ),
+            routes=(Route(match='"text": ?"PARTOFIT', answers=(answer(Shell("true")), answer("Part done."))),),
+            fallback=answer("Done."),
+        )
+    ),
+    "partial_messages": Take(
+        script(answer("One two three.", Shell("true"), pieces=3), "Done."),
+        RunOptions(sandbox_mode=FREE, partial_messages=True),
+    ),
+    "structured_output": Take(
+        script(tool("StructuredOutput", n=7), "Done."), RunOptions(sandbox_mode=FREE, output_schema=SCHEMA)
+    ),
+    "sandboxed": Take(
+        script(
+            Shell("echo a > in"),
+            Shell("echo b > /usr/outside"),
+            tool("Write", file_path="/usr/x", content="x"),
+            "Done.",
+        ),
+        RunOptions(),
+    ),
+    "read_only": Take(
+        script(Shell("echo a > in"), tool("Write", file_path="WORKSPACE/x", content="x"), "Done."),
+        RunOptions(sandbox_mode="read-only"),
+    ),
+    "no_sandbox": Take(script("Hello."), RunOptions(), {"PATH": "/nowhere"}),
+    "max_turns": Take(script(Shell("true"), Shell("true"), "Done."), RunOptions(sandbox_mode=FREE, max_turns=1)),
+    "max_budget": Take(
+        script(Shell("true"), Shell("true"), "Done."), RunOptions(sandbox_mode=FREE, max_budget=0.000001)
+    ),
+    "session_unknown": Take(script("Hello."), RunOptions(sandbox_mode=FREE, resume=SessionSelector(UNKNOWN))),
+    "unauthorized": Take(refused(401, "authentication_error")),
+    "forbidden": Take(refused(403, "permission_error")),
+    "model_unknown": Take(refused(404, "not_found_error")),
+    "rate_limited": Take(refused(429, "rate_limit_error")),
+    "server_error": Take(refused(500, "api_error")),
+    "overloaded": Take(refused(529, "overloaded_error")),
+    "not_reached": Take(script("Hello."), env={"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}),
+    "answer_cut": Take(Scenario(answers=(), fallback=answer("Hel", end="none"))),
+    "interrupted": Take(script(Shell("sleep 1000"), "Done."), interrupt=True),
+}
+
+
+def record(binary: str, take: Take) -> tuple[bytes, int]:
+    """Return the standard output of one run, with `/workspace` as its directory, and its exit status."""
+    with tempfile.TemporaryDirectory(prefix="record-") as place:
+        root = Path(place)
+        workspace = root / "workspace"
+        for directory in (workspace, root / "home", root / "tmp"):
+            directory.mkdir()
+        scenario = _placed(take.scenario, workspace)
+        with ModelServer(scenario) as server:
+            own = {
+                **{
+                    "PATH": os.environ["PATH"],
+                    "HOME": str(root / "home"),
+                    "TMPDIR": str(root / "tmp"),
+                    "SHELL": "/bin/bash",
+                },
+                **{"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.port}", "ANTHROPIC_API_KEY": "sk-ant-scripted"},
+                **{"CLAUDE_CODE_MAX_RETRIES": "1", **take.env},
+            }
+            env = merge_environment(own, ClaudeConfig(config_dir=str(root / "config")), {}, take.options)
+            argv = build_argv(binary, take.options, cwd=str(workspace))
+            process = subprocess.Popen(
+                argv, cwd=workspace, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(b"Do it.")
+            process.stdin.close()
+            output = b""
+            for line in process.stdout:
+                output += line
+                if take.interrupt and b'"tool_use"' in line:
+                    process.send_signal(signal.SIGINT)
+            status = process.wait()
+            return output.replace(str(workspace).encode(), b"/workspace").replace(
+                str(root).encode(), b"/run-of"
+            ), status
+
+
+def _placed(scenario: Scenario, workspace: Path) -> Scenario:
+    text = msgspec.json.encode(scenario).replace(b"WORKSPACE", str(workspace).encode())
+    return msgspec.json.decode(text, type=Scenario)
+
+
+def main(binary: str, *names: str) -> None:
+    """Record all scenarios, or those that are named."""
+    release = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.split()[0]
+    folder = FIXTURES / release
+    if not names:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    index = FIXTURES / "index.jsonl"
+    rows = {row["scenario"]: row for row in map(json.loads, index.read_text().splitlines())} if index.exists() else {}
+    for name in names or TAKES:
+        output, status = record(binary, TAKES[name])
+        (folder / f"{name}.jsonl").write_bytes(output)
+        rows[name] = {"version": release, "scenario": name, "returncode": status}
+        sys.stdout.write(f"{name}: {status}\n")
+    index.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows.values()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
