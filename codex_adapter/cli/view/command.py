@@ -47,7 +47,9 @@ _NO_RECORD: Final = (
 )
 
 
-_NOT_STARTED: Final = "FILE is empty. If it is a journal, its run has not started: the run still waits, or its daemon ended before the start"
+_NOT_STARTED: Final = (
+    "FILE is empty. If it is a journal, its run has not started: the run still waits, or its daemon ended before that"
+)
 _UNREADABLE: Final = "FILE cannot be read. Specify the path of a file with records, or - for standard input"
 
 
