@@ -100,7 +100,8 @@ class BackendError(AdapterError):
     """A run that failed without a completion. `str()` is one of the canonical texts.
 
     `failure` is the kind of failure, which has a text of its own if no message is passed. `hint` is the cause, None if
-    it is unknown. `advice` is the next step: the sentence that was passed, else the hint's, else None (F4, F9, X2).
+    it is unknown. `advice` is the next step: the sentence that was passed, else the hint's, else None. `session_id` is
+    the id of the session, None if the agent has not reported one (F4, F9, X2).
     """
 
     kind = "backend"
@@ -114,6 +115,7 @@ class BackendError(AdapterError):
         self._message = message
         self.advice = advice if advice is not None or hint is None else ADVICE[hint]
         self.hint: Hint | None = hint
+        self.session_id: str | None = None
 
     def of_agent(self, agent_kind: str) -> Self:
         """Set the agent kind, which the text names, and return this error (X2)."""

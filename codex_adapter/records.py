@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final, Literal, TypeAlias, Union, get_args
+from typing import Any, Final, TypeAlias, Union, get_args
 
 import msgspec
 
@@ -56,13 +56,15 @@ class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
     advice: str | None = None
 
 
-class FailedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="completion"):
-    """The last record of a run without a completion."""
+class FailedRecord(msgspec.Struct, frozen=True):
+    """The last record of a run without a completion, and its place in the stream.
+
+    `session_id` is the session, None if the agent has not reported it (W2).
+    """
 
     seq: int
-    outcome: Literal["failed"] = "failed"
-    ok: bool = False
     error: ErrorBody
+    session_id: str | None = None
 
 
 class CompletedRecord(msgspec.Struct, frozen=True):
@@ -93,9 +95,12 @@ Record: TypeAlias = Event | CompletedRecord | FailedRecord
 """The content of one line of a stream."""
 
 
-class _Failed(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome", tag="failed"):
-    ok: bool = False
+class _Failed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="outcome", tag="failed"):
+    ok: bool
     error: ErrorBody
+    session_id: str | None = None
+    hint: Hint | None = None
+    advice: str | None = None
 
 
 def encode_events(events: Sequence[Event]) -> bytes:
@@ -130,7 +135,7 @@ def encode_completion(seq: int, outcome: Completion | AdapterError) -> bytes:
 
     `seq` is the number after that of the last event (W2, W3).
     """
-    return _escape_line_ends(b'{"type":"completion","seq":%d,%b\n' % (seq, completion_body(outcome)[1:]))
+    return _completion_line(seq, completion_body(outcome))
 
 
 def completion_body(outcome: Completion | AdapterError) -> bytes:
@@ -143,9 +148,8 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
         return b'{"outcome":"completed","ok":%b,%b' % (ok, body)
     if isinstance(outcome, BackendError):
         error = ErrorBody(outcome.kind, str(outcome), outcome.failure, outcome.hint, outcome.advice)
-    else:
-        error = ErrorBody(outcome.kind, str(outcome))
-    return _encoder.encode(_Failed(error=error))
+        return _failed_body(error, outcome.session_id)
+    return _failed_body(ErrorBody(outcome.kind, str(outcome)), None)
 
 
 def encode_record(record: Record) -> bytes:
@@ -155,7 +159,8 @@ def encode_record(record: Record) -> bytes:
             return encode_events((record,))
         case CompletedRecord(seq=seq, completion=completion):
             return encode_completion(seq, completion)
-    return _escape_line_ends(_encoder.encode(record) + b"\n")
+        case FailedRecord(seq=seq, error=error, session_id=session_id):
+            return _completion_line(seq, _failed_body(error, session_id))
 
 
 def decode_record(line: bytes) -> Record:
@@ -180,6 +185,18 @@ def decode_run_record(line: bytes) -> RunRecord:
         raise ValueError("not a run record") from None
 
 
+def _completion_line(seq: int, body: bytes) -> bytes:
+    return _escape_line_ends(b'{"type":"completion","seq":%d,%b\n' % (seq, body[1:]))
+
+
+def _failed_body(error: ErrorBody, session_id: str | None) -> bytes:
+    """Return the JSON object of a run without a completion.
+
+    Hint and advice are beside the error too, where they are in a completion (W2).
+    """
+    return _encoder.encode(_Failed(False, error, session_id, error.hint, error.advice))
+
+
 def _decode(line: bytes) -> Record:
     place = _place_reader().decode(line)
     if place.seq < 0:
@@ -195,8 +212,8 @@ def _decode(line: bytes) -> Record:
     if place.outcome == "completed":
         return CompletedRecord(place.seq, msgspec.convert(_without_unknown_words(fields), Completion))
     if place.outcome == "failed":
-        error = _without_unknown_words(fields.get("error"))
-        return FailedRecord(seq=place.seq, error=msgspec.convert(error, ErrorBody))
+        _without_unknown_words(fields.get("error"))
+        return msgspec.convert(fields, FailedRecord)
     raise ValueError("not a record: outcome must be completed or failed")
 
 

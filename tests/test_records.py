@@ -160,6 +160,19 @@ def test_a_run_without_a_completion_tells_its_error(error: AdapterError, kind: s
     assert encode_completion(4, error).decode() == record
 
 
+@pytest.mark.rule("W2", "F4", "F9")
+def test_a_record_without_a_completion_has_hint_advice_and_session_where_a_completion_has_them() -> None:
+    timed_out = RunTimedOut("timeout", hint="time_limit")
+    timed_out.session_id = "T"
+    failed = json.loads(encode_completion(0, timed_out))
+    assert (failed["hint"], failed["advice"], failed["session_id"]) == ("time_limit", ADVICE["time_limit"], "T")
+    assert (failed["error"]["hint"], failed["error"]["advice"]) == (failed["hint"], failed["advice"])
+    assert decode_record(encode_completion(0, timed_out)) == FailedRecord(
+        0, ErrorBody("backend", str(timed_out), "timeout", "time_limit", ADVICE["time_limit"]), "T"
+    )
+    assert json.loads(encode_completion(0, BackendError("io", advice="Enter it.")))["advice"] == "Enter it."
+
+
 @pytest.mark.rule("W2", "F4")
 @pytest.mark.parametrize("failure", get_args(BackendKind))
 def test_the_failure_of_a_backend_error_is_in_its_record_and_read_again(failure: BackendKind) -> None:
@@ -191,7 +204,8 @@ def test_the_hint_and_its_advice_are_the_last_fields_of_the_completion_or_of_the
     assert encode_completion(3, RunTimedOut("timeout", "codex stream idle timeout: 30s", hint="no_network")) == (
         b'{"type":"completion","seq":3,"outcome":"failed","ok":false,'
         b'"error":{"kind":"backend","message":"codex stream idle timeout: 30s","failure":"timeout",'
-        b'"hint":"no_network","advice":"%b"}}\n' % ADVICE["no_network"].encode()
+        b'"hint":"no_network","advice":"%b"},"hint":"no_network","advice":"%b"}\n'
+        % ((ADVICE["no_network"].encode(),) * 2)
     )
 
 
@@ -244,7 +258,7 @@ COMPLETIONS = st.builds(
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     EVENTS,
     st.builds(CompletedRecord, COUNTS, COMPLETIONS),
-    st.builds(FailedRecord, seq=COUNTS, error=st.builds(ErrorBody, TEXTS, TEXTS, FAILURES, HINTS)),
+    st.builds(FailedRecord, seq=COUNTS, error=st.builds(ErrorBody, TEXTS, TEXTS, FAILURES, HINTS), session_id=NAMES),
 )
 GOLDENS = sorted((Path(__file__).parents[1] / "fixtures").rglob("*.events.jsonl"))
 

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 399c78803de7cc0e0e606bdd39fcf548a9b6ef6c48e00e997f266d1c08fc71d8. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 7b39c7b08f1dafe3b029779888d1a72478c37c7e4d7e12cbaf1b4ff8c579d2e3. Do not edit.
 /** The run to cancel. With `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
@@ -71,13 +71,16 @@ export type ExitStatus = {
     code: number | null;
     signal: string | null;
 };
-/** The last record of a run without a completion. */
+/** The last record of a run without a completion. `hint` and `advice` are those of `error`. */
 export type FailedRecord = {
     type: "completion";
     seq: number;
     outcome: "failed";
     ok: boolean;
     error: ErrorBody;
+    session_id?: string;
+    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+    advice?: string;
 };
 /** A cause that is found while the run continues: a hint word and its advice. */
 export type HintNotice = {
@@ -377,7 +380,7 @@ export declare class Run implements AsyncIterableIterator<EventRecord>, AsyncDis
     /** @internal */
     [happened](event: EventRecord): void;
     /** @internal */
-    [completed](outcome: CompletedRecord | AdapterError): void;
+    [completed](outcome: CompletedRecord | AdapterError, sessionId?: string): void;
 }
 /** One `codex-adapter serve` for any number of runs. Runs over its limit wait in its queue. `openDaemon` creates it. */
 export declare class Daemon implements AsyncDisposable {

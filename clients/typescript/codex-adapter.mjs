@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 399c78803de7cc0e0e606bdd39fcf548a9b6ef6c48e00e997f266d1c08fc71d8. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 7b39c7b08f1dafe3b029779888d1a72478c37c7e4d7e12cbaf1b4ff8c579d2e3. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
@@ -193,10 +193,9 @@ export class Run {
         waiting ? waiting({ value: event, done: false }) : this.#left || this.#events.push(event);
     }
     /** @internal */
-    [completed](outcome) {
+    [completed](outcome, sessionId) {
         this.#outcome ??= outcome;
-        if (!(outcome instanceof Error))
-            this.#sessionId = outcome.session_id ?? this.#sessionId;
+        this.#sessionId = sessionId ?? this.#sessionId;
         for (const waiting of this.#waiting.splice(0))
             waiting({ value: undefined, done: true });
         this.#finish();
@@ -384,7 +383,7 @@ export class Daemon {
             const record = params.completion;
             const ran = this.#runs.get(params.runId);
             this.#runs.delete(params.runId);
-            ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error));
+            ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error), record.session_id);
         }
         if (method !== undefined || id === undefined)
             return;

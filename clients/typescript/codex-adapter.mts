@@ -98,13 +98,16 @@ export type ExitStatus = {
   signal: string | null;
 };
 
-/** The last record of a run without a completion. */
+/** The last record of a run without a completion. `hint` and `advice` are those of `error`. */
 export type FailedRecord = {
   type: "completion";
   seq: number;
   outcome: "failed";
   ok: boolean;
   error: ErrorBody;
+  session_id?: string;
+  hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+  advice?: string;
 };
 
 /** A cause that is found while the run continues: a hint word and its advice. */
@@ -536,9 +539,9 @@ export class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable 
   }
 
   /** @internal */
-  [completed](outcome: CompletedRecord | AdapterError): void {
+  [completed](outcome: CompletedRecord | AdapterError, sessionId?: string): void {
     this.#outcome ??= outcome;
-    if (!(outcome instanceof Error)) this.#sessionId = outcome.session_id ?? this.#sessionId;
+    this.#sessionId = sessionId ?? this.#sessionId;
     for (const waiting of this.#waiting.splice(0)) waiting({ value: undefined, done: true });
     this.#finish();
   }
@@ -732,7 +735,7 @@ export class Daemon implements AsyncDisposable {
       const record = params.completion as CompletedRecord | FailedRecord;
       const ran = this.#runs.get(params.runId);
       this.#runs.delete(params.runId);
-      ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error));
+      ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error), record.session_id);
     }
     if (method !== undefined || id === undefined) return;
     const call = this.#calls.get(id);

@@ -87,6 +87,9 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return "There are too many arguments. Quote an argument that contains spaces"
         name = word.partition("=")[0]
+        with_dashes = name.replace("_", "-")
+        if name != with_dashes and with_dashes in self._option_string_actions:
+            return f"The option {name} is unknown. Did you mean {with_dashes}?"
         if not _OPTION_NAME.fullmatch(name):
             return "An option is unknown. Put -- before an argument that begins with a dash"
         import difflib  # noqa: PLC0415 - for mistakes only

@@ -126,7 +126,7 @@ class HostedRun:
             _log.error("internal error: %s", type(error).__name__)
             outcome = BackendError("other")
         if isinstance(outcome, BackendError):
-            outcome.of_agent(self._agent_kind)
+            self._complete_error(outcome)
         if isinstance(outcome, RunCancelled):
             self.settled.set()
         _log.info("run %s: %s after %.1f s", self.run_id, _ending(outcome), trio.current_time() - self._born)
@@ -249,10 +249,15 @@ class HostedRun:
                 # Close the file before the wait for the supervisor: more runs may end together than files can be open.
                 await self._append(self._journal, record, last=True)
             except BackendError as error:
-                record = encode_completion(self._next_seq, error.of_agent(self._agent_kind))
+                record = encode_completion(self._next_seq, self._complete_error(error))
                 await self._journal.close()
         self._waits_for = "supervisor"
         await self._send_queue.send([RunCompleted.of(self.run_id, self._next_seq, record)])
+
+    def _complete_error(self, error: BackendError) -> BackendError:
+        """Set the agent kind and the session of this run in an error, and return it."""
+        error.session_id = None if self._run is None else self._run.session_id
+        return error.of_agent(self._agent_kind)
 
     async def _create(self, journal: JournalFile) -> None:
         try:

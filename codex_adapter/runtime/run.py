@@ -92,8 +92,8 @@ class Run(OwnRun):
     @property
     @override
     def session_id(self) -> str | None:
-        """The session's id, like `RunHandle.session_id`."""
-        return self._pipeline.session_id
+        """The session's id, like `RunHandle.session_id`. A session that is not the requested one is not the run's."""
+        return self._pipeline.session_id if self._session is None else None
 
     @override
     async def wait_completed(self) -> Completion:
@@ -300,13 +300,15 @@ class Run(OwnRun):
 
     def _decide(self) -> Completion | BackendError:
         """Decide the outcome when the completion is first asked for. An earlier cancel wins (F6)."""
+        failure = self._failure
         if self._cancelled:
-            return RunCancelled("cancelled").of_agent(self._agent_kind)
-        if self._failure is not None:
-            return self._failure
-        if self._status is None:
-            return BackendError("wait").of_agent(self._agent_kind)
-        return self._pipeline.completion(self._status, lingered=self._lingered)
+            failure = RunCancelled("cancelled")
+        elif failure is None:
+            if self._status is not None:
+                return self._pipeline.completion(self._status, lingered=self._lingered)
+            failure = BackendError("wait")
+        failure.session_id = self.session_id
+        return failure.of_agent(self._agent_kind)
 
 
 def _long_lines() -> trio.CapacityLimiter:

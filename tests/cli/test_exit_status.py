@@ -9,7 +9,7 @@ import pytest
 from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step
-from codex_adapter.testing.thread_lines import agent_message, command_started, thread_started, turn_started
+from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, command_started, thread_started, turn_started
 
 from .command import Cli
 
@@ -19,6 +19,7 @@ SPAWN = {
     "message": "codex backend error: spawn (details redacted when unsafe)",
     "failure": "spawn",
 }
+FAILED = {"outcome": "failed", "ok": False}
 TIMEOUT = "codex backend error: timeout (details redacted when unsafe)"
 
 
@@ -57,8 +58,10 @@ def test_it_is_124_after_a_time_limit_which_the_hint_names(
 ) -> None:
     done = cli.run("run", "--codex", cli.agent(ReadPrompt(), *steps, Hang()), *words, "Hi.")
     assert done.status == 124
-    error = {"kind": "backend", "message": message, "failure": "timeout", "hint": hint, "advice": ADVICE[hint]}
-    assert done.completion == {"outcome": "failed", "ok": False, "error": error}
+    why = {"hint": hint, "advice": ADVICE[hint]}
+    session = {"session_id": THREAD_ID} if hint == "idle_limit" else {}
+    error = {"kind": "backend", "message": message, "failure": "timeout", **why}
+    assert done.completion == {**FAILED, "error": error, **session, **why}
     assert done.complaint == name_time_limits(ADVICE[hint])
 
 
@@ -66,9 +69,9 @@ def test_it_is_125_when_the_session_is_not_there(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), PrintJson(agent_message("item_0", "x")), Hang())
     done = cli.run("run", "--codex", agent, "--resume", "0199a213-81c0-7800-8aa1-000000000000", "Hi.")
     assert done.status == 125
-    error = {"kind": "backend", "message": "session not found", "failure": "session", "hint": "session_unknown"}
-    error["advice"] = ADVICE["session_unknown"]
-    assert done.completion == {"outcome": "failed", "ok": False, "error": error}
+    why = {"hint": "session_unknown", "advice": ADVICE["session_unknown"]}
+    error = {"kind": "backend", "message": "session not found", "failure": "session", **why}
+    assert done.completion == {**FAILED, "error": error, **why}
 
 
 @pytest.mark.rule("S8")
@@ -77,7 +80,7 @@ def test_it_is_125_when_the_installed_release_cannot_do_it_and_says_why(cli: Cli
     assert done.status == 125
     message = "codex backend error: invalid_request (details redacted when unsafe)"
     error = {"kind": "backend", "message": message, "failure": "invalid_request", "advice": done.complaint}
-    assert done.completion == {"outcome": "failed", "ok": False, "error": error}
+    assert done.completion == {**FAILED, "error": error, "advice": done.complaint}
     assert "0.155.0" in done.complaint
 
 
@@ -88,8 +91,8 @@ def test_it_is_126_when_the_binary_cannot_be_executed(cli: Cli) -> None:
     for path in (plain, cli.directory):
         done = cli.run("run", "--codex", str(path), "Hi.")
         assert done.status == 126
-        error = {**SPAWN, "hint": "cli_not_executable", "advice": done.complaint}
-        assert done.completion == {"outcome": "failed", "ok": False, "error": error}
+        why = {"hint": "cli_not_executable", "advice": done.complaint}
+        assert done.completion == {**FAILED, "error": {**SPAWN, **why}, **why}
         assert "--codex" in done.complaint
         assert str(path) not in done.complaint
 
@@ -110,8 +113,8 @@ def test_it_is_127_when_the_binary_cannot_be_found(cli: Cli) -> None:
     for name in (str(cli.directory / "nowhere"), "no-such-codex"):
         done = cli.run("run", "--codex", name, "Hi.")
         assert done.status == 127
-        error = {**SPAWN, "hint": "cli_not_found", "advice": done.complaint}
-        assert done.completion == {"outcome": "failed", "ok": False, "error": error}
+        why = {"hint": "cli_not_found", "advice": done.complaint}
+        assert done.completion == {**FAILED, "error": {**SPAWN, **why}, **why}
         assert "openai-codex-cli-bin" in done.complaint
         assert name not in done.complaint
 

@@ -71,6 +71,12 @@ def test_attempts_are_one_warning() -> None:
     assert shown[2:] == ["Done."]
 
 
+def test_a_count_stands_before_the_next_different_warning() -> None:
+    shown = told(*RECONNECTING, error("unexpected status 401 Unauthorized"), agent_message("a", "Done."))
+    assert [f"! {text}" for text in shown[:2]] == FOLDED
+    assert shown[2:] == ["unexpected status 401 Unauthorized", "Done."]
+
+
 def test_attempts_after_other_work_are_news() -> None:
     work = command_completed("c", "ls")
     assert told(*RECONNECTING[:2], work, *RECONNECTING[:3]) == [

@@ -46,14 +46,15 @@ def test_the_record_of_an_agent_that_gives_up_has_the_hint_and_nothing_of_its_st
 
 
 @pytest.mark.rule("W2")
-def test_the_record_of_a_run_that_stands_still_has_the_hint_in_its_error(cli: Cli) -> None:
+def test_the_record_of_a_run_that_stands_still_has_the_hint_and_the_session(cli: Cli) -> None:
     lines = [thread_started("t"), turn_started(), error(WAITING)]
     steps: list[Step] = [*map(PrintJson, lines), Hang()]
     done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
     assert done.status == 124
     body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "failure": "timeout", "hint": "no_network"}
     body["advice"] = ADVICE["no_network"]
-    assert done.completion == {"outcome": "failed", "ok": False, "error": body}
+    told = {"session_id": "t", "hint": "no_network", "advice": ADVICE["no_network"]}
+    assert done.completion == {"outcome": "failed", "ok": False, "error": body, **told}
 
 
 @pytest.mark.rule("E5")

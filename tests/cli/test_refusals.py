@@ -119,6 +119,8 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         ),
         (["run", "--modle", SECRET], "The option --modle is unknown. Did you mean --model?"),
         (["run", f"--modle={SECRET}"], "The option --modle is unknown. Did you mean --model?"),
+        (["run", "--working_dir", SECRET], "The option --working_dir is unknown. Did you mean --working-dir?"),
+        (["run", f"--working_{SECRET}"], "An option is unknown"),
         (["run", "--unheard-of", "Hi."], "The option --unheard-of is unknown"),
         (["run", f"--{SECRET}"], "An option is unknown"),
         (["run", "-x"], "An option is unknown"),
@@ -250,7 +252,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
 @pytest.mark.parametrize(
     ("words", "kind", "named"),
     [
-        ([" \n"], "invalid_request", "prompt must be"),
+        ([" \n"], "invalid_request", "No prompt was passed"),
         (["\udcff"], "invalid_request", "prompt must be"),
         (["--sandbox", SECRET, "Hi."], "invalid_request", "--sandbox must be one of"),
         (["--ask-for-approval", SECRET, "Hi."], "invalid_request", "--ask-for-approval must be one of"),
@@ -301,7 +303,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
         (["--request", "deep.json"], "invalid_request", "the request must be JSON"),
         (["--request", "list.json"], "invalid_request", "the request must be a JSON object"),
         (["--request", "stranger.json"], "invalid_request", "with only the fields env, extensions, labels"),
-        (["--request", "no_prompt.json"], "invalid_request", "prompt must be"),
+        (["--request", "no_prompt.json"], "invalid_request", "No prompt was passed"),
         (["--request", "surrogate.json"], "invalid_request", ""),
         (["--request", "timeout.json"], "invalid_request", "timeout must be"),
         (["--request", "env.json"], "invalid_request", "env: every value must be"),
@@ -388,7 +390,7 @@ def test_a_prompt_on_standard_input_that_is_no_text_is_refused(cli: Cli, stdin: 
     done = cli.run("run", stdin=stdin)
     assert done.status == 2
     assert done.completion["error"]["kind"] == "invalid_request"
-    assert done.complaint.startswith("prompt must be")
+    assert done.complaint.startswith("prompt must be" if stdin.strip() else "No prompt was passed")
 
 
 @pytest.mark.rule("C1", "E5")

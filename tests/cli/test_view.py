@@ -147,8 +147,9 @@ def test_records_that_are_missing_are_said(cli: Cli, file: Path) -> None:
     ("name", "content", "told"),
     [
         (f"{SECRET}.jsonl", None, "FILE cannot be read"),
-        (".", None, "DIR contains no journal"),
-        ("empty.jsonl", b"", "FILE contains no record"),
+        (".", None, "DIR (.) contains no journal"),
+        ("empty.jsonl", b"", "FILE is empty. If it is a journal, its run has not started"),
+        ("empty.txt", b"", "FILE contains no record"),
         ("blank.jsonl", b"\n \n", "FILE contains no record"),
         ("text.txt", SECRET.encode(), "FILE contains no record"),
         ("codex.jsonl", b'{"type":"thread.started","thread_id":"SECRET"}\n', "use `replay`"),

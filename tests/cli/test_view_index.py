@@ -14,6 +14,7 @@ import pytest
 from codex_adapter import BackendError
 from codex_adapter.cli.view.index_text import index_lines
 from codex_adapter.cli.view.journal_index import read_index
+from codex_adapter.cli.view.page_index import index_page
 from codex_adapter.records import RunRecord, encode_lines
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 from tests.widths import thinned
@@ -110,7 +111,28 @@ def test_the_runs_are_a_table_for_a_person(cli: Cli, runs: Path) -> None:
 def test_lines_fit_and_columns_are_left_out_for_it(runs: Path, width: int, left_out: list[str]) -> None:
     lines = [line.text for line in index_lines(read_index(str(runs)), width)]
     assert [title for title in TITLES[:-2] if title not in lines[0]] == left_out
-    assert max(map(len, lines)) <= width - 2
+    assert max(map(len, lines)) <= max(width - 2, len("unfinished  fourth.jsonl  "))
+
+
+@pytest.mark.parametrize("width", [40, 80, 200, None])
+def test_the_name_of_a_file_is_never_cut(runs: Path, width: int | None) -> None:
+    name = "f01ef91d-650a-433d-9319-6fbc146a1605"
+    keep(runs, name)
+    index = read_index(str(runs))
+    assert any(f"{name}.jsonl" in line.text.split() for line in index_lines(index, width))
+    assert f"<code>{name}.jsonl</code>" in index_page(index, [], lambda _: None).decode()
+
+
+def test_the_text_of_a_failed_run_is_the_advice(cli: Cli, runs: Path) -> None:
+    keep(runs, "fifth", BackendError("timeout", hint="time_limit"), after=240)
+    keep(runs, "sixth", BackendError("io", advice="Free some space."), after=300)
+    table = cli.run("view", "runs").stdout.decode()
+    page = cli.run("view", "--html", "-", "runs").stdout.decode()
+    for text in (table, page):
+        assert "The run exceeded its `timeout`." in text
+        assert "Free some space." in text
+        assert "details redacted" not in text
+    assert rows(cli)[0]["advice"] == "Free some space."
 
 
 @pytest.mark.usefixtures("runs")
@@ -215,7 +237,10 @@ def test_the_page_leaves_out_columns_that_are_empty(cli: Cli, runs: Path) -> Non
             (["--html", "runs/first.jsonl", "runs"], "OUT must not have the name of a journal"),
             (["--html", "a.html", "--format", "jsonl", "runs"], "exclude each other"),
             (["--format", "jsonl", "runs/first.jsonl"], "--format jsonl needs a directory"),
-            (["empty"], "DIR contains no journal"),
+            (
+                ["empty"],
+                "DIR (empty) contains no journal. If it is the directory of `serve --journal`, no run was accepted",
+            ),
         ],
         2,
     ),

@@ -84,10 +84,11 @@ class Supervisor(Conversation):
         return str(result["runId"])
 
     def completion(self, run_id: str) -> Message:
-        """The completion that comes for a run, without its place in the stream."""
+        """The completion that comes for a run, without its place in the stream and the session of a run without one."""
         told = self.until(lambda told: told.get("method") == "run/completed" and told["params"]["runId"] == run_id)
         completion = told["params"]["completion"]
-        return {name: value for name, value in completion.items() if name not in ("type", "seq")}
+        left_out = ("type", "seq", "session_id") if completion["outcome"] == "failed" else ("type", "seq")
+        return {name: value for name, value in completion.items() if name not in left_out}
 
     def event(self, run_id: str, seq: int = 0) -> Message:
         """An event that comes of a run."""

@@ -7,9 +7,11 @@ import time
 import pytest
 
 from codex_adapter.testing import ReadPrompt, WriteFile
+from codex_adapter.testing.thread_lines import THREAD_ID
 from tests.widths import thinned
 
 from .agents import HANGING, HELD, STUBBORN
+from .kept import read_file
 from .messages import CANCELLED, run
 from .supervisor import Supervisor
 from .workshop import Workshop
@@ -80,6 +82,18 @@ def test_a_run_that_is_cancelled_in_the_queue_starts_no_agent(workshop: Workshop
     daemon.call("run/cancel", runId="live")
     assert daemon.completion("last")["outcome"] == "completed"
     assert not (workshop.directory / "started").exists()
+
+
+@pytest.mark.rule("J4", "J12", "W2")
+def test_the_record_of_a_cancelled_run_has_the_session_that_can_be_resumed(workshop: Workshop) -> None:
+    journal = workshop.directory / "journal"
+    daemon = workshop.daemon("--journal", str(journal))
+    daemon.start("r", env=workshop.agent("hanging", *HANGING))
+    daemon.event("r")
+    daemon.notify("run/cancel", runId="r")
+    told = daemon.until(lambda told: told.get("method") == "run/completed")
+    assert told["params"]["completion"]["session_id"] == THREAD_ID
+    assert read_file(journal / "r.jsonl")[-1]["session_id"] == THREAD_ID
 
 
 @pytest.mark.rule("J3", "K3")

@@ -30,6 +30,7 @@ IO = {
         "failure": "io",
         "advice": "The journal cannot be written. Check the disk and the limit of open files.",
     },
+    "advice": "The journal cannot be written. Check the disk and the limit of open files.",
 }
 
 

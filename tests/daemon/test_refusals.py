@@ -110,8 +110,10 @@ def test_an_agent_that_cannot_be_started_from_the_queue_is_its_completion(worksh
     Path(workshop.binary).unlink()
     daemon.call("run/cancel", runId="live")
     completion = daemon.completion("waiting")
-    assert completion["error"].pop("hint") == "cli_not_found"
-    assert workshop.binary not in completion["error"].pop("advice")
+    assert completion.pop("hint") == completion["error"].pop("hint") == "cli_not_found"
+    advice = completion.pop("advice")
+    assert advice == completion["error"].pop("advice")
+    assert workshop.binary not in advice
     assert completion == failed("spawn")
     assert daemon.call("run/list") == {"runs": []}
 

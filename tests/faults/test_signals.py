@@ -192,7 +192,7 @@ def test_a_signal_while_the_run_is_being_ended_ends_it_at_once(cli: Cli, number:
         done = cli.finish(process)
     assert time.monotonic() - begun < 1.5, "the next step would come after 1.6 s"
     completion = done._replace(stdout=first + done.stdout).completion
-    assert (done.status, done.stderr, completion) == (status, "", CANCELLED)
+    assert (done.status, done.stderr, completion) == (status, "", {**CANCELLED, "session_id": "t"})
     assert not (cli.directory / "told TERM").exists()
 
 

@@ -63,7 +63,9 @@ def test_a_conversation_goes_on_from_one_command_to_the_next(stage: Stage) -> No
     assert (second.status, second.stderr) == (0, b"")
     *said, way = second.stdout.decode().splitlines()
     assert said[-2:] == ["Two.", "+ the turn is complete"]
-    assert shlex.split(way)[5:10] == ["turn", "--session", key, "--space", f"space:path:{stage.workspace}/house"]
+    words = shlex.split(way)
+    words = words[words.index("turn") :]
+    assert words[:5] == ["turn", "--session", key, "--space", f"space:path:{stage.workspace}/house"]
     assert all(text in requests[2] for text in ("Say one.", "One.", "Say two.", "Be brief, says the house."))
     assert not (stage.home / "sessions").exists()
 

@@ -63,11 +63,17 @@ class _Shown:
     last: str
     more: int = 0
 
+    @property
+    def is_attempt(self) -> bool:
+        """Whether the last text differs from the first in a variable part."""
+        return self.last != self.line.text
+
 
 class Folding:
     """A filter that returns each line once.
 
     The count of its repetitions is a separate line: when something else happens, or at the end for later repetitions.
+    The count of attempts is shown before any new text.
     """
 
     def __init__(self) -> None:
@@ -102,10 +108,14 @@ class Folding:
             if known.more == 1:
                 self._repeated.append(known)
             return []
+        # Attempts end before a different text. An equal text can be repeated between others, and is counted later.
+        counts = self._counts(
+            [known for known in self._repeated if known.is_attempt and known.stretch == self._stretch]
+        )
         shown = _Shown(line, self._stretch, line.text)
         self._repeats.add(line.text, shown)
         self._last = line.text
-        return [line]
+        return [*counts, line]
 
     def _counts(self, repeated: list[_Shown]) -> list[Line]:
         lines = []

@@ -29,6 +29,10 @@ from codex_adapter.request import RunConfig
 __all__ = ["add_options", "read_request"]
 
 _FIELDS: Final = frozenset(RunRequest.__struct_fields__)
+_NO_PROMPT: Final = (
+    "No prompt was passed, or it is blank. Pass it as an argument, on standard input, or as `prompt` in the file of "
+    "--request."
+)
 
 
 def add_options(parser: Parser, words: Sequence[str]) -> None:
@@ -77,6 +81,8 @@ async def read_request(options: argparse.Namespace, agent: Agent) -> tuple[RunRe
             text = await _file(option.name, getattr(options, option.attribute))
             extensions[str(option.key)] = decode_json(text, str(option.key))
     fields["prompt"] = await _prompt(options, fields)
+    if isinstance(fields["prompt"], str) and not fields["prompt"].strip():
+        raise InvalidRequestError(_NO_PROMPT)
     for name in ("working_dir", "timeout"):
         if getattr(options, name) is not None:
             fields[name] = getattr(options, name)

@@ -16,8 +16,9 @@ from codex_adapter.cli.output import Output
 from codex_adapter.cli.schema.daemon_messages import message_definitions
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.events import Facet
+from codex_adapter.hints import Hint
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
-from codex_adapter.records import ErrorBody, FailedRecord, RunRecord
+from codex_adapter.records import ErrorBody, RunRecord
 
 __all__ = ["COMMAND", "json_schema"]
 
@@ -66,6 +67,18 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
     advice: str | None = None
 
 
+class _Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
+    """The last record of a run without a completion. `hint` and `advice` are those of `error`."""
+
+    seq: int
+    outcome: Literal["failed"]
+    ok: bool
+    error: ErrorBody
+    session_id: str | None = None
+    hint: Hint | None = None
+    advice: str | None = None
+
+
 class _Run(RunRecord, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="run"):
     """The request of a run: the first line of its journal."""
 
@@ -85,7 +98,7 @@ class _Request(RunRequest, frozen=True, kw_only=True, forbid_unknown_fields=True
 _RECORDS: Mapping[str, type[msgspec.Struct]] = {
     "EventRecord": _EventRecord,
     "CompletedRecord": _Completed,
-    "FailedRecord": FailedRecord,
+    "FailedRecord": _Failed,
 }
 
 _OF_OPERATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {"operations": operations_schema, "events": events_schema}

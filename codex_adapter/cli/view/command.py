@@ -31,7 +31,7 @@ Show the output of `run --format jsonl`, or a journal of `serve --journal`: as t
 A journal has times; the output of `run` has none. The file is not changed.
 
 For a directory of journals, show its runs, newest first: as a table, as a page, or as records. The page has a link to
-each RUNID.html beside a journal.
+each RUNID.html beside a journal; the last example writes all of them.
 """
 _EXAMPLES = """\
   codex-adapter view journal/0199a213.jsonl
@@ -39,6 +39,7 @@ _EXAMPLES = """\
   codex-adapter view journal
   codex-adapter view --format jsonl journal
   codex-adapter run 'Fix the failing test' | tee run.jsonl | codex-adapter view -
+  for f in journal/*.jsonl; do codex-adapter view --html "${f%.jsonl}.html" "$f"; done
 """
 _NO_RECORD: Final = (
     "FILE contains no record. Specify output of `run --format jsonl`, or a journal of `serve`"
@@ -46,6 +47,9 @@ _NO_RECORD: Final = (
 )
 
 
+_NOT_STARTED: Final = (
+    "FILE is empty. If it is a journal, its run has not started: the run still waits, or its daemon ended before that"
+)
 _UNREADABLE: Final = "FILE cannot be read. Specify the path of a file with records, or - for standard input"
 
 
@@ -144,16 +148,18 @@ async def _read(file: str, reader: RecordReader, take: Callable[[Iterable[Placed
 
     Raise `UsageError` if the file has no records.
     """
+    empty = True
     try:
         async with open_input(file) as read:
             while data := await read():
+                empty = False
                 if not await take(reader.receive_data(data)):
                     return
             await take(reader.receive_eof())
     except (OSError, ValueError):
         raise UsageError(_UNREADABLE) from None
     if not reader.records and reader.asked is None:
-        raise UsageError(_NO_RECORD)
+        raise UsageError(_NOT_STARTED if empty and file.endswith(".jsonl") else _NO_RECORD)
 
 
 def _remarks(reader: RecordReader) -> list[str]:

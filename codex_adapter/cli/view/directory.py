@@ -14,14 +14,18 @@ import trio
 from codex_adapter.cli.errors import UsageError, report_error
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import line_printer
-from codex_adapter.cli.view.index_text import index_lines, remarks_on, width_of
+from codex_adapter.cli.view.index_text import cut_beginning, index_lines, remarks_on, width_of
 from codex_adapter.cli.view.journal_index import Index, read_index
 from codex_adapter.records import encode_lines
 
 __all__ = ["index_page_of", "is_directory", "show_index"]
 
 _UNREADABLE = "DIR cannot be read. Specify the path of a directory of journals"
-_NO_JOURNAL = "DIR contains no journal. Specify the directory of `serve --journal`"
+_NO_JOURNAL = (
+    "DIR ({}) contains no journal. If it is the directory of `serve --journal`, no run was accepted yet: a refused "
+    "`run/start` leaves no file. Otherwise, specify that directory"
+)
+_LONGEST_PATH: Final = 200
 
 _AT_ONCE: Final = 100
 """The number of rows that are encoded at a time."""
@@ -83,5 +87,5 @@ async def _read_in_thread(
     except (OSError, ValueError):
         raise UsageError(_UNREADABLE) from None
     if not found[0].rows:
-        raise UsageError(_NO_JOURNAL)
+        raise UsageError(_NO_JOURNAL.format(cut_beginning(words[0], _LONGEST_PATH)))
     return found

@@ -27,7 +27,6 @@ _GAP: Final = "  "
 _SIGN: Final = 2
 _SHORTEST_TEXT: Final = 24
 _LONGEST_TEXT: Final = 60
-_LONGEST_NAME: Final = 40
 _LONGEST: Final = 28
 
 
@@ -51,7 +50,7 @@ def index_lines(index: Index, width: int | None) -> list[Line]:
         _column("DIRECTORY", (cut_beginning(row.working_dir or "", _LONGEST) for row in rows), 6),
         _column("LABELS", (cut(labels_of(row.labels), _LONGEST) for row in rows), 4),
         _column("TOKENS", ("" if not row.usage else tokens(row.usage) for row in rows), 3),
-        _column("FILE", (cut(words_of(row.file), _LONGEST_NAME) for row in rows)),
+        _column("FILE", (words_of(row.file) for row in rows)),
     ]
     columns = [column for column in columns if any(column.cells)]
     if width is not None:
@@ -61,7 +60,8 @@ def index_lines(index: Index, width: int | None) -> list[Line]:
     head = _line([column.title for column in columns], columns, "TEXT" if room else "")
     body = [_line([column.cells[place] for column in columns], columns, text) for place, text in enumerate(texts)]
     tones: list[Tone] = ["notice", *map(_tone, rows)]
-    most = None if width is None else width - _SIGN
+    # A name of a file is never cut, so that it can be copied. A narrow terminal wraps it.
+    most = None if width is None else max(width - _SIGN, _width_of(columns))
     return [Line(tone, text[:most]) for tone, text in zip(tones, [head, *body], strict=True)]
 
 
@@ -72,8 +72,8 @@ def status_of(row: JournalRow) -> str:
 
 
 def text_of(row: JournalRow) -> str:
-    """Return the final text of a run, or why it failed, on one line."""
-    return words_of(row.final_text or row.error or row.hint or "")
+    """Return the final text of a run, or why it failed and the next step, on one line."""
+    return words_of(row.final_text or row.advice or row.hint or row.error or "")
 
 
 def labels_of(labels: Mapping[str, str]) -> str:

@@ -65,6 +65,7 @@ class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     labels: Mapping[str, str] = {}
     usage: Mapping[str, int] | None = None
     hint: Hint | None = None
+    advice: str | None = None
     error: str | None = None
     final_text: str | None = None
     damaged: bool = False
@@ -152,9 +153,10 @@ def _row_of(
     if isinstance(ending, CompletedRecord):
         completion = ending.completion
         fields |= {"ok": completion.ok, "hint": completion.hint, "usage": completion.run_usage or completion.usage}
-        fields["final_text"] = completion.final_text
+        fields |= {"final_text": completion.final_text, "advice": completion.advice}
     elif isinstance(ending, FailedRecord):
-        fields |= {"ok": False, "hint": ending.error.hint, "error": ending.error.message}
+        error = ending.error
+        fields |= {"ok": False, "hint": error.hint, "advice": error.advice, "error": error.message}
     if began is not None:
         fields["started"] = _read_time_text(ends.first)
     if began is not None and ended is not None:

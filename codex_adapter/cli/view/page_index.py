@@ -65,7 +65,7 @@ def _format_start(row: JournalRow) -> str:
 
 
 def _file(row: JournalRow, page: str | None) -> Markup:
-    file = element("code", cut(words_of(row.file), _LONGEST))
+    file = element("code", words_of(row.file))
     return file if page is None else element("a", file, href=page)
 
 

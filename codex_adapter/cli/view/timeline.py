@@ -169,8 +169,8 @@ class RunTimeline:
         outcome = record.completion.turn if isinstance(record, CompletedRecord) else None
         if self._turn is not None:
             self._close(outcome or "cut_off", record.seq, time)
-        if isinstance(record, CompletedRecord):
-            self.session_id = self.session_id or record.completion.session_id
+        ended = record.completion if isinstance(record, CompletedRecord) else record
+        self.session_id = self.session_id or ended.session_id
 
 
 def _outcome(facet: ToolCall) -> Outcome:

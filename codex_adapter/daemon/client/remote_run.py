@@ -14,7 +14,7 @@ from codex_adapter.core.pipeline import number_events
 from codex_adapter.core.state import MOST_OPEN_TOOLS, close_tools
 from codex_adapter.daemon.client.connection import PATIENCE, Connection, Reply
 from codex_adapter.daemon.client.errors import daemon_exited_error, error_of_record
-from codex_adapter.errors import AdapterError, RunCancelled
+from codex_adapter.errors import AdapterError, BackendError, RunCancelled
 from codex_adapter.events import Completion, Event, SessionHandle, Tool, ToolCall
 from codex_adapter.records import CompletedRecord, FailedRecord, Record
 from codex_adapter.runtime.handle import OwnRun, completion_or_raise
@@ -70,7 +70,8 @@ class RemoteRun(OwnRun):
             case CompletedRecord(completion=completion):
                 self._session_id = completion.session_id
                 self._on_end(completion)
-            case FailedRecord(error=error):
+            case FailedRecord(error=error, session_id=session_id):
+                self._session_id = session_id or self._session_id
                 self._on_end(error_of_record(error, self._connection.agent_kind))
 
     def on_disconnect(self) -> None:
@@ -100,8 +101,11 @@ class RemoteRun(OwnRun):
         await self._ended.wait()
         await self._events.final.wait()
         if self._outcome is None:
-            self._outcome = RunCancelled("cancelled") if self._cancelled else self._received
-        return completion_or_raise(self._outcome or daemon_exited_error(self._connection.agent_kind))
+            outcome = RunCancelled("cancelled") if self._cancelled else self._received
+            self._outcome = outcome or daemon_exited_error(self._connection.agent_kind)
+            if isinstance(self._outcome, BackendError):
+                self._outcome.session_id = self._session_id
+        return completion_or_raise(self._outcome)
 
     @override
     def cancel(self) -> None:
