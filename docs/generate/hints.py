@@ -12,11 +12,14 @@ _INTRODUCTION = """\
 
 A run that did not succeed has a `hint` if its cause is known: one word of this list. The `advice` beside it says what
 to do next. A record has both, and `run` prints the advice on standard error. Programs can rely on the words. The
-sentences may change in a later version.
+sentences may change in a later version. [Find out why a run failed](../how-to/failed-run.md#hints) says what each hint
+means, and which failures are worth a retry.
 
 """
 
 
 def hints_page() -> str:
     """Return the page."""
-    return _INTRODUCTION + table(("hint", "advice"), ((f"`{hint}`", cell(text)) for hint, text in ADVICE.items()))
+    anchors = '<a id="{0}" href="#{0}">#</a>'
+    rows = ((f"`{hint}`", cell(text), anchors.format(hint)) for hint, text in ADVICE.items())
+    return _INTRODUCTION + table(("hint", "advice", "link"), rows)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from docs.generate.markdown import table, without_ids
+from docs.generate.markdown import cell, table, without_ids
 
 __all__ = ["faces", "library_pages"]
 
@@ -21,6 +21,26 @@ _INDEX: Final = """\
 Import names from these modules only. Every other module is private, and may change in each release.
 
 """
+_GLOSSARY: Final = """\
+## Words
+
+| word | meaning |
+|---|---|
+| agent | a CLI that works on a task with a model, such as Codex |
+| kind | the name of an agent, such as `codex` |
+| backend | what starts the runs of one agent with one configuration |
+| gateway | a set of backends, by kind |
+| harness | what runs turns of conversations with one agent |
+| decoder | what turns the lines of one agent into events |
+| run | one execution of an agent, from its start to its end |
+| event | one step of a run: a text, a tool call, its result, a status or an error |
+| completion | the result of a run that ended without an error of the adapter |
+"""
+_FIRST: Final = (
+    *("open_run", "collect", "RunRequest", "CodexConfig", "RunHandle", "Completion", "Event"),
+    *("AdapterError", "InvalidRequestError", "BackendError", "SpawnError", "RunTimedOut", "RunCancelled"),
+)
+"""The names that most programs use. They are described before the others."""
 
 
 def faces() -> dict[str, str]:
@@ -32,9 +52,19 @@ def faces() -> dict[str, str]:
 def library_pages() -> Mapping[str, str]:
     """Return the pages by their place on the site. A name that several modules have is described once."""
     described: dict[int, tuple[str, str]] = {}
-    rows = [(f"[`{face}`]({face}.md)", purpose[:1].upper() + purpose[1:]) for face, purpose in faces().items()]
-    pages = {"index.md": _INDEX + table(("module", "content"), rows)}
+    rows = [(f"[`{face}`]({face}.md)", cell(_summary(face))) for face in faces()]
+    pages = {"index.md": _INDEX + table(("module", "content"), rows) + _GLOSSARY}
     return pages | {f"{face}.md": "".join(_page(face, purpose, described)) for face, purpose in faces().items()}
+
+
+def _summary(face: str) -> str:
+    """Return the first sentence of the module's docstring, which is its first paragraph at most."""
+    text = without_ids(inspect.getdoc(import_module(face)) or "").partition("\n\n")[0]
+    return " ".join(text.split()).partition(". ")[0].removesuffix(".")
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST), name.casefold())
 
 
 def _page(face: str, purpose: str, described: dict[int, tuple[str, str]]) -> Iterator[str]:
@@ -42,7 +72,7 @@ def _page(face: str, purpose: str, described: dict[int, tuple[str, str]]) -> Ite
     yield f"# {face}\n\n{without_ids(inspect.getdoc(module) or purpose)}\n\n"
     elsewhere: list[tuple[str, str, str]] = []
     here: list[tuple[str, str, str]] = []
-    for name in sorted(module.__all__, key=str.casefold):
+    for name in sorted(module.__all__, key=_place):
         value = getattr(module, name)
         # A small value, such as a number, may be the same object as another one.
         key = id(value) if hasattr(value, "__qualname__") else id(module) + hash(name)

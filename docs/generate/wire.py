@@ -40,6 +40,10 @@ _INTRODUCTIONS: Final[Mapping[str, str]] = {
 The command `codex-adapter schema` prints the JSON Schema from which this page is generated. Each example is a real
 record. Long texts in it are cut, and long lists shortened.
 
+The last record is a `CompletedRecord` or a `FailedRecord`. Its `outcome` is `completed` if the agent ended by itself,
+and `failed` if the run was stopped or could not start: then it is a `FailedRecord` with `error`. `outcome` does not say
+whether the run worked. Only `ok` does: a run with a refused login is `completed`, and its `ok` is false.
+
 """,
     "messages": """\
 # Messages of the daemon

@@ -34,6 +34,14 @@ def test_tool_payloads_are_two_words(cli: Cli) -> None:
     assert "everything" not in done.stderr
 
 
+def test_a_missing_program_is_reported_once_at_the_start(cli: Cli) -> None:
+    done = cli.run("serve", "--codex", "/nowhere/codex", stdin=b"")
+    assert (done.status, done.stdout) == (0, b"")
+    assert done.stderr.count("\n") == 1
+    assert "runs of the Codex CLI cannot start. The path in --codex does not exist." in done.stderr
+    assert cli.run("serve", "--codex", cli.agent(), stdin=b"").stderr == ""
+
+
 @pytest.mark.rule("C20")
 @pytest.mark.parametrize("command", ["serve", "run"])
 def test_levels_of_the_log_are_four_words(cli: Cli, command: str) -> None:

@@ -35,6 +35,18 @@ def test_a_name_is_described_on_the_first_page_that_has_it() -> None:
     )
 
 
+def test_each_module_has_a_summary_of_its_own() -> None:
+    rows = re.findall(r"^\| \[`([\w.]+)`\]\(\S+\) \| (.+) \|$", library_pages()["index.md"], re.MULTILINE)
+    assert [face for face, _ in rows] == [*faces()]
+    assert len({summary for _, summary in rows}) == len(rows)
+
+
+def test_the_most_used_names_are_described_first() -> None:
+    described = re.findall(r"^::: codex_adapter\.(\w+)$", library_pages()["codex_adapter.md"], re.MULTILINE)
+    assert described[:4] == ["open_run", "collect", "RunRequest", "CodexConfig"]
+    assert described[13:] == sorted(described[13:], key=str.casefold)
+
+
 @pytest.mark.parametrize(
     ("docstring", "shown"),
     [

@@ -51,6 +51,7 @@ def test_a_signal_cancels_the_run_and_its_completion_is_written(
         "outcome": "failed",
         "ok": False,
         "error": {"kind": "backend", "message": "cancelled", "failure": "cancelled"},
+        "session_id": done.events[0]["data"]["session"]["id"],
     }
 
 

@@ -6,10 +6,13 @@ import argparse
 import gc
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from codex_adapter import BackendError, Gateway
+import trio
+
+from codex_adapter import AdapterError, BackendError, Gateway, SpawnError
 from codex_adapter.agent import Agent
 from codex_adapter.agents import agent_of
 from codex_adapter.cli.agent_options import (
@@ -21,8 +24,9 @@ from codex_adapter.cli.agent_options import (
     read_environment,
 )
 from codex_adapter.cli.arguments import Command, Once, Parser, one_of, path, whole_number
-from codex_adapter.cli.errors import UsageError, explain_wait
+from codex_adapter.cli.errors import UsageError, explain_wait, report_error
 from codex_adapter.cli.logs import add_log_option
+from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.serve.standard_io import ServiceManager, StandardTransport
 from codex_adapter.cli.serve.turns_service import turn_services
@@ -58,6 +62,7 @@ _EXAMPLES = """\
 """
 _Configs: TypeAlias = Sequence[tuple[Agent, RunConfig]]
 
+_PATIENCE: Final = 1.0
 _MAX_RUNS = 32
 _GARBAGE = (20_000, 50, 100)
 
@@ -108,10 +113,25 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
     raise_limit()
     with stop.interrupting():
         journal = None if options.journal is None else await _journal(options)
+        await _report_missing_programs(configs)
         explain_wait("the JSON-RPC messages of a supervisor on standard input, one a line, `initialize` first")
         settings = _settings(options, configs, backends[0], journal)
         await serve(gateway, settings, StandardTransport(output), governing=stop.governing)
     return 0
+
+
+async def _report_missing_programs(configs: _Configs) -> None:
+    """Write one line for each agent whose program cannot be executed. Each of its runs would fail (C9, S6)."""
+    for agent, config in configs:
+        look = partial(agent.find_program, config, {**os.environ, **config.env})
+        try:
+            with trio.move_on_after(_PATIENCE):
+                await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+        except SpawnError as error:
+            problem = OptionNames(agent.options).for_fields(error.advice or "Its program cannot be executed.")
+            report_error(f"Warning: runs of {agent.name} cannot start. {problem}")
+        except (AdapterError, OSError, RuntimeError, ValueError):
+            pass  # a run reports it
 
 
 def _settings(

@@ -39,6 +39,8 @@ _EXAMPLES = """\
   codex-adapter view journal
   codex-adapter view --format jsonl journal
   codex-adapter run 'Fix the failing test' | tee run.jsonl | codex-adapter view -
+"""
+_ALL_PAGES: Final = """\
   for f in journal/*.jsonl; do codex-adapter view --html "${f%.jsonl}.html" "$f"; done
 """
 _NO_RECORD: Final = (
@@ -54,7 +56,7 @@ _UNREADABLE: Final = "FILE cannot be read. Specify the path of a file with recor
 
 
 def _parser(_words: Sequence[str]) -> Parser:
-    parser = Parser("view", "[OPTIONS] FILE|DIR", _DESCRIPTION, _EXAMPLES)
+    parser = Parser("view", "[OPTIONS] FILE|DIR", _DESCRIPTION, _EXAMPLES + _ALL_PAGES)
     add = parser.add_argument
     add("file", metavar="FILE|DIR", help="a file with records; - for standard input; or a directory of journals")
     add("--html", action=Once, metavar="OUT", help="write an HTML page to this file; - for standard output")
