@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 7b39c7b08f1dafe3b029779888d1a72478c37c7e4d7e12cbaf1b4ff8c579d2e3. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 4161912325f3c47b5c55672a4e60a4336e2e377553f4b84b30b18b3c0e8a5eef. Do not edit.
 /** The run to cancel. With `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
@@ -147,16 +147,13 @@ export type RunRequest = {
     env?: Record<string, string>;
     extensions?: {
         "agent_api.config.model.v1"?: string;
-        "backend.codex.settings"?: Record<string, unknown>;
-        "backend.codex.exec.sandbox_mode"?: "read-only" | "workspace-write" | "danger-full-access";
-        "backend.codex.exec.trust_project"?: boolean;
+        "backend.claude_code.exec.sandbox_mode"?: "read-only" | "workspace-write" | "danger-full-access";
+        "backend.claude_code.exec.trust_project"?: boolean;
         "agent_api.exec.non_interactive"?: boolean;
-        "backend.codex.exec.approval_policy"?: "untrusted" | "on-failure" | "on-request" | "never";
         "agent_api.exec.add_dirs.v1"?: {
             dirs: Array<string>;
         };
-        "backend.codex.images"?: Array<string>;
-        "backend.codex.output_schema"?: Record<string, unknown>;
+        "backend.claude_code.output_schema"?: Record<string, unknown>;
         "agent_api.session.resume.v1"?: {
             selector: "last";
         } | {
@@ -169,6 +166,17 @@ export type RunRequest = {
             selector: "id";
             id: string;
         };
+        "backend.claude_code.max_turns"?: number;
+        "backend.claude_code.max_budget_usd"?: number;
+        "backend.claude_code.partial_messages"?: boolean;
+        "backend.claude_code.tools"?: "all" | "none";
+        "backend.claude_code.tool_payloads"?: "metadata" | "full";
+        "backend.codex.settings"?: Record<string, unknown>;
+        "backend.codex.exec.sandbox_mode"?: "read-only" | "workspace-write" | "danger-full-access";
+        "backend.codex.exec.trust_project"?: boolean;
+        "backend.codex.exec.approval_policy"?: "untrusted" | "on-failure" | "on-request" | "never";
+        "backend.codex.images"?: Array<string>;
+        "backend.codex.output_schema"?: Record<string, unknown>;
         "backend.codex.tools"?: "all" | "none";
         "backend.codex.tool_payloads"?: "metadata" | "full";
     };

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 7b39c7b08f1dafe3b029779888d1a72478c37c7e4d7e12cbaf1b4ff8c579d2e3. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 4161912325f3c47b5c55672a4e60a4336e2e377553f4b84b30b18b3c0e8a5eef. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

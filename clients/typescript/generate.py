@@ -87,7 +87,18 @@ def _declaration(name: str, node: Mapping[str, Any]) -> str:
 def _type(node: Mapping[str, Any], indent: str = "") -> str:
     """Return the type of a schema. Raise ValueError for a keyword that this program does not know."""
     known = {"type", "enum", "const", "$ref", "anyOf", "oneOf", "properties", "required", "additionalProperties"}
-    known |= {"items", "title", "description", "default", "pattern", "minimum", "maximum", "minLength", "minItems"}
+    known |= {
+        "items",
+        "title",
+        "description",
+        "default",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "minLength",
+        "minItems",
+    }
     if unknown := node.keys() - known - {"maxItems", "maxLength", "maxProperties", "propertyNames"}:
         raise ValueError(f"The schema uses {sorted(unknown)}. Add it to generate.py.")
     if "$ref" in node:

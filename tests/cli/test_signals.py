@@ -87,7 +87,8 @@ def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
         done = cli.finish(process)
     assert done.status == status
     assert done.stderr == ""
-    assert done._replace(stdout=first + done.stdout).completion == CANCELLED
+    session = json.loads(first)["data"]["session"]["id"]
+    assert done._replace(stdout=first + done.stdout).completion == {**CANCELLED, "session_id": session}
     assert left(cli) == []
 
 

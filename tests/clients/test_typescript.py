@@ -260,8 +260,8 @@ def test_a_failed_turn_is_a_completion_and_a_run_without_one_is_an_error(node: N
         const errors = [
           run("x", { args: ["--codex", words[0]], timeout: 3 }),
           run("x", { args: ["--codex", words[0], "--idle-timeout", "3"] }),
-          run("x", { args: ["--codex", "./text"] }),
-          run("x", { args: ["--codex", "./missing"] }),
+          run("x", { args: ["--codex", "./text"], stderr: "ignore" }),
+          run("x", { args: ["--codex", "./missing"], stderr: "ignore" }),
         ].map((r) => caught(r.completion));
         const { BackendError } = client;
         for (const it of await Promise.all(errors))
@@ -314,7 +314,7 @@ def test_no_error_holds_a_secret_or_the_prompt(node: Node) -> None:
           daemon.run(secret, { env, [secret]: 1 }),
           daemon.run(secret, { env, extensions: { [secret]: secret } }),
           run(secret, { env, command: ["sh", "-c", `echo ${secret}; cat`], stderr: "ignore" }),
-          run(secret, { env, args: ["--codex", "./missing"] }),
+          run(secret, { env, args: ["--codex", "./missing"], stderr: "ignore" }),
         ];
         for (const r of runs) {
           const error = await caught(r.completion);

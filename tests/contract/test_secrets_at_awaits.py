@@ -13,7 +13,7 @@ import trio
 from typing_extensions import override
 
 import codex_adapter
-from codex_adapter import AdapterError, CodexConfig, RunRequest, codex_pipeline, open_run
+from codex_adapter import BackendError, CodexConfig, RunRequest, codex_pipeline, open_run
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.handle import live_run
 from codex_adapter.runtime.run import Run
@@ -100,13 +100,14 @@ async def test_what_is_raised_at_an_await_is_told_by_its_type_alone(
     handle = Run(source, codex_pipeline(), config=CodexConfig(), timeout=0.01 if place == "stop" else None)
     if place == "stop":
         source._held = True
-    with pytest.raises(AdapterError) as raised:  # noqa: PT012 - the block is what it leaves
+    with pytest.raises(BackendError) as raised:  # noqa: PT012 - the block is what it leaves
         async with live_run(handle) as run:
             events = [event async for event in run.events]
             await run.wait_completed()
     hidden = [canary for plant, canary in canaries.items() if PLANTS[plant][0] != "always"]
     written = all_told(raised.value) + repr((events, handle, caplog.records, caplog.text)).encode()
     assert leaks(written, [raised_there, *hidden]) == []
+    raised.value.session_id = None  # the id with which the run can be resumed; events show it, too
     assert leaks(all_told(raised.value), canaries.values()) == []
     assert "internal error" in caplog.text
 
@@ -147,9 +148,10 @@ async def test_the_local_variables_of_a_failed_run_hold_nothing_of_its_output(tm
     printed = PrintBytes(stdout({plant: canary.word for plant, canary in canaries.items()}))
     agent = (ReadPrompt(), WriteStderr(stderr.word), printed, Hang())
     config = CodexConfig(binary=write_agent(tmp_path / "bin", agent), default_timeout=0.5, stop_timeout=1)
-    with pytest.raises(AdapterError) as raised:  # noqa: PT012 - the block is what it leaves
+    with pytest.raises(BackendError) as raised:  # noqa: PT012 - the block is what it leaves
         async with open_run(RunRequest(prompt="x"), config=config) as run:
             await run.events.aclose()
             await run.wait_completed()
     assert list(locals_of(raised.value))
+    raised.value.session_id = None  # the id with which the run can be resumed; events show it, too
     assert leaks(all_told(raised.value), [stderr, *canaries.values()]) == []

@@ -72,7 +72,9 @@ async def test_a_run_can_be_ended_at_any_time(tmp_path: Path, transport: Transpo
                 await run.events.receive()
             with pytest.raises(RunCancelled) as raised:
                 await run.wait_completed()
-            assert described(raised.value) == described(RunCancelled("cancelled"))
+            expected = RunCancelled("cancelled")
+            expected.session_id = run.session_id
+            assert described(raised.value) == described(expected)
 
 
 @pytest.mark.rule("J15", "F5", "F6")
