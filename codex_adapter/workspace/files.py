@@ -199,25 +199,26 @@ class Workspace:
     def _open_checked(self, place: Place) -> tuple[int, os.stat_result]:
         """Open a regular file that has no other name by a hard link, and return its descriptor and status (H3).
 
-        An opened file that has one name may have lost this name since: then the name that it has is another one. Such a
-        file is opened again.
+        If the name in the place is replaced meanwhile, the opened file may have its only name outside of the root. The
+        place is then opened again.
         """
         for _ in range(_MOST_OPENS):
-            try:
-                descriptor = os.open(place.name, READ, dir_fd=place.parent)
-            except FileNotFoundError:
-                raise self._tree.missing("File") from None
-            except OSError as error:
-                raise WorkspaceError.of(error) from None
             with ExitStack() as unwanted:
-                unwanted.callback(os.close, descriptor)
-                status = os.fstat(descriptor)
+                try:
+                    descriptor = os.open(place.name, READ, dir_fd=place.parent)
+                    unwanted.callback(os.close, descriptor)
+                    status = os.fstat(descriptor)
+                    allowed = self._hard_links or _has_no_other_name(place, descriptor, status)
+                except FileNotFoundError:
+                    raise self._tree.missing("File") from None
+                except OSError as error:
+                    raise WorkspaceError.of(error) from None
                 _check_regular(status)
-                if self._hard_links or _has_no_other_name(place, descriptor, status):
+                if allowed:
                     unwanted.pop_all()
                     return descriptor, status
-                if status.st_nlink > 1:
-                    break
+            if status.st_nlink > 1:
+                break
         raise WorkspaceError("hard_linked", "File has several hard links. Make a copy of it first.")
 
 

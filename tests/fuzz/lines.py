@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from codex_adapter.agents.codex.stream import lines as te
-from codex_adapter.agents.codex.stream.line_parser import BadLine
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
+from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.bounds import cut
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import Dropped, ErrorSource, Event, Plan, TextPart, TokenUsage, Tool, ToolBytes, ToolCall

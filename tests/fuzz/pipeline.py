@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from codex_adapter.agents.codex.pipeline import codex_pipeline
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import TurnCompleted, TurnFailed
+from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.bounds import cut
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline

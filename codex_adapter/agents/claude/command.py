@@ -29,8 +29,8 @@ _PERMISSIONS: Final = {
 def build_argv(binary: str, options: RunOptions, *, cwd: str) -> list[str]:
     """Build the argv of a run in the directory `cwd` whose prompt is read from standard input.
 
-    The permission mode decides on the file tools, and the sandbox on commands. No tool is allowed by name: a rule that
-    allows one would also allow it outside of the directory.
+    The permission mode limits the file tools, and the sandbox limits commands. No tool is allowed by its name, because
+    such a rule also allows the tool outside of the directory.
     """
     argv = [binary, "-p", "--output-format", "stream-json", "--verbose"]
     argv += ["--permission-mode", _PERMISSIONS[options.sandbox_mode]]
@@ -65,8 +65,8 @@ def merge_environment(
 ) -> dict[str, str]:
     """Return the environment of a run as a new dictionary.
 
-    Later sources win: the parent, the variables for unattended use, `CLAUDE_CONFIG_DIR`, the configuration, the
-    request. A variable for unattended use replaces none that the parent has (S5).
+    Later sources win: the defaults for unattended use, the parent, `CLAUDE_CONFIG_DIR`, the configuration, the request
+    (S5).
     """
     merged = {**_QUIET, **parent}
     if options.sandbox_mode == "danger-full-access" and os.geteuid() == 0:
@@ -80,7 +80,7 @@ def merge_environment(
 
 
 def config_directory(env: Mapping[str, str]) -> str | None:
-    """Return the directory of the CLI's own files, maybe relative to the run's; None if `env` does not determine it."""
+    """Return the directory of the CLI's own files, or None if `env` does not name it. The path can be relative."""
     return env.get("CLAUDE_CONFIG_DIR") or (f"{env['HOME']}/.claude" if env.get("HOME") else None)
 
 

@@ -11,8 +11,9 @@ from typing import Final
 import msgspec
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
+from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.framing import Line, LineFramer
 
 __all__ = ["NumberedLine", "read_thread_events"]

@@ -177,13 +177,10 @@ def _environment(pid: int) -> bytes | None:
             if found := path.read_bytes():
                 return found
             start, end = _environment_range(pid)
-            if start != end:  # the process executed the program during the first read
-                continue
-            if end:
-                # The process has no variable, or the kernel has not copied them yet.
+            if start == end:
                 time.sleep(_EXECVE_SECONDS)
+            if start == end != 0:  # the process has no variable, or the kernel had not copied them
                 return path.read_bytes()
-            time.sleep(_EXECVE_SECONDS)
     return None
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from codex_adapter import NumberedLine, read_thread_events
-from codex_adapter.agents.codex.stream.line_parser import BadLine
 from codex_adapter.agents.codex.stream.lines import AgentMessage, ItemCompleted, ThreadStarted, TurnStarted
+from codex_adapter.core.bad_lines import BadLine
 
 CODEX = Path(__file__).parents[3] / "fixtures" / "codex"
 

@@ -17,8 +17,9 @@ from typing_extensions import override
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.stream import lines as cl
 from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
-from codex_adapter.agents.claude.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.claude.stream.line_parser import parse_lines
 from codex_adapter.agents.claude.stream.tools import call_payloads, plan_of, result_payloads, tool_call, tool_result
+from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
 from codex_adapter.core.masking.masker import Masker
@@ -65,7 +66,7 @@ class ClaudeDecoder(Decoder):
         self._session_missing = False
         self._run_usage: dict[str, int] | None = {}
         self._blocks: dict[str | None, tuple[str, int]] = {}
-        """The message that each thread is at, by the call that started the thread, and how many blocks it has."""
+        """The current message of each thread and its number of blocks, by the tool call that started the thread."""
 
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
@@ -147,7 +148,7 @@ class ClaudeDecoder(Decoder):
             elif block.type in _CALLS:
                 events += self._call(block)
             elif block.type.endswith("_tool_result"):
-                events.append(self._result_of_call(block, msgspec.Raw(b"null")))
+                events.append(self._result_of_call(block, cl.NO_VALUE))
             else:
                 events.append(self._unknown("assistant", block.type))
         return events or [status_event(KIND)]
@@ -196,8 +197,8 @@ class ClaudeDecoder(Decoder):
     def _user(self, line: cl.User) -> list[Event]:
         content = line.message.content
         results = [] if isinstance(content, str) else [block for block in content if block.type == "tool_result"]
-        # With several results in a line, what the CLI knows besides belongs to none of them for sure.
-        raw = line.tool_use_result if len(results) == 1 else msgspec.Raw(b"null")
+        # If a line has several results, it does not show to which of them `tool_use_result` belongs.
+        raw = line.tool_use_result if len(results) == 1 else cl.NO_VALUE
         return [self._result_of_call(block, raw) for block in results] or [status_event(KIND)]
 
     def _partial(self, line: cl.PartialMessage) -> list[Event]:
@@ -230,7 +231,7 @@ class ClaudeDecoder(Decoder):
     def _result(self, line: cl.Result) -> list[Event]:
         events = self.state.close_tools()
         usage = None if line.usage is None else _counts(line.usage, self._mask)
-        # Counts are of one turn, and prompts that the CLI gives itself are turns of their own.
+        # The counts are those of one turn. A run has several turns if the CLI prompts itself.
         self._run_usage = _sum(self._run_usage, usage)
         if line.is_error or line.subtype != "success":
             self.state.turn_failed()

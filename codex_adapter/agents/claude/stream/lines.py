@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 __all__ = [
+    "NO_VALUE",
     "Assistant",
     "Block",
     "ControlRequest",
@@ -23,7 +24,7 @@ __all__ = [
     "User",
 ]
 
-_NONE = msgspec.Raw(b"null")
+NO_VALUE = msgspec.Raw(b"null")
 
 
 class Block(msgspec.Struct, gc=False):
@@ -34,9 +35,9 @@ class Block(msgspec.Struct, gc=False):
     name: str | None = None
     text: str = ""
     thinking: str = ""
-    input: msgspec.Raw = _NONE
+    input: msgspec.Raw = NO_VALUE
     tool_use_id: str | None = None
-    content: msgspec.Raw = _NONE
+    content: msgspec.Raw = NO_VALUE
     is_error: bool | None = None
 
 
@@ -55,7 +56,7 @@ class Assistant(msgspec.Struct, gc=False, tag="assistant"):
     session_id: str | None = None
     parent_tool_use_id: str | None = None
     error: str | None = None
-    is_api_error_message: bool | None = msgspec.field(default=None)
+    is_api_error_message: bool | None = None
     api_error_status: int | None = None
     api_error_type: str | None = None
 
@@ -65,7 +66,7 @@ class ToolUseResult(msgspec.Struct, gc=False):
 
     stdout: str | None = None
     stderr: str | None = None
-    structured_patch: msgspec.Raw = msgspec.field(default=_NONE, name="structuredPatch")
+    structured_patch: msgspec.Raw = msgspec.field(default=NO_VALUE, name="structuredPatch")
     background_task_id: str | None = msgspec.field(default=None, name="backgroundTaskId")
     is_async: bool | None = msgspec.field(default=None, name="isAsync")
 
@@ -76,7 +77,7 @@ class User(msgspec.Struct, gc=False, tag="user"):
     message: Message
     session_id: str | None = None
     parent_tool_use_id: str | None = None
-    tool_use_result: msgspec.Raw = _NONE
+    tool_use_result: msgspec.Raw = NO_VALUE
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -158,7 +159,7 @@ class Question(msgspec.Struct, gc=False):
 
 
 class ControlRequest(msgspec.Struct, gc=False, tag="control_request"):
-    """A question that is answered on standard input."""
+    """A question to the host, which answers on standard input."""
 
     request_id: str
     request: Question

@@ -15,10 +15,11 @@ from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.agents.codex.stream.context import Context
 from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.payloads import with_payloads
 from codex_adapter.agents.codex.stream.tools import TOOLS, ToolItem
 from codex_adapter.agents.codex.stream.usage import RunShare, counts
+from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.bounds import LONG_MESSAGE, LONG_NAME, LONG_PLAN, LONG_TEXT
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from codex_adapter import Completion, Event, Pipeline
 from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
-from codex_adapter.agents.claude.stream.line_parser import _field_reason
+from codex_adapter.agents.claude.stream.line_parser import _FIELDS
+from codex_adapter.core.bad_lines import field_reason
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import (
     ErrorSource,
@@ -408,7 +409,7 @@ def test_the_hint_is_known_while_the_agent_tries_again() -> None:
 
 @pytest.mark.rule("X3")
 def test_an_error_of_the_library_without_a_field_of_ours_has_its_own_reason() -> None:
-    assert _field_reason("Expected `int` - at `$.hunter`") == "wrong shape"
+    assert field_reason("Expected `int` - at `$.hunter`", _FIELDS) == "wrong shape"
 
 
 @pytest.mark.rule("F9")

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
+from codex_adapter.core.bad_lines import BadLine
 
 CANARY = "canary_4f1d"
 NAMES = [

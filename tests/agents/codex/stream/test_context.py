@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
+from codex_adapter.core.bad_lines import BadLine
 
 STARTED: dict[str, Any] = {"type": "turn.started"}
 COMPLETED: dict[str, Any] = {"type": "turn.completed"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.agents.codex.stream.context import Context
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import (
     AgentMessage,
     ErrorItem,
@@ -17,6 +17,7 @@ from codex_adapter.agents.codex.stream.lines import (
     Reasoning,
     ThreadEvent,
 )
+from codex_adapter.core.bad_lines import BadLine
 
 MESSAGE: dict[str, Any] = {"type": "agent_message", "id": "a", "text": "words"}
 COMMAND: dict[str, Any] = {"type": "command_execution", "id": "c", "command": "ls", "exit_code": 3, "stdout": "out"}

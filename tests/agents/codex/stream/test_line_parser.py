@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.stream.line_parser import BadLine, _field_reason, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import _FIELDS, parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
+from codex_adapter.core.bad_lines import BadLine, field_reason
 from codex_adapter.core.framing import OversizeLine
 
 CANARY = "canary_4f1d"
@@ -199,7 +200,7 @@ def test_an_object_that_is_no_thread_event_is_a_normalize_error(
     ],
 )
 def test_words_of_the_library_that_nobody_expects_are_not_passed_on(message: str) -> None:
-    assert _field_reason(message) == "wrong shape"
+    assert field_reason(message, _FIELDS) == "wrong shape"
 
 
 @pytest.mark.rule("L2", "X2", "X3")

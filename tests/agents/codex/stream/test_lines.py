@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from codex_adapter.agents.codex.stream import lines as te
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
+from codex_adapter.core.bad_lines import BadLine
 
 RECORDINGS = Path(__file__).parents[4] / "fixtures" / "codex"
 EVERYWHERE: set[type] = {

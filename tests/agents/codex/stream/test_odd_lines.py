@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.stream.line_parser import BadLine, parse_lines
+from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
+from codex_adapter.core.bad_lines import BadLine
 
 MESSAGE = b'{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"t"}}'
 BIG = b"9" * 6_000
