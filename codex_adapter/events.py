@@ -17,6 +17,7 @@ from codex_adapter.hints import ADVICE, Hint
 __all__ = [
     "TOOL_KINDS",
     "TURN_FAILED",
+    "AgentInfo",
     "Completion",
     "Dropped",
     "DroppedReason",
@@ -29,6 +30,10 @@ __all__ = [
     "PayloadText",
     "Plan",
     "PlanItem",
+    "PlanStatus",
+    "RateLimit",
+    "RateLimitStatus",
+    "Retry",
     "Session",
     "SessionHandle",
     "TextPart",
@@ -53,25 +58,36 @@ TextPhase = Literal["start", "snapshot", "delta", "complete"]
 ToolPhase = Literal["start", "delta", "complete", "fail"]
 ToolStatus = Literal["pending", "running", "completed", "failed", "unknown"]
 TurnOutcome = Literal["completed", "failed", "cut_off"]
+PlanStatus = Literal["pending", "in_progress", "completed"]
+RateLimitStatus = Literal["allowed", "warning", "rejected", "unknown"]
 TOOL_KINDS: Final = (
     *("command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call"),
     *("file_read", "search", "web_fetch", "other"),
 )
 """The kinds of tool calls, named by what they do, not by an agent's name for the tool (AG6)."""
 
+# A struct with `omit_defaults` always writes a field whose default comes from a function.
+_ONE: Final = msgspec.field(default_factory=lambda: 1)
+_NULL: Final = msgspec.field(default_factory=lambda: None)
+_FALSE: Final = msgspec.field(default_factory=lambda: False)
 
-class TextPart(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.text.v1"):
+
+class TextPart(
+    msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.text.v1", omit_defaults=True
+):
     """The place of a text_output: its item, the phase of the text, and the number of the piece.
 
     With the `phase` `delta` the text is appended; with any other phase it is a snapshot of the whole text. A text over
-    the limit is split over `parts` events; `part` counts from 1 (M4).
+    the limit is split over `parts` events; `part` counts from 1. `parent_id` is the id of the tool call that started
+    the sub-agent, or None for the agent itself (M4, M11).
     """
 
     item_id: str | None
     item_type: str
     phase: TextPhase
-    part: int = 1
-    parts: int = 1
+    part: int = _ONE
+    parts: int = _ONE
+    parent_id: str | None = None
 
 
 class ToolBytes(msgspec.Struct, frozen=True, gc=False):
@@ -109,8 +125,11 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     error: PayloadText | None = None
 
 
-class Tool(msgspec.Struct, frozen=True, gc=False):
-    """The current state of one tool call. `kind` is one of `TOOL_KINDS`, `status` the item's own (M3, AG6)."""
+class Tool(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """The current state of one tool call. `kind` is one of `TOOL_KINDS`, `status` the item's own.
+
+    `parent_id` is the id of the tool call that started the sub-agent, or None for the agent itself (M3, M11, AG6).
+    """
 
     backend_item_id: str | None
     thread_id: str | None
@@ -121,7 +140,8 @@ class Tool(msgspec.Struct, frozen=True, gc=False):
     exit_code: int | None
     bytes: ToolBytes
     tool_name: str | None
-    tool_use_id: str | None = None
+    tool_use_id: str | None = _NULL
+    parent_id: str | None = None
 
 
 class ToolCall(
@@ -146,17 +166,24 @@ class SessionHandle(msgspec.Struct, frozen=True, gc=False, tag_field="schema", t
     session: Session
 
 
-class TokenUsage(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.usage.v1"):
-    """The token counts of a turn's end, with the names that the CLI uses (M6)."""
+class TokenUsage(
+    msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.usage.v1", omit_defaults=True
+):
+    """The token counts of a turn's end, with the names that the CLI uses.
+
+    `cost_usd` is the cost of this turn in US dollars as the CLI reports it, or None (M6, F13).
+    """
 
     usage: dict[str, int]
+    cost_usd: float | None = None
 
 
-class PlanItem(msgspec.Struct, frozen=True, gc=False):
-    """One step of the agent's plan (M6)."""
+class PlanItem(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One step of the agent's plan. `status` is None if the agent reports only whether the step is completed (M6)."""
 
     text: str
-    completed: bool = False
+    completed: bool = _FALSE
+    status: PlanStatus | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.plan.v1"):
@@ -176,6 +203,47 @@ class HintNotice(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag=
 
     hint: str
     advice: str
+
+
+class Retry(
+    msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.retry.v1", omit_defaults=True
+):
+    """The agent's notice that a model request failed and that it tries again.
+
+    `number` counts the retries of this request from 1, up to `max_retries`. `delay` is the time until the retry, in
+    seconds. `http_status` is the status of the failed answer. `hint` is the cause (M12).
+    """
+
+    number: int | None = None
+    max_retries: int | None = None
+    delay: float | None = None
+    http_status: int | None = None
+    hint: str | None = None
+
+
+class RateLimit(
+    msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.rate_limit.v1", omit_defaults=True
+):
+    """A limit of the account, as the agent reports it.
+
+    `window` is the agent's name of the kind of limit. `resets_at` is a time in seconds since 1970. `utilization` is the
+    used part, where 1 is all. `hint` is set if the limit is reached (M13).
+    """
+
+    status: RateLimitStatus
+    window: str | None = None
+    resets_at: int | None = None
+    utilization: float | None = None
+    hint: str | None = None
+
+
+class AgentInfo(
+    msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.agent.v1", omit_defaults=True
+):
+    """The release of the agent's CLI and the model, as the CLI itself reports them in mid-run (M14)."""
+
+    release: str | None = None
+    model: str | None = None
 
 
 class UnknownLine(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.unknown.v1"):
@@ -198,7 +266,18 @@ class Dropped(msgspec.Struct, frozen=True, gc=False):
 
 
 Facet: TypeAlias = (
-    TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped
+    TextPart
+    | ToolCall
+    | SessionHandle
+    | TokenUsage
+    | Plan
+    | ErrorSource
+    | HintNotice
+    | Retry
+    | RateLimit
+    | AgentInfo
+    | UnknownLine
+    | Dropped
 )
 
 
@@ -258,8 +337,9 @@ class ExitStatus(msgspec.Struct, frozen=True, gc=False):
 class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The result of a finished run, which exists only after its events are final.
 
-    `usage` is the CLI's count at the end of the last turn; `run_usage` is this run's own part. `hint` is the cause of a
-    failure. Each is None if it is unknown (F1, F2, F3, F9, F10).
+    `usage` is the CLI's count at the end of the last turn; `run_usage` is this run's own part. `cost_usd` is the cost
+    of this run as the CLI reports it. `hint` is the cause of a failure. Each is None if it is unknown (F1, F2, F3, F9,
+    F10, F13).
     """
 
     status: ExitStatus
@@ -269,6 +349,7 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     turn: TurnOutcome | None = None
     usage: dict[str, int] | None = None
     run_usage: dict[str, int] | None = None
+    cost_usd: float | None = None
     hint: Hint | None = None
 
     @property

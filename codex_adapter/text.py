@@ -15,11 +15,13 @@ _MESSAGE = "agent_message"
 class AssembledText:
     """The text of one item, as of its last event. Later events extend it (P10)."""
 
-    __slots__ = ("_pieces", "complete", "item_id", "item_type", "seq", "whole")
+    __slots__ = ("_pieces", "complete", "item_id", "item_type", "parent_id", "seq", "whole")
 
     def __init__(self, event: Event, part: TextPart) -> None:
         self.item_id = part.item_id
         self.item_type = part.item_type
+        self.parent_id = part.parent_id
+        """The id of the tool call that started the sub-agent; None for a text of the agent itself."""
         self.seq = event.seq
         """The number of the first event of the text."""
         self.complete = False
@@ -61,7 +63,7 @@ class TextAssembler:
 
     @property
     def last_message(self) -> str | None:
-        """The last complete message of the agent; None before the first one."""
+        """The last complete message of the agent, not of a sub-agent; None before the first one."""
         return None if self._last is None else self._last.text
 
     def receive(self, event: Event) -> AssembledText | None:
@@ -76,6 +78,6 @@ class TextAssembler:
         text._add(part, event.text or "")
         if text.complete:
             del self._open[key]
-            if text.item_type == _MESSAGE:
+            if text.item_type == _MESSAGE and text.parent_id is None:
                 self._last = text
         return text

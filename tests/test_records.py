@@ -26,6 +26,7 @@ from codex_adapter.errors import (
     UnsupportedCapabilityError,
 )
 from codex_adapter.events import (
+    AgentInfo,
     Completion,
     Dropped,
     ErrorSource,
@@ -35,11 +36,23 @@ from codex_adapter.events import (
     Facet,
     HintNotice,
     Plan,
+    PlanItem,
+    PlanStatus,
+    RateLimit,
+    RateLimitStatus,
+    Retry,
     Session,
     SessionHandle,
     TextPart,
+    TextPhase,
     TokenUsage,
+    Tool,
+    ToolBytes,
     ToolCall,
+    ToolInput,
+    ToolOutput,
+    ToolPhase,
+    ToolStatus,
     TurnOutcome,
     UnknownLine,
 )
@@ -233,14 +246,26 @@ COUNTS = st.integers(0, 2**63)
 USAGES = st.none() | st.dictionaries(TEXTS, st.integers(-(2**70), 2**70), max_size=3)
 HINTS = st.none() | st.sampled_from(get_args(Hint))
 FAILURES = st.none() | st.sampled_from(get_args(BackendKind))
+AMOUNTS = st.none() | st.floats(0, 1e12)
+INTEGERS = st.none() | st.integers(-(2**63), 2**63)
+TOOLS = st.builds(
+    Tool,
+    *(NAMES, NAMES, NAMES, TEXTS, st.sampled_from(get_args(ToolPhase)), st.sampled_from(get_args(ToolStatus))),
+    *(INTEGERS, st.from_type(ToolBytes), NAMES, NAMES, NAMES),
+)
+STEPS = st.builds(PlanItem, TEXTS, st.booleans(), st.none() | st.sampled_from(get_args(PlanStatus)))
 FACETS: st.SearchStrategy[Facet] = st.one_of(
-    st.from_type(TextPart),
-    st.from_type(ToolCall),
+    # `from_type` would pass the factory of a default as its value.
+    st.builds(TextPart, NAMES, TEXTS, st.sampled_from(get_args(TextPhase)), COUNTS, COUNTS, NAMES),
+    st.builds(ToolCall, TOOLS, st.none() | st.from_type(ToolInput), st.none() | st.from_type(ToolOutput)),
     st.from_type(SessionHandle),
-    st.builds(TokenUsage, st.dictionaries(TEXTS, COUNTS, max_size=3)),
-    st.from_type(Plan),
+    st.builds(TokenUsage, st.dictionaries(TEXTS, COUNTS, max_size=3), AMOUNTS),
+    st.builds(Plan, st.lists(STEPS, max_size=3).map(tuple)),
     st.from_type(ErrorSource),
     st.from_type(HintNotice),
+    st.builds(Retry, INTEGERS, INTEGERS, AMOUNTS, INTEGERS, NAMES),
+    st.builds(RateLimit, st.sampled_from(get_args(RateLimitStatus)), NAMES, INTEGERS, AMOUNTS, NAMES),
+    st.builds(AgentInfo, NAMES, NAMES),
     st.from_type(UnknownLine),
     st.just(Dropped()),
 )
@@ -253,6 +278,7 @@ COMPLETIONS = st.builds(
     turn=st.sampled_from([None, *get_args(TurnOutcome)]),
     usage=USAGES,
     run_usage=USAGES,
+    cost_usd=AMOUNTS,
     hint=HINTS,
 )
 RECORDS: st.SearchStrategy[Record] = st.one_of(

@@ -103,3 +103,12 @@ def test_fragments_cost_no_more_than_their_own_length() -> None:
         text = received(assembler, event("word ", "delta"))
     assert text.text == "word " * 10_000
     assert text.text is text.text
+
+
+def test_a_message_of_a_sub_agent_is_not_the_last_message() -> None:
+    assembler = TextAssembler()
+    received(assembler, event("own", "complete"))
+    part = TextPart("b", "agent_message", "complete", parent_id="call")
+    text = received(assembler, Event(1, "codex", "text_output", "assistant", "other", None, part))
+    assert (text.text, text.parent_id, text.complete) == ("other", "call", True)
+    assert assembler.last_message == "own"

@@ -1,4 +1,10 @@
-// Compiled from codex-adapter.mts, SHA-256 4161912325f3c47b5c55672a4e60a4336e2e377553f4b84b30b18b3c0e8a5eef. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 30339f2765ea1f8e3172d880474c414afdb9cb68c58fa54a6653513a429698f8. Do not edit.
+/** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
+export type AgentInfo = {
+    schema: "codex_adapter.agent.v1";
+    release?: string;
+    model?: string;
+};
 /** The run to cancel. With `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
@@ -14,6 +20,7 @@ export type CompletedRecord = {
     turn?: "completed" | "cut_off" | "failed";
     usage?: Record<string, number>;
     run_usage?: Record<string, number>;
+    cost_usd?: number;
     hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     seq: number;
     outcome: "completed";
@@ -50,7 +57,7 @@ export type EventRecord = {
     channel?: string;
     text?: string;
     message?: string;
-    data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | UnknownLine | Dropped;
+    data?: TextPart | ToolCall | SessionHandle | TokenUsage | Plan | ErrorSource | HintNotice | Retry | RateLimit | AgentInfo | UnknownLine | Dropped;
 };
 /** The run whose events are read, and the number of the first event. */
 export type EventsParams = {
@@ -128,10 +135,29 @@ export type Plan = {
     schema: "codex_adapter.plan.v1";
     items: Array<PlanItem>;
 };
-/** One step of the agent's plan. */
+/** One step of the agent's plan. `status` is None if the agent reports only whether the step is completed. */
 export type PlanItem = {
     text: string;
     completed: boolean;
+    status?: "completed" | "in_progress" | "pending";
+};
+/** A limit of the account, as the agent reports it. `window` is the agent's name of the kind of limit. `resets_at` is a time in seconds since 1970. `utilization` is the used part, where 1 is all. `hint` is set if the limit is reached. */
+export type RateLimit = {
+    schema: "codex_adapter.rate_limit.v1";
+    status: "allowed" | "rejected" | "unknown" | "warning";
+    window?: string;
+    resets_at?: number;
+    utilization?: number;
+    hint?: string;
+};
+/** The agent's notice that a model request failed and that it tries again. `number` counts the retries of this request from 1, up to `max_retries`. `delay` is the time until the retry, in seconds. `http_status` is the status of the failed answer. `hint` is the cause. */
+export type Retry = {
+    schema: "codex_adapter.retry.v1";
+    number?: number;
+    max_retries?: number;
+    delay?: number;
+    http_status?: number;
+    hint?: string;
 };
 /** Why a request was not executed. */
 export type RpcError = {
@@ -207,7 +233,7 @@ export type StartParams = {
     request: RunRequest;
     credit?: number | null;
 };
-/** The place of a text_output: its item, the phase of the text, and the number of the piece. With the `phase` `delta` the text is appended; with any other phase it is a snapshot of the whole text. A text over the limit is split over `parts` events; `part` counts from 1. */
+/** The place of a text_output: its item, the phase of the text, and the number of the piece. With the `phase` `delta` the text is appended; with any other phase it is a snapshot of the whole text. A text over the limit is split over `parts` events; `part` counts from 1. `parent_id` is the id of the tool call that started the sub-agent, or None for the agent itself. */
 export type TextPart = {
     schema: "codex_adapter.text.v1";
     item_id: string | null;
@@ -215,13 +241,15 @@ export type TextPart = {
     phase: "complete" | "delta" | "snapshot" | "start";
     part: number;
     parts: number;
+    parent_id?: string;
 };
-/** The token counts of a turn's end, with the names that the CLI uses. */
+/** The token counts of a turn's end, with the names that the CLI uses. `cost_usd` is the cost of this turn in US dollars as the CLI reports it, or None. */
 export type TokenUsage = {
     schema: "codex_adapter.usage.v1";
     usage: Record<string, number>;
+    cost_usd?: number;
 };
-/** The current state of one tool call. `kind` is one of `TOOL_KINDS`, `status` the item's own. */
+/** The current state of one tool call. `kind` is one of `TOOL_KINDS`, `status` the item's own. `parent_id` is the id of the tool call that started the sub-agent, or None for the agent itself. */
 export type Tool = {
     backend_item_id: string | null;
     thread_id: string | null;
@@ -233,6 +261,7 @@ export type Tool = {
     bytes: ToolBytes;
     tool_name: string | null;
     tool_use_id: string | null;
+    parent_id?: string;
 };
 /** Sizes of a tool's output, in bytes of UTF-8. */
 export type ToolBytes = {

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 4161912325f3c47b5c55672a4e60a4336e2e377553f4b84b30b18b3c0e8a5eef. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 30339f2765ea1f8e3172d880474c414afdb9cb68c58fa54a6653513a429698f8. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

@@ -80,8 +80,9 @@ def _facet_fits(data: Facet) -> bool:
         tool = data.tool
         size = len(tool.kind) + len(tool.tool_name or "") + len(tool.backend_item_id or "")
         size += len(tool.thread_id or "") + len(tool.turn_id or "") + len(tool.tool_use_id or "")
+        size += len(tool.parent_id or "")
     elif isinstance(data, TextPart):
-        size = len(data.item_type) + len(data.item_id or "")
+        size = len(data.item_type) + len(data.item_id or "") + len(data.parent_id or "")
     else:
         return len(_encode(data)) <= DATA_LIMIT
     return size * _MOST_BYTES_ESCAPED + _FACET_FRAME_BYTES <= DATA_LIMIT or len(_encode(data)) <= DATA_LIMIT
@@ -99,7 +100,7 @@ def _split_event(event: Event) -> Iterator[Event]:
     pieces = list(_split(event.text, TEXT_LIMIT)) or [""]
     for number, piece in enumerate(pieces, 1):
         if isinstance(data, TextPart):
-            data = TextPart(data.item_id, data.item_type, data.phase, number, len(pieces))
+            data = TextPart(data.item_id, data.item_type, data.phase, number, len(pieces), data.parent_id)
         yield Event(0, event.agent_kind, event.kind, channel, piece, message, data)
 
 

@@ -108,6 +108,7 @@ class Pipeline:
             turn=state.turn,
             usage=state.usage,
             run_usage=state.run_usage if state.turn == "completed" else None,
+            cost_usd=state.cost_usd,
             hint=self._decoder.explain(status, lingered=lingered),
         )
 

@@ -15,6 +15,7 @@ MOST_OPEN_TOOLS: Final = 1_024
 """The limit of open tool calls that are kept. The oldest ones are kept; they decide on time limits (K2, M9)."""
 
 _NO_BYTES: Final = ToolBytes()
+_LARGEST_COST: Final = 1e12
 
 
 class StreamState:
@@ -22,14 +23,15 @@ class StreamState:
 
     `session_id` is the first valid session id, masked. `final_text` is the last completed message, whole. `turn` is the
     outcome of the last turn: None before the first turn, `cut_off` until a turn ends. `usage` is the usage of the last
-    turn, `run_usage` the run's own share of it. `open_tools` maps ids to tool calls without a result, as they were last
-    shown, oldest first (F2, F10, M5, M9, M10).
+    turn, `run_usage` the run's own share of it. `cost_usd` is the cost of the run so far. `open_tools` maps ids to tool
+    calls without a result, as they were last shown, oldest first (F2, F10, F13, M5, M9, M10).
     """
 
     __slots__ = (
         "_lines",
         "_stalls",
         "agent_kind",
+        "cost_usd",
         "final_text",
         "open_tools",
         "run_usage",
@@ -45,6 +47,7 @@ class StreamState:
         self.turn: TurnOutcome | None = None
         self.usage: dict[str, int] | None = None
         self.run_usage: dict[str, int] | None = None
+        self.cost_usd: float | None = None
         self.open_tools: dict[str, Tool] = {}
         self._lines = 0
         self._stalls = 0
@@ -67,6 +70,11 @@ class StreamState:
         """Record that the turn failed (F2)."""
         self.turn = "failed"
         self.run_usage = None
+
+    def cost_reported(self, cost_usd: float | None) -> None:
+        """Record the cost of the run so far in US dollars. None, or what is not an amount, is an unknown cost (F13)."""
+        known = cost_usd is not None and 0 <= cost_usd <= _LARGEST_COST
+        self.cost_usd = cost_usd if known else None
 
     def message_completed(self, text: str) -> None:
         """Record a whole message of the agent. The last message is the final text (M10)."""

@@ -12,8 +12,21 @@ import msgspec
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.lines import Line, Tone, first_line, last_lines, printable, with_facts
-from codex_adapter.cli.present.wording import tokens
-from codex_adapter.events import ErrorSource, PayloadText, Plan, SessionHandle, TextPart, ToolCall, UnknownLine
+from codex_adapter.cli.present.wording import cost, describe_agent, describe_limit, describe_retry, tokens
+from codex_adapter.events import (
+    TURN_FAILED,
+    AgentInfo,
+    ErrorSource,
+    PayloadText,
+    Plan,
+    PlanItem,
+    RateLimit,
+    Retry,
+    SessionHandle,
+    TextPart,
+    ToolCall,
+    UnknownLine,
+)
 from codex_adapter.text import TextAssembler
 
 __all__ = ["RunItem", "RunNarrator", "bare_command", "call_label"]
@@ -27,6 +40,7 @@ _UNFINISHED: Final[Mapping[str | None, str]] = {
     None: ", but no turn began",
 }
 _MOST_LIVE: Final = 5
+_SUB_AGENT: Final = "sub-agent: "
 
 
 class _Open(NamedTuple):
@@ -83,17 +97,28 @@ class RunNarrator:
             case ToolCall() as call:
                 return self._tool(call)
             case Plan(items=items):
-                plan = [Line("plan", f"[{'x' if step.completed else ' '}] {printable(step.text)}") for step in items]
+                plan = [Line("plan", f"[{_mark(step)}] {printable(step.text)}") for step in items]
                 known, self._plan = self._plan, plan
                 return [] if plan == known else plan
             case SessionHandle(session=session):
                 return [Line("notice", f"session {printable(session.id)}")]
             case UnknownLine(type=name, item_type=item):
                 return [Line("notice", f"unknown event {printable(item or name or '')}".rstrip())]
+            case Retry() as retry:
+                return [Line("warning", describe_retry(retry))]
+            case RateLimit() as limit:
+                text = describe_limit(limit)
+                return [] if text is None else [Line("warning", printable(text))]
+            case AgentInfo() as info:
+                return [Line("notice", printable(describe_agent(info)))]
         if event.message is None:
             return []
-        warning = event.kind == "error" and isinstance(event.data, ErrorSource)
-        return [Line("warning" if warning else "error", printable(event.message))]
+        tone: Tone = "error"
+        if isinstance(event.data, ErrorSource):
+            tone = "warning"
+        elif event.kind == "status" and event.message != TURN_FAILED:
+            tone = "notice"
+        return [Line(tone, printable(event.message))]
 
     def _end(self, outcome: Completion | AdapterError | None) -> list[Line]:
         texts = [Line("answer", printable(text)) for text in (text.text for text in self._texts.open) if text]
@@ -110,6 +135,8 @@ class RunNarrator:
         if outcome.usage:
             cached = f"{outcome.usage.get('cached_input_tokens', 0):,} cached"
             lines.append(Line("notice", f"tokens: {tokens(outcome.usage)}, {cached}"))
+        if outcome.cost_usd is not None:
+            lines.append(Line("notice", f"cost: {cost(outcome.cost_usd)}"))
         if outcome.status.success:
             turn = _UNFINISHED.get(outcome.turn, "")
             return [*lines, *advice, Line("ok" if outcome.ok else "error", with_facts(f"completed{turn}", took))]
@@ -126,6 +153,8 @@ class RunNarrator:
         text = self._texts.receive(event)
         if text is None or not text.complete or not text.text:
             return []
+        if text.parent_id is not None:
+            return [Line("thought", f"{_SUB_AGENT}{printable(text.text)}")]
         return [Line("thought" if text.item_type == "reasoning" else "answer", printable(text.text))]
 
     def _tool(self, call: ToolCall) -> list[Line]:
@@ -148,6 +177,11 @@ class RunNarrator:
 
 def call_label(call: ToolCall) -> str:
     """Return a tool call as one line of safe text: the command, the files, the query or the name of the tool."""
+    label = _call_label(call)
+    return label if call.tool.parent_id is None else f"{_SUB_AGENT}{label}"
+
+
+def _call_label(call: ToolCall) -> str:
     tool_input, kind = call.input, call.tool.kind
     if tool_input is not None and tool_input.command is not None:
         return f"$ {first_line(bare_command(tool_input.command.text))}"
@@ -157,6 +191,10 @@ def call_label(call: ToolCall) -> str:
         return f"search: {first_line(tool_input.query.text)}"
     name = call.tool.tool_name
     return f"{kind}: {first_line(name)}" if name else kind
+
+
+def _mark(step: PlanItem) -> str:
+    return "x" if step.completed else ">" if step.status == "in_progress" else " "
 
 
 def bare_command(command: str) -> str:

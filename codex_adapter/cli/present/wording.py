@@ -7,11 +7,25 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from codex_adapter.cli.view.timeline_model import Outcome
-from codex_adapter.events import Completion
+from codex_adapter.events import AgentInfo, Completion, RateLimit, Retry
 from codex_adapter.hints import ADVICE
 from codex_adapter.records import CompletedRecord, FailedRecord
 
-__all__ = ["OUTCOMES", "Verdict", "amount", "date_of", "duration", "offset", "size", "tokens", "verdict"]
+__all__ = [
+    "OUTCOMES",
+    "Verdict",
+    "amount",
+    "cost",
+    "date_of",
+    "describe_agent",
+    "describe_limit",
+    "describe_retry",
+    "duration",
+    "offset",
+    "size",
+    "tokens",
+    "verdict",
+]
 
 OUTCOMES: Final[Mapping[Outcome, str]] = {
     "completed": "completed",
@@ -21,6 +35,8 @@ OUTCOMES: Final[Mapping[Outcome, str]] = {
     "open": "not ended",
 }
 """The outcome of a turn or of a tool call in words."""
+
+_YEAR_9999: Final = 253_370_764_800
 
 
 class Verdict(NamedTuple):
@@ -103,3 +119,35 @@ def size(count: int) -> str:
 def tokens(usage: Mapping[str, int]) -> str:
     """Format the most important counts of tokens, such as `12,300 in, 450 out`."""
     return f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
+
+
+def cost(usd: float) -> str:
+    """Format an amount of US dollars, such as `$0.0315`, `$12.40`."""
+    return f"${usd:,.2f}" if usd >= 1 or not usd else f"${usd:,.4f}" if usd >= 0.0001 else "< $0.0001"
+
+
+def describe_retry(retry: Retry) -> str:
+    """Describe a retry, such as `model request failed (HTTP 529): retry 1 of 9 in 0.6 s`."""
+    status = "" if retry.http_status is None else f" (HTTP {retry.http_status})"
+    number = "" if retry.number is None else f" {retry.number}"
+    most = "" if not number or retry.max_retries is None else f" of {retry.max_retries}"
+    when = "" if retry.delay is None else f" in {duration(retry.delay)}"
+    return f"model request failed{status}: retry{number}{most}{when}"
+
+
+def describe_limit(limit: RateLimit) -> str | None:
+    """Describe a limit, such as `limit five_hour: 93% used, resets at 2026-11-23 15:00 UTC`; None if it is far away."""
+    if limit.status in ("allowed", "unknown"):
+        return None
+    facts = ["reached"] if limit.status == "rejected" else ["nearly reached"] if limit.utilization is None else []
+    if limit.utilization is not None:
+        facts.append(f"{limit.utilization:.0%} used")
+    if limit.resets_at is not None and 0 <= limit.resets_at < _YEAR_9999:
+        facts.append(f"resets at {datetime.fromtimestamp(limit.resets_at, UTC):%Y-%m-%d %H:%M} UTC")
+    return f"limit{'' if limit.window is None else ' ' + limit.window}: {', '.join(facts)}"
+
+
+def describe_agent(info: AgentInfo) -> str:
+    """Describe an agent, such as `release 2.1.330, model claude-opus-5-5`."""
+    facts = [("release", info.release), ("model", info.model)]
+    return ", ".join(f"{name} {value}" for name, value in facts if value)

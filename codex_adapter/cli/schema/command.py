@@ -135,8 +135,7 @@ def json_schema() -> dict[str, Any]:
 def _as_written(definition: dict[str, Any], kind: type[msgspec.Struct]) -> None:
     """Mark the fields that are always written as required. msgspec's own schema is about reading."""
     fields = definition["properties"]
-    if not kind.__struct_config__.omit_defaults:
-        definition["required"] = list(fields)
+    definition["required"] = [name for name in fields if name in definition["required"] or name in _always(kind)]
     for name, field in fields.items():
         if name == "seq":
             field["minimum"] = 0
@@ -146,6 +145,17 @@ def _as_written(definition: dict[str, Any], kind: type[msgspec.Struct]) -> None:
             choices.remove({"type": "null"})
             if len(choices) == 1:
                 fields[name] = choices[0]
+
+
+def _always(kind: type[msgspec.Struct]) -> set[str]:
+    """Return the names of the fields that are written with any value."""
+    omits = kind.__struct_config__.omit_defaults
+    return {
+        field.encode_name
+        for field in msgspec.structs.fields(kind)
+        if not omits
+        or (field.default is msgspec.NODEFAULT and field.default_factory not in (msgspec.NODEFAULT, list, dict, set))
+    }
 
 
 def _ref(name: str) -> dict[str, str]:

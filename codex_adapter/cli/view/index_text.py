@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from codex_adapter.cli.present.lines import Line, Tone, printable
-from codex_adapter.cli.present.wording import amount, duration, tokens
+from codex_adapter.cli.present.wording import amount, cost, duration, tokens
 from codex_adapter.cli.view.journal_index import Index, JournalRow
 
 __all__ = [
@@ -50,6 +50,7 @@ def index_lines(index: Index, width: int | None) -> list[Line]:
         _column("DIRECTORY", (cut_beginning(row.working_dir or "", _LONGEST) for row in rows), 6),
         _column("LABELS", (cut(labels_of(row.labels), _LONGEST) for row in rows), 4),
         _column("TOKENS", ("" if not row.usage else tokens(row.usage) for row in rows), 3),
+        _column("COST", ("" if row.cost_usd is None else cost(row.cost_usd) for row in rows), 3),
         _column("FILE", (words_of(row.file) for row in rows)),
     ]
     columns = [column for column in columns if any(column.cells)]

@@ -64,6 +64,7 @@ class JournalRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     containment: str | None = None
     labels: Mapping[str, str] = {}
     usage: Mapping[str, int] | None = None
+    cost_usd: float | None = None
     hint: Hint | None = None
     advice: str | None = None
     error: str | None = None
@@ -153,7 +154,7 @@ def _row_of(
     if isinstance(ending, CompletedRecord):
         completion = ending.completion
         fields |= {"ok": completion.ok, "hint": completion.hint, "usage": completion.run_usage or completion.usage}
-        fields |= {"final_text": completion.final_text, "advice": completion.advice}
+        fields |= {"final_text": completion.final_text, "advice": completion.advice, "cost_usd": completion.cost_usd}
     elif isinstance(ending, FailedRecord):
         error = ending.error
         fields |= {"ok": False, "hint": error.hint, "advice": error.advice, "error": error.message}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codex_adapter.cli.present.html import Content, Markup, element
-from codex_adapter.cli.present.wording import amount, date_of, duration, tokens, verdict
+from codex_adapter.cli.present.wording import amount, cost, date_of, duration, tokens, verdict
 from codex_adapter.cli.view.page_document import document
 from codex_adapter.cli.view.page_entries import MessageMarkup, entries_section, troubles_section
 from codex_adapter.cli.view.page_timeline import timeline_section
@@ -23,6 +23,7 @@ _COUNTS: Final = {
     "reasoning_output_tokens": "Reasoning",
 }
 """The counts of tokens and their names on the page; other counts keep the agent's name."""
+_STATES: Final = {"completed": "done", "in_progress": "in progress", "pending": "to do"}
 
 
 def page(runs: Sequence[RunTimeline], remarks: Sequence[str] = ()) -> bytes:
@@ -66,6 +67,8 @@ def _facts(run: RunTimeline) -> Iterator[Markup]:
     if usage:
         cached = usage.get("cached_input_tokens")
         yield _fact("Tokens", tokens(usage), f"{cached:,} of them cached" if cached else None)
+    if isinstance(run.ending, CompletedRecord) and run.ending.completion.cost_usd is not None:
+        yield _fact("Cost", cost(run.ending.completion.cost_usd), "as the agent CLI reports it")
     calls = run.calls
     if calls:
         failed = sum(call.outcome == "failed" for call in calls)
@@ -126,7 +129,7 @@ def _plan(run: RunTimeline) -> Markup:
     steps = [
         element(
             "li",
-            element("span", "done" if step.completed else "to do", class_="unseen"),
+            element("span", _STATES[step.status or ("completed" if step.completed else "pending")], class_="unseen"),
             element("span", step.text, dir="auto"),
             class_="done" if step.completed else "todo",
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from codex_adapter.cli.present.html import Content, Markup, element
-from codex_adapter.cli.present.wording import amount, duration, tokens
+from codex_adapter.cli.present.wording import amount, cost, duration, tokens
 from codex_adapter.cli.view.index_text import cut, cut_beginning, labels_of, status_of, text_of, words_of
 from codex_adapter.cli.view.journal_index import Index, JournalRow
 from codex_adapter.cli.view.page_document import document
@@ -51,6 +51,7 @@ def _columns(rows: Sequence[JournalRow], page_of: Callable[[str], str | None]) -
         _Column("Directory", [cut_beginning(row.working_dir or "", _LONGEST) for row in rows]),
         _Column("Labels", [cut(labels_of(row.labels), _LONGEST_LABELS) for row in rows], wraps=True),
         _Column("Tokens", [tokens(row.usage) if row.usage else "" for row in rows]),
+        _Column("Cost", ["" if row.cost_usd is None else cost(row.cost_usd) for row in rows]),
         _Column("Journal", [_file(row, page_of(row.file)) for row in rows]),
         _Column("Text", [_text(row) for row in rows], wraps=True),
     ]

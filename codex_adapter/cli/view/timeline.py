@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from codex_adapter.cli.present.folding import Repeats
+from codex_adapter.cli.present.wording import describe_agent, describe_limit, describe_retry
 from codex_adapter.cli.view.record_reader import PlacedRecord
 from codex_adapter.cli.view.timeline_model import Call, Entry, Gap, Level, Note, Outcome, Span, Text, Turn, place_of
 from codex_adapter.events import (
     TURN_FAILED,
+    AgentInfo,
     Dropped,
     ErrorSource,
     Event,
     Plan,
     PlanItem,
+    RateLimit,
+    Retry,
     SessionHandle,
     TextPart,
     TokenUsage,
@@ -100,6 +104,13 @@ class RunTimeline:
                 self.plan = items
             case TokenUsage(usage=usage):
                 self._close("completed", event.seq, time, usage)
+            case Retry() as retry:
+                self._note("warning", describe_retry(retry), event.seq, time)
+            case RateLimit() as limit:
+                if (described := describe_limit(limit)) is not None:
+                    self._note("warning", described, event.seq, time)
+            case AgentInfo() as info:
+                self._note("notice", describe_agent(info), event.seq, time)
             case UnknownLine(type=name, item_type=item):
                 self._note("notice", f"event of an unknown kind: {item or name or 'without a name'}", event.seq, time)
             case _:
@@ -107,9 +118,14 @@ class RunTimeline:
 
     def _other(self, event: Event, time: float | None) -> None:
         if event.message is not None:
-            level: Level = "warning" if isinstance(event.data, ErrorSource) else "error"
+            ends = event.kind == "status" and event.message == TURN_FAILED
+            level: Level = "error"
+            if isinstance(event.data, ErrorSource):
+                level = "warning"
+            elif event.kind == "status" and not ends:
+                level = "notice"
             self._note(level, event.message, event.seq, time)
-            if event.kind == "status" and event.message == TURN_FAILED:
+            if ends:
                 self._close("failed", event.seq, time)
         elif isinstance(event.data, Dropped):
             self._note("notice", "details were too large to keep", event.seq, time)

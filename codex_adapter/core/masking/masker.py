@@ -15,12 +15,13 @@ from codex_adapter.core.masking.escapes import Span, merge_spans
 from codex_adapter.core.masking.secret_forms import MASK, SecretForms, Work
 from codex_adapter.core.masking.token_shapes import long_words, may_have_token, token_spans
 from codex_adapter.events import (
+    AgentInfo,
     ErrorSource,
     Event,
     Facet,
     PayloadText,
     Plan,
-    PlanItem,
+    RateLimit,
     TextPart,
     ToolCall,
     ToolInput,
@@ -141,14 +142,18 @@ def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:
 
     match data:
         case TextPart():
-            return replace(data, item_id=mask(data.item_id))
+            return replace(data, item_id=mask(data.item_id), parent_id=mask(data.parent_id))
         case ToolCall(tool=tool):
-            named = ("backend_item_id", "tool_name", "tool_use_id")
+            named = ("backend_item_id", "tool_name", "tool_use_id", "parent_id")
             names = {name: mask(getattr(tool, name)) for name in named}
             asked, answered = _mask_payloads(data.input, masker), _mask_payloads(data.output, masker)
             return ToolCall(replace(tool, **names), asked, answered)
         case Plan():
-            return Plan(tuple(PlanItem(masker.mask(step.text), step.completed) for step in data.items))
+            return Plan(tuple(replace(step, text=masker.mask(step.text)) for step in data.items))
+        case RateLimit():
+            return replace(data, window=mask(data.window))
+        case AgentInfo():
+            return AgentInfo(mask(data.release), mask(data.model))
     return data
 
 

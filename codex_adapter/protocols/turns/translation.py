@@ -7,7 +7,18 @@ from typing import Any, Final
 import msgspec
 
 from codex_adapter import Event
-from codex_adapter.events import PayloadText, Plan, SessionHandle, TextPart, TokenUsage, ToolCall, UnknownLine
+from codex_adapter.events import (
+    AgentInfo,
+    PayloadText,
+    Plan,
+    RateLimit,
+    Retry,
+    SessionHandle,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    UnknownLine,
+)
 from codex_adapter.protocols.turns.emitter import Emitter
 from codex_adapter.protocols.turns.messages import (
     LogEvent,
@@ -25,6 +36,7 @@ _NAMES: Final = {"command_execution": "shell", "file_change": "apply_patch"}
 """The names of nameless tools by their kind. Any other nameless tool has its kind as its name."""
 _UNANSWERED: Final = "the turn ended before this call was answered"
 _MESSAGE: Final = "agent_message"
+_MESSAGES: Final = {Retry: "retry", RateLimit: "rate limit", AgentInfo: "agent"}
 
 
 class Translation:
@@ -51,8 +63,11 @@ class Translation:
                 self._emitter.harness_session_id = session.id
             case Plan(items=items):
                 await self._emit_log("info", "plan", items=[msgspec.to_builtins(item) for item in items])
-            case TokenUsage(usage=usage):
-                await self._emit_log("debug", "usage", **usage)
+            case TokenUsage(usage=usage, cost_usd=cost):
+                await self._emit_log("debug", "usage", **usage, **({} if cost is None else {"cost_usd": cost}))
+            case Retry() | RateLimit() | AgentInfo() as facet:
+                level: LogLevel = "warn" if isinstance(facet, Retry) else "debug"
+                await self._emit_log(level, _MESSAGES[type(facet)], **_convert_facet(facet))
             case UnknownLine(type=type_, item_type=item_type):
                 await self._emit_log("debug", "unknown event", type=type_, itemType=item_type)
             case _ if event.message is not None:
@@ -64,9 +79,10 @@ class Translation:
             await self._emit_result(id_, name, _UNANSWERED, is_error=True)
 
     async def _emit_text(self, text: AssembledText) -> None:
-        if text.item_type != _MESSAGE:
+        if text.item_type != _MESSAGE or text.parent_id is not None:
             if text.complete:
-                await self._emit_log("debug", text.item_type, text=text.text)
+                of = {} if text.parent_id is None else {"parent_id": text.parent_id}
+                await self._emit_log("debug", text.item_type, text=text.text, **of)
         elif text.complete:
             self._shown.pop(text.item_id, None)
             await self._emitter.emit(MessageEvent, role="assistant", content=text.text)
@@ -103,6 +119,12 @@ class Translation:
 
     async def _emit_log(self, level: LogLevel, message: str, **fields: Any) -> None:
         await self._emitter.emit(LogEvent, level=level, message=message, fields=fields or None)
+
+
+def _convert_facet(facet: msgspec.Struct) -> dict[str, Any]:
+    """Return the known fields of a facet by their names."""
+    known = ((name, getattr(facet, name)) for name in facet.__struct_fields__)
+    return {name: value for name, value in known if value is not None}
 
 
 def _convert_input(call: ToolCall) -> dict[str, Any]:

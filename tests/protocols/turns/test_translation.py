@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from codex_adapter import Event, codex_pipeline
 from codex_adapter.events import (
+    AgentInfo,
     PayloadText,
     Plan,
     PlanItem,
+    RateLimit,
+    Retry,
     Session,
     SessionHandle,
     TextPart,
@@ -170,12 +173,35 @@ async def test_the_rest_is_told_as_a_log() -> None:
         status(message="Reconnecting... 1/5", kind="error"),
         text("complete", "hm", kind="reasoning"),
         text("snapshot", "h", kind="reasoning"),
+        status(Retry(1, 9, 0.5, 529, "overloaded"), message="m"),
+        status(RateLimit("warning", utilization=0.9)),
+        status(AgentInfo("1.0", "m")),
+        status(TokenUsage({"input_tokens": 3}, 0.25)),
+        status(Plan((PlanItem("one", False, "in_progress"),))),
+        Event(0, "codex", "text_output", data=TextPart("i", "agent_message", "delta", parent_id="t"), text="s"),
+        Event(0, "codex", "text_output", data=TextPart("i", "agent_message", "complete", parent_id="t"), text="sub"),
     ) == [
         {"type": "log", "level": "info", "message": "plan", "fields": {"items": [{"text": "one", "completed": True}]}},
         {"type": "log", "level": "debug", "message": "usage", "fields": {"input_tokens": 3}},
         {"type": "log", "level": "info", "message": "turn failed"},
         {"type": "log", "level": "warn", "message": "Reconnecting... 1/5"},
         {"type": "log", "level": "debug", "message": "reasoning", "fields": {"text": "hm"}},
+        {
+            "type": "log",
+            "level": "warn",
+            "message": "retry",
+            "fields": {"number": 1, "max_retries": 9, "delay": 0.5, "http_status": 529, "hint": "overloaded"},
+        },
+        {"type": "log", "level": "debug", "message": "rate limit", "fields": {"status": "warning", "utilization": 0.9}},
+        {"type": "log", "level": "debug", "message": "agent", "fields": {"release": "1.0", "model": "m"}},
+        {"type": "log", "level": "debug", "message": "usage", "fields": {"input_tokens": 3, "cost_usd": 0.25}},
+        {
+            "type": "log",
+            "level": "info",
+            "message": "plan",
+            "fields": {"items": [{"text": "one", "completed": False, "status": "in_progress"}]},
+        },
+        {"type": "log", "level": "debug", "message": "agent_message", "fields": {"text": "sub", "parent_id": "t"}},
     ]
 
 

@@ -33,6 +33,7 @@ from codex_adapter.events import (
     ExitStatus,
     HintNotice,
     Plan,
+    PlanItem,
     TextPart,
     TextPhase,
     TokenUsage,
@@ -279,7 +280,7 @@ class CodexDecoder(Decoder):
         text = "\n".join([step.text for step in item.items])
         self._free_text.append(text)
         self._long |= len(text) + 7 * len(item.items) > LONG_PLAN
-        return status_event(KIND, None, Plan(item.items))
+        return status_event(KIND, None, Plan(tuple([PlanItem(step.text, step.completed) for step in item.items])))
 
     def _warning(self, item: te.ErrorItem, _phase: ToolPhase) -> Event:
         return self._error(item.message, _FROM_ITEM)

@@ -20,7 +20,6 @@ from codex_adapter.core.bad_lines import (
     oversize,
 )
 from codex_adapter.core.framing import Line, OversizeLine, content_of
-from codex_adapter.events import PlanItem
 
 __all__ = ["parse_lines"]
 
@@ -80,7 +79,7 @@ _read_today: Callable[[bytes | bytearray], ThreadEvent] = msgspec.json.Decoder(D
 
 
 def _own_field_names() -> frozenset[str]:
-    structs = [PlanItem, *(getattr(thread_events, name) for name in thread_events.__all__)]
+    structs = [getattr(thread_events, name) for name in thread_events.__all__]
     names: set[str] = {"type"}
     for struct in structs:
         names.update(getattr(struct, "__struct_fields__", ()))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from codex_adapter.events import PlanItem, UnknownLine
+from codex_adapter.events import UnknownLine
 
 __all__ = [
     "PLAIN_NAME",
@@ -34,6 +34,7 @@ __all__ = [
     "ThreadEvent",
     "ThreadStarted",
     "TodoList",
+    "TodoStep",
     "TurnCompleted",
     "TurnFailed",
     "TurnStarted",
@@ -128,10 +129,17 @@ class WebSearch(_Item, tag="web_search", kw_only=True):
     status: str = ""
 
 
+class TodoStep(msgspec.Struct, gc=False):
+    """One step of the agent's plan."""
+
+    text: str
+    completed: bool = False
+
+
 class TodoList(_Item, tag="todo_list", kw_only=True):
     """The agent's complete plan."""
 
-    items: tuple[PlanItem, ...]
+    items: list[TodoStep]
 
 
 class ErrorItem(_Item, tag="error", kw_only=True):
