@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import trio
 
 from codex_adapter.runtime.containment.marks import new_mark, with_mark
 from codex_adapter.runtime.containment.process_group import start_group
@@ -33,4 +34,33 @@ async def test_the_id_of_an_agent_is_not_given_away_while_its_group_is_to_be_kil
     assert survivors.now() != []
     await group.aclose()
     assert not status.exists()
+    assert survivors.now() == []
+
+
+@pytest.mark.rule("N1", "K4")
+async def test_a_process_without_the_mark_has_exited_at_the_end_even_if_it_exits_late(
+    tmp_path: Path, survivors: Survivors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = new_mark()
+    with Path(os.devnull).open("r+b", buffering=0) as nothing:
+        group = start_group(
+            ["/bin/sh", "-c", "env -i /bin/sleep 60 & exec sleep 60"],
+            env=with_mark(dict(os.environ), mark),
+            cwd=str(tmp_path),
+            pipes=[nothing.fileno()] * 3,
+            mark=mark,
+        )
+    while len(survivors.now()) < 2:
+        await trio.lowlevel.checkpoint()
+    kill, ignored = os.killpg, [1, 2, 3]
+
+    def kill_late(pgid: int, number: int) -> None:
+        """Do as if a killed process took a while to exit."""
+        if ignored:
+            ignored.pop()
+        else:
+            kill(pgid, number)
+
+    monkeypatch.setattr(os, "killpg", kill_late)
+    await group.aclose()
     assert survivors.now() == []

@@ -16,6 +16,7 @@ __all__ = [
     "MARK_VARIABLE",
     "adapter_has_exited",
     "directory_name",
+    "group_is_alive",
     "is_left_directory",
     "is_of_this_boot",
     "kill_marked",
@@ -148,6 +149,16 @@ def mark_of(pid: int) -> str | None:
         if variable.startswith(_VARIABLE):
             return variable.removeprefix(_VARIABLE).decode(errors="replace")
     return None
+
+
+def group_is_alive(group: int) -> bool:
+    """Return whether a process of this group has not exited."""
+    for pid in pids():
+        with contextlib.suppress(OSError, IndexError):
+            state, _, own_group = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:3]
+            if int(own_group) == group and state not in (b"Z", b"X"):
+                return True
+    return False
 
 
 def kill_marked(mark: str) -> bool:

@@ -12,7 +12,7 @@ from codex_adapter.errors import BackendError
 from codex_adapter.events import ExitStatus
 from codex_adapter.runtime.containment.exits import open_pidfd, wait_for_exit
 from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found, log_left
-from codex_adapter.runtime.containment.marks import kill_marked
+from codex_adapter.runtime.containment.marks import group_is_alive, kill_marked
 from codex_adapter.runtime.descriptors import restore_limit
 
 __all__ = ["ProcessGroup", "start_group"]
@@ -78,4 +78,5 @@ class ProcessGroup:
         self.signal(signal.SIGKILL)
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        return kill_marked(self._mark)
+        # A process without the mark is killed with its group, and needs a moment to exit.
+        return kill_marked(self._mark) or group_is_alive(self._process.pid)
