@@ -88,10 +88,10 @@ def test_credit_may_be_granted_while_a_run_waits(workshop: Workshop) -> None:
 
 @pytest.mark.rule("D4", "K1", "K2")
 def test_no_time_limit_passes_while_a_run_has_no_credit(workshop: Workshop) -> None:
-    daemon = workshop.daemon("--idle-timeout", "0.3")
-    daemon.start("r", credit=0, timeout=0.5, env=workshop.agent("ten", *messages(9)))
+    daemon = workshop.daemon("--idle-timeout", "2")
+    daemon.start("r", credit=0, timeout=2.5, env=workshop.agent("ten", *messages(9)))
     daemon.until_waiting("r", "credit")
-    nothing_for(daemon, 1.2)
+    nothing_for(daemon, 3)
     daemon.call("run/credit", runId="r", events=100)
     assert daemon.completion("r")["outcome"] == "completed"
     assert len(daemon.events("r")) == 10
