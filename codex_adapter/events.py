@@ -83,46 +83,67 @@ class TextPart(
     """
 
     item_id: str | None
+    """The id of the text. Pieces of one text have the same id."""
     item_type: str
+    """The kind of the text, for example `agent_message` or `reasoning`."""
     phase: TextPhase
+    """With `delta`, the text is appended. With any other phase, it is the whole text."""
     part: int = _ONE
+    """The number of this part of a long text, from 1."""
     parts: int = _ONE
+    """The number of parts of the text."""
     parent_id: str | None = None
+    """The id of the tool call that started the sub-agent. Without it, the event is the agent's own."""
 
 
 class ToolBytes(msgspec.Struct, frozen=True, gc=False):
     """Sizes of a tool's output, in bytes of UTF-8 (M3)."""
 
     stdout: int = 0
+    """Bytes of standard output."""
     stderr: int = 0
+    """Bytes of standard error."""
     diff: int = 0
+    """Bytes of the changes to files."""
     result: int = 0
+    """Bytes of any other result."""
 
 
 class PayloadText(msgspec.Struct, frozen=True, gc=False):
     """A masked text of at most 16 KiB. `truncated` is True if the original was longer (M7)."""
 
     text: str
+    """The text, masked and bounded."""
     truncated: bool
+    """Whether the text is longer than its limit."""
 
 
 class ToolInput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The input of a tool call, in the field that fits its kind (M7)."""
 
     command: PayloadText | None = None
+    """The command."""
     changes: PayloadText | None = None
+    """The changes to files, as JSON."""
     server: PayloadText | None = None
+    """The MCP server."""
     tool: PayloadText | None = None
+    """The tool of the MCP server."""
     arguments: PayloadText | None = None
+    """The arguments of the call, as JSON."""
     query: PayloadText | None = None
+    """The query of a search."""
 
 
 class ToolOutput(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The output of a tool call (M7)."""
 
     aggregated_output: PayloadText | None = None
+    """The output of a command."""
     result: PayloadText | None = None
+    """The result of any other tool."""
     error: PayloadText | None = None
+    """The message of a failed call."""
 
 
 class Tool(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -132,16 +153,27 @@ class Tool(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """
 
     backend_item_id: str | None
+    """The agent's id of the call. The call and its result have the same id."""
     thread_id: str | None
+    """The id of the session."""
     turn_id: str | None
+    """The id of the turn."""
     kind: str
+    """What the tool does, by the same words for all agents."""
     phase: ToolPhase
+    """Whether the call starts, continues or ends."""
     status: ToolStatus
+    """The state of the call."""
     exit_code: int | None
+    """The exit status of a command, if it is known."""
     bytes: ToolBytes
+    """The sizes of the output."""
     tool_name: str | None
+    """The agent's name of the tool."""
     tool_use_id: str | None = _NULL
+    """The id that the model gave the call, if the agent reports it."""
     parent_id: str | None = None
+    """The id of the tool call that started the sub-agent. Without it, the event is the agent's own."""
 
 
 class ToolCall(
@@ -150,20 +182,25 @@ class ToolCall(
     """The facet of every tool_call and tool_result. `input` and `output` are optional payloads (M3, M7)."""
 
     tool: Tool
+    """The state of the call."""
     input: ToolInput | None = None
+    """The input, with full payloads only."""
     output: ToolOutput | None = None
+    """The output, with full payloads only."""
 
 
 class Session(msgspec.Struct, frozen=True, gc=False):
     """The id with which a later run can resume or fork this session (M5)."""
 
     id: str
+    """The id with which a later run can resume or fork the session."""
 
 
 class SessionHandle(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="agent_api.session.handle.v1"):
     """The session's id, reported once per run on a status event (M5)."""
 
     session: Session
+    """The session."""
 
 
 class TokenUsage(
@@ -175,34 +212,43 @@ class TokenUsage(
     """
 
     usage: dict[str, int]
+    """Counts of tokens, by the names of the CLI."""
     cost_usd: float | None = None
+    """The cost of the turn in US dollars, as the CLI reports it."""
 
 
 class PlanItem(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One step of the agent's plan. `status` is None if the agent reports only whether the step is completed (M6)."""
 
     text: str
+    """The step."""
     completed: bool = _FALSE
+    """Whether the step is done."""
     status: PlanStatus | None = None
+    """The state of the step, if the agent reports one."""
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.plan.v1"):
     """The agent's whole plan as of this event (M6)."""
 
     items: tuple[PlanItem, ...]
+    """All steps, in their order."""
 
 
 class ErrorSource(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.error.v1"):
     """The origin of an error that the CLI reported: a warning item or an `error` line. Neither is terminal (M8)."""
 
     source: Literal["item", "event"]
+    """`item` for a warning of the agent, `event` for an error of its stream. Neither ends the run."""
 
 
 class HintNotice(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.hint.v1"):
     """A cause that is found while the run continues: a hint word and its advice (F12)."""
 
     hint: str
+    """The cause."""
     advice: str
+    """The next step, for a person."""
 
 
 class Retry(
@@ -215,10 +261,15 @@ class Retry(
     """
 
     number: int | None = None
+    """The number of the retry, from 1."""
     max_retries: int | None = None
+    """The most retries of this request."""
     delay: float | None = None
+    """The time until the retry, in seconds."""
     http_status: int | None = None
+    """The HTTP status of the failed answer."""
     hint: str | None = None
+    """The cause, if it is known."""
 
 
 class RateLimit(
@@ -231,10 +282,15 @@ class RateLimit(
     """
 
     status: RateLimitStatus
+    """The state of the limit."""
     window: str | None = None
+    """The agent's name of the limit."""
     resets_at: int | None = None
+    """The time when the limit is lifted, in seconds since 1970."""
     utilization: float | None = None
+    """The used part of the limit. 1 is all."""
     hint: str | None = None
+    """The cause, if the limit is reached."""
 
 
 class AgentInfo(
@@ -243,26 +299,32 @@ class AgentInfo(
     """The release of the agent's CLI and the model, as the CLI itself reports them in mid-run (M14)."""
 
     release: str | None = None
+    """The release of the agent's CLI."""
     model: str | None = None
+    """The model."""
 
 
 class UnknownLine(msgspec.Struct, frozen=True, gc=False, tag_field="schema", tag="codex_adapter.unknown.v1"):
     """A well-formed line of an unknown type: only its two type names, masked and cut (T4)."""
 
     type: str | None
+    """The type of the line."""
     item_type: str | None
+    """The type of its item."""
 
 
 class DroppedReason(msgspec.Struct, frozen=True, gc=False):
     """The reason why a facet is missing (B4)."""
 
     reason: Literal["oversize"] = "oversize"
+    """`oversize`: the content was over its limit."""
 
 
 class Dropped(msgspec.Struct, frozen=True, gc=False):
     """A replacement for a facet over its limit (B4)."""
 
     dropped: DroppedReason = DroppedReason()
+    """Why the content is missing."""
 
 
 Facet: TypeAlias = (
@@ -289,19 +351,28 @@ class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
     """
 
     seq: int
+    """The number of the event, from 0 and without gaps."""
     agent_kind: str
+    """The kind of the agent, for example `codex`."""
     kind: EventKind
+    """What happened."""
     channel: str | None = None
+    """The group of the event: `assistant`, `tool`, `status` or `error`."""
     text: str | None = None
+    """The text of a `text_output`."""
     message: str | None = None
+    """The text of an error, and of some status events."""
     data: Facet | None = None
+    """What a program needs of the event, by its `schema`."""
 
 
 class ExitStatus(msgspec.Struct, frozen=True, gc=False):
     """The end of the agent's process: an exit `code`, or the name of the `signal` that killed it."""
 
     code: int | None = None
+    """The exit status."""
     signal: str | None = None
+    """The name of the signal that killed the process, for example `SIGKILL`."""
 
     @classmethod
     def from_returncode(cls, returncode: int) -> ExitStatus:
@@ -343,14 +414,23 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """
 
     status: ExitStatus
+    """How the process of the agent ended."""
     final_text: str | None = None
+    """The last message of the agent."""
     data: Any = None
+    """The last message as JSON, if the request has a schema for it."""
     session_id: str | None = None
+    """The id with which a later run can resume the session."""
     turn: TurnOutcome | None = None
+    """How the turn ended. Without it, no turn was seen."""
     usage: dict[str, int] | None = None
+    """Counts of tokens at the end of the last turn, by the names of the CLI. They may count the whole session."""
     run_usage: dict[str, int] | None = None
+    """The part of `usage` that belongs to this run, if it is known."""
     cost_usd: float | None = None
+    """The cost of the run in US dollars, as the CLI reports it."""
     hint: Hint | None = None
+    """The cause of a failure, if it is known."""
 
     @property
     def ok(self) -> bool:

@@ -50,10 +50,15 @@ class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     kind: str
+    """The name of the error."""
     message: str
+    """What happened, for a person. It never quotes the agent."""
     failure: BackendKind | None = None
+    """Which part of the run failed, if `kind` is `backend`."""
     hint: Hint | None = None
+    """The cause, if it is known."""
     advice: str | None = None
+    """The next step, for a person."""
 
 
 class FailedRecord(msgspec.Struct, frozen=True):
@@ -82,13 +87,21 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
     """
 
     run_id: str
+    """The id of the run."""
     agent_kind: str | None = None
+    """The kind of the agent."""
     working_dir: str | None = None
+    """The directory in which the agent works."""
     model: str | None = None
+    """The model, if the request names one."""
     release: str | None = None
+    """The release of the agent's CLI."""
     containment: str | None = None
+    """The containment level of the run."""
     labels: Mapping[str, str] = {}
+    """The labels of the request."""
     prompt: str | None = None
+    """The masked beginning of the prompt, if the journal keeps prompts."""
 
 
 Record: TypeAlias = Event | CompletedRecord | FailedRecord

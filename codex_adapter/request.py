@@ -27,11 +27,17 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
 
     prompt: str
+    """The task for the agent, which gets it unchanged."""
     working_dir: str | None = None
+    """The directory in which the agent works. Without it, that of this process."""
     timeout: float | None = None
+    """The limit for the whole run, in seconds."""
     env: Mapping[str, str] = _EMPTY
+    """Variables to add to the environment of the agent."""
     extensions: Mapping[str, Any] = _EMPTY
+    """Options of the agent, by their keys."""
     labels: Mapping[str, str] = _EMPTY
+    """The caller's own words for the run. A journal keeps them; the agent never sees them."""
 
     @override
     def __repr__(self) -> str:

@@ -15,8 +15,11 @@ class AgentSpacesError(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """An error on the wire. Later versions may have other `details` (U6)."""
 
     message: str
+    """The reason, for a person."""
     code: ErrorCode | None = None
+    """The kind of the error, for a program."""
     details: dict[str, Any] | None = None
+    """Further facts, which depend on the error."""
 
 
 class TurnError(Exception):

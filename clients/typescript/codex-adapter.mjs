@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 30339f2765ea1f8e3172d880474c414afdb9cb68c58fa54a6653513a429698f8. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 87b53dea3c8e2dc9a3ce7ac43566a3714d3532856ecc6ae2bd4426ca5a40d2d6. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

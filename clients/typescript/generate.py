@@ -80,8 +80,12 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def _declaration(name: str, node: Mapping[str, Any]) -> str:
+    return f"{_comment(node)}export type {name} = {_type(node)};\n"
+
+
+def _comment(node: Mapping[str, Any], indent: str = "") -> str:
     words = " ".join(node.get("description", "").split()).replace("*/", "* /")
-    return f"/** {words} */\nexport type {name} = {_type(node)};\n"
+    return f"{indent}/** {words} */\n" if words else ""
 
 
 def _type(node: Mapping[str, Any], indent: str = "") -> str:
@@ -126,11 +130,11 @@ def _object(node: Mapping[str, Any], indent: str) -> str:
         value = _type(further, indent) if isinstance(further, dict) else "unknown" if further else "never"
         return f"Record<string, {value}>"
     inner = f"{indent}  "
-    members = "".join(
-        f"{inner}{name if name.isidentifier() else json.dumps(name)}{mark}: {_type(value, inner)};\n"
-        for name, value in properties.items()
-        for mark in ["" if name in node.get("required", ()) else "?"]
-    )
+    members = ""
+    for name, value in properties.items():
+        key = name if name.isidentifier() else json.dumps(name)
+        mark = "" if name in node.get("required", ()) else "?"
+        members += f"{_comment(value, inner)}{inner}{key}{mark}: {_type(value, inner)};\n"
     return f"{{\n{members}{indent}}}"
 
 

@@ -52,8 +52,11 @@ class Error(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a request was not executed (J5)."""
 
     code: int
+    """The number of the error: those of JSON-RPC 2.0, -32002 before `initialize`, and -32010 for a refused run."""
     message: str
+    """The reason, for a person."""
     data: Mapping[str, str | bool] | None = None
+    """Facts about a refused run or turn, for a program: `kind`, `failure`, `hint`, `advice` and others."""
 
 
 class Fault(Exception):

@@ -67,16 +67,22 @@ class InitializeParams(_Params, frozen=True, kw_only=True):
     """The supervisor and its version of the protocol; the only params that may have unknown members."""
 
     protocol_version: Annotated[Literal["1.0"], Meta(description='"1.0", the version of this daemon')]
+    """The version of the protocol that the supervisor speaks."""
     client_info: Object = {}
+    """Anything about the supervisor. The daemon ignores it."""
 
 
 class StartParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The run to start."""
 
     run_id: NewRunId = None
+    """The id of the new run: 1 to 128 letters, digits, `.`, `_` and `-`. Without it, the daemon chooses one."""
     agent_kind: Text
+    """The kind of the agent."""
     request: Object
+    """The request of the run."""
     credit: Annotated[Count | None, Meta(description="a whole number, 0 or more, or absent")] = None
+    """The number of events that may be sent before `run/credit`. Without it, there is no limit."""
 
     @override
     def __repr__(self) -> str:
@@ -88,33 +94,41 @@ class RunParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The run to act on."""
 
     run_id: Text
+    """The id of the run."""
 
 
 class CancelParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The run to cancel. With `kill`, its agent is not asked first."""
 
     run_id: Text
+    """The id of the run."""
     kill: Annotated[bool, Meta(description="true or false")] = False
+    """Whether the processes are killed at once. Otherwise the agent is asked to end first."""
 
 
 class CreditParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The number of further events of a run that may be sent."""
 
     run_id: Text
+    """The id of the run."""
     events: Grant
+    """The number of further events that may be sent."""
 
 
 class EventsParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The run whose events are read, and the number of the first event."""
 
     run_id: RunId
+    """The id of the run."""
     from_seq: Count = 0
+    """The number of the first event to return."""
 
 
 class ShutdownParams(_Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether the live runs are finished or cancelled."""
 
     mode: Annotated[Literal["drain", "cancel"], Meta(description='"drain" or "cancel"')] = "drain"
+    """`drain` lets the live runs end by themselves; `cancel` cancels them."""
 
 
 class _Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -125,7 +139,9 @@ class ServerInfo(_Result, frozen=True, kw_only=True):
     """The name and the version of the daemon."""
 
     name: str
+    """The name of the program."""
     version: str
+    """The version of this package."""
 
 
 class Limits(_Result, frozen=True, kw_only=True):
@@ -135,61 +151,87 @@ class Limits(_Result, frozen=True, kw_only=True):
     """
 
     max_runs: int
+    """The limit of agents that run at the same time."""
     queue: bool
+    """Whether further runs wait. Otherwise they are refused."""
     max_message_bytes: int
+    """The limit of one line to the daemon, in bytes."""
     max_batch: int
+    """The limit of requests in one batch."""
     max_text_bytes: int
+    """The limit of the text of one event, in bytes of UTF-8."""
 
 
 class InitializeResult(_Result, frozen=True, kw_only=True):
     """The capabilities of the daemon."""
 
     protocol_version: str = PROTOCOL_VERSION
+    """The version of the protocol that the daemon speaks."""
     server_info: ServerInfo
+    """The program behind the daemon."""
     capabilities: Mapping[str, Sequence[str]]
+    """The capabilities of each served agent, by its kind."""
     limits: Limits
+    """The limits of the daemon."""
     containment: str | None
+    """The strongest containment level of this machine, or null."""
     journal: bool
+    """Whether the daemon keeps a journal."""
 
 
 class StartResult(_Result, frozen=True, kw_only=True):
     """The accepted run."""
 
     run_id: str
+    """The id of the run."""
 
 
 class Affected(_Result, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the run is live. The member is omitted if it is."""
 
     known: bool = True
+    """False if there is no such live run. The member is absent otherwise."""
 
 
 class LiveRun(_Result, frozen=True, kw_only=True):
     """A live run, and what it waits for."""
 
     run_id: str
+    """The id of the run."""
     agent_kind: str
+    """The kind of its agent."""
     age_seconds: float
+    """The seconds since the daemon accepted the run."""
     events: int
+    """The number of events that were sent."""
     waits_for: WaitsFor
+    """What the run waits for now."""
     detached: bool
+    """Whether no further events of the run are sent."""
 
 
 class ListResult(_Result, frozen=True, kw_only=True):
     """The live runs, the oldest first."""
 
     runs: Sequence[LiveRun]
+    """The live runs, the oldest first."""
 
 
 class EventsResult(_Result, frozen=True, kw_only=True, omit_defaults=True):
     """Records of a run from its journal, and its completion if the records reach it (J13)."""
 
     run_id: str
+    """The id of the run."""
     events: Sequence[Raw]
+    """Event records, the oldest first."""
     next_seq: int
+    """The `fromSeq` of the next call."""
     more: bool
+    """Whether the journal has further events now."""
     live: bool
+    """Whether the run has not ended."""
     completion: Raw | None = None
+    """The completion record, if the events of this page are the last ones."""
 
 
 class _EventParams(msgspec.Struct, frozen=True, gc=False, rename="camel"):

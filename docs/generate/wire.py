@@ -231,10 +231,8 @@ def _section(part: Part, links: Mapping[str, Part]) -> Iterator[str]:
             (f"`{name}`", _type(field, part, links), "yes" if name in required else "no", _meaning(field))
             for name, field in part.definition["properties"].items()
         ]
-        with_meaning = any(row[3] for row in rows)
-        head = ("member", "type", "required", "value")[: 4 if with_meaning else 3]
         if rows:
-            yield table(head, (row[: len(head)] for row in rows))
+            yield table(("member", "type", "required", "meaning"), rows)
     elif alternatives := part.definition.get("anyOf", part.definition.get("oneOf")):
         yield "One of:\n\n" + "".join(f"- {_type(alternative, part, links)}\n" for alternative in alternatives) + "\n"
     for number, example in enumerate(part.examples):
@@ -274,5 +272,5 @@ def _type(node: Mapping[str, Any], part: Part, links: Mapping[str, Part]) -> str
 def _meaning(field: Mapping[str, Any]) -> str:
     words = [cell(field["description"])] if "description" in field else []
     if "default" in field:
-        words.append(f"default `{json.dumps(field['default'])}`")
-    return "; ".join(words)
+        words.append(f"The default is `{json.dumps(field['default'])}`.")
+    return " ".join(words)

@@ -41,6 +41,18 @@ def test_each_example_fits_its_definition_as_it_is_shown() -> None:
             validator.validate(shortened(example))
 
 
+@pytest.mark.rule("DC5", "C5")
+def test_each_member_has_a_description() -> None:
+    """A member with only one possible value needs none."""
+    undescribed = [
+        f"{part.name}.{name}"
+        for part in wire_parts()
+        for name, member in part.definition.get("properties", {}).items()
+        if "description" not in member and "const" not in member and len(member.get("enum", ())) != 1
+    ]
+    assert undescribed == []
+
+
 @pytest.mark.rule("DC5")
 def test_each_definition_has_a_section() -> None:
     pages = wire_pages()

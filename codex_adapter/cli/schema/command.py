@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -17,6 +16,7 @@ from codex_adapter.cli.schema.daemon_messages import message_definitions
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.events import Facet
 from codex_adapter.hints import Hint
+from codex_adapter.member_texts import describe_members, without_ids
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.records import ErrorBody, RunRecord
 
@@ -38,8 +38,6 @@ _EXAMPLES = """\
 """
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
-_IDS = re.compile(r" \([A-Z0-9, to]+\)")
-"""Rule ids in a docstring. A reader of the schema does not know them."""
 _ERROR_KINDS = ("invalid_request", "unsupported_capability", "unknown_backend", "invalid_agent_kind", "backend")
 
 _LABELS: Mapping[str, Any] = {
@@ -56,27 +54,37 @@ class _EventRecord(Event, frozen=True, omit_defaults=True, tag_field="type", tag
     """One event of a run."""
 
     data: Any = None
+    """What a program needs of the event, by its `schema`."""
 
 
 class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
     """The last record of a run that ended with a completion."""
 
     seq: int
+    """The number of the record: one more than that of the last event."""
     outcome: Literal["completed"]
     ok: bool
+    """Whether the run succeeded. It is the only member that a program must check."""
     advice: str | None = None
+    """The next step for the hint, for a person."""
 
 
 class _Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
     """The last record of a run without a completion. `hint` and `advice` are those of `error`."""
 
     seq: int
+    """The number of the record: one more than that of the last event."""
     outcome: Literal["failed"]
     ok: bool
+    """False: the run did not succeed."""
     error: ErrorBody
+    """Why the run failed."""
     session_id: str | None = None
+    """The id of the session, if the agent reported it."""
     hint: Hint | None = None
+    """The cause, if it is known."""
     advice: str | None = None
+    """The next step for the hint, for a person."""
 
 
 class _Run(RunRecord, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="run"):
@@ -114,16 +122,17 @@ def json_schema() -> dict[str, Any]:
         definitions[name] = {**definitions.pop(kind.__name__), "title": name}
     definitions["EventRecord"]["properties"]["data"] = {"anyOf": [_ref(facet.__name__) for facet in facets]}
     for name, definition in definitions.items():
-        definition["description"] = _IDS.sub("", definition.get("description", name))
+        definition["description"] = without_ids(definition.get("description", name))
         if name != "RunRequest":
             _as_written(definition, getattr(events, name, None) or named.get(name, ErrorBody))
     keys = {option.key: option.schema for kind in kinds() for option in agent_of(kind).options if option.key}
     extensions = {"type": "object", "properties": keys, "additionalProperties": False, "default": {}}
     definitions["RunRequest"]["properties"] |= {"extensions": extensions, "labels": _LABELS}
     definitions["ErrorBody"]["properties"]["kind"] = {"enum": list(_ERROR_KINDS)}
+    describe_members(definitions, (*named.values(), *facets), {kind: name for name, kind in named.items()})
     messages = message_definitions()
     for name, definition in messages.items():
-        definition["description"] = _IDS.sub("", definition.get("description", name))
+        definition["description"] = without_ids(definition.get("description", name))
     return {
         "$schema": _DIALECT,
         "title": "A record of codex-adapter",

@@ -38,6 +38,7 @@ class TurnCancelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """The turns to cancel."""
 
     external_run_id: Text
+    """The `externalRunId` of the turns to cancel."""
 
 
 TURN_METHODS: Final[Mapping[str, Method]] = {
@@ -53,7 +54,9 @@ class TurnEventParams(msgspec.Struct, frozen=True, rename="camel"):
     """One event of a turn."""
 
     external_run_id: str
+    """The `externalRunId` of the turn."""
     event: AgentEvent
+    """The event."""
 
 
 def turn_services(configs: Sequence[tuple[Agent, RunConfig]]) -> dict[str, Service]:

@@ -86,8 +86,11 @@ class EventsMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     protocol_version: Literal["1.0"]
     run_id: str
+    """The id of the batch. Each message with operations gets a new one."""
     status: Status
+    """Whether all operations are done, one waits for a decision, or the machine failed."""
     events: list[OperationEvent]
+    """One event for each operation, in their order."""
 
 
 IncomingMessage: TypeAlias = OperationsMessage | Approval | UserMessage

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final, get_args
 
 import msgspec
 
+from codex_adapter.member_texts import describe_members
 from codex_adapter.protocols.operations.events import OperationEvent
 from codex_adapter.protocols.operations.messages import PROTOCOL_VERSION, EventsMessage
 from codex_adapter.protocols.operations.operations import OPERATIONS
@@ -21,9 +22,13 @@ def operations_schema() -> dict[str, Any]:
     """Return the schema of an operations message, without the rules of paths and the size of files (O2, O6)."""
     properties = {
         "protocolVersion": {"const": PROTOCOL_VERSION},
-        "operations": {"type": "array", "items": {"$ref": _REF.format(name="Operation")}},
+        "operations": {
+            "type": "array",
+            "items": {"$ref": _REF.format(name="Operation")},
+            "description": "The operations, which are executed in their order.",
+        },
     }
-    definitions = {"Operation": _one_of(OPERATIONS.values()), **_definitions(OPERATIONS.values())}
+    definitions = {"Operation": _one_of(OPERATIONS.values()), **_definitions([*OPERATIONS.values()])}
     return {
         "$schema": _DIALECT,
         "title": "OperationsMessage",
@@ -43,17 +48,18 @@ def events_schema() -> dict[str, Any]:
     message = definitions.pop("EventsMessage")
     message["properties"] |= {
         "protocolVersion": {"const": PROTOCOL_VERSION},
-        "events": {"type": "array", "items": {"$ref": _REF.format(name="OperationEvent")}},
+        "events": {**message["properties"]["events"], "items": {"$ref": _REF.format(name="OperationEvent")}},
     }
     return {"$schema": _DIALECT, **message, "required": list(message["properties"]), "definitions": definitions}
 
 
-def _definitions(kinds: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
+def _definitions(kinds: Collection[type[msgspec.Struct]]) -> dict[str, Any]:
     _, definitions = msgspec.json.schema_components(tuple(kinds), schema_hook=_schema_of_text, ref_template=_REF)
     for definition in definitions.values():
         properties = definition["properties"]
         if "type" in properties:
             properties["type"] = {"const": properties["type"]["enum"][0]}
+    describe_members(definitions, kinds)
     return definitions
 
 
