@@ -31,7 +31,7 @@ import json
 os.write(2, json.dumps(found).encode())
 """
 
-VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request"))}
+VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request", "tool_calls"))}
 FOR_AGENTS = {
     f"{PACKAGE}.runtime.{name}"
     for name in ("login_files", "mount_targets", "private_file", "programs", "request_files")
