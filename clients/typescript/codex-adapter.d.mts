@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 4161912325f3c47b5c55672a4e60a4336e2e377553f4b84b30b18b3c0e8a5eef. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 137ccadde7d7432546192dbb35e874328ee4be4bd7b82f414fe48f25902359f8. Do not edit.
 /** The run to cancel. With `kill`, its agent is not asked first. */
 export type CancelParams = {
     runId: string;
@@ -15,10 +15,10 @@ export type CompletedRecord = {
     usage?: Record<string, number>;
     run_usage?: Record<string, number>;
     hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+    advice?: string;
     seq: number;
     outcome: "completed";
     ok: boolean;
-    advice?: string;
 };
 /** A replacement for a facet over its limit. */
 export type Dropped = {

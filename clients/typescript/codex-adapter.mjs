@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 4161912325f3c47b5c55672a4e60a4336e2e377553f4b84b30b18b3c0e8a5eef. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 137ccadde7d7432546192dbb35e874328ee4be4bd7b82f414fe48f25902359f8. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

@@ -33,10 +33,10 @@ export type CompletedRecord = {
   usage?: Record<string, number>;
   run_usage?: Record<string, number>;
   hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+  advice?: string;
   seq: number;
   outcome: "completed";
   ok: boolean;
-  advice?: string;
 };
 
 /** A replacement for a facet over its limit. */

@@ -64,7 +64,6 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
     seq: int
     outcome: Literal["completed"]
     ok: bool
-    advice: str | None = None
 
 
 class _Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):
