@@ -28,7 +28,7 @@ from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.request_checks import FileSystem, check_request, check_run_config, effective_timeout
 from codex_adapter.core.state import StreamState
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
-from codex_adapter.hints import Hint
+from codex_adapter.hints import NO_ADVICE, Hint
 from codex_adapter.request import RunConfig, RunRequest
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ class Agent(ABC):
     """The supported capability ids, extension keys among them (G3)."""
     config_type: ClassVar[type[RunConfig]] = RunConfig
     """The type of its configuration."""
+    advice: ClassVar[Mapping[Hint, str]] = NO_ADVICE
+    """The agent's own sentences for hints; each other hint has the general sentence (F9)."""
     conversation_variables: ClassVar[Sequence[str]] = ()
     """The variables that name the agent's own directories. A turn sets them itself (U9)."""
 

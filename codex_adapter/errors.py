@@ -17,11 +17,12 @@ copied (P13).
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Mapping
 from typing import Any, Final, Literal, Self
 
 from typing_extensions import override
 
-from codex_adapter.hints import ADVICE, Hint
+from codex_adapter.hints import ADVICE, NO_ADVICE, Hint
 
 __all__ = [
     "DEFAULT_AGENT",
@@ -117,9 +118,14 @@ class BackendError(AdapterError):
         self.hint: Hint | None = hint
         self.session_id: str | None = None
 
-    def of_agent(self, agent_kind: str) -> Self:
-        """Set the agent kind, which the text names, and return this error (X2)."""
+    def of_agent(self, agent_kind: str, advice: Mapping[Hint, str] = NO_ADVICE) -> Self:
+        """Set the agent kind, which the text names, and return this error (X2).
+
+        The agent's own `advice` for the hint replaces the general sentence, but no other sentence (F9).
+        """
         self.agent_kind = agent_kind
+        if self.hint is not None and self.advice == ADVICE[self.hint]:
+            self.advice = advice.get(self.hint, self.advice)
         return self
 
     @property

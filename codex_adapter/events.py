@@ -319,8 +319,8 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The result of a finished run, which exists only after its events are final.
 
     `usage` is the CLI's count at the end of the last turn; `run_usage` is this run's own part. `cost_usd` is the cost
-    of this run as the CLI reports it. `hint` is the cause of a failure. Each is None if it is unknown (F1, F2, F3, F9,
-    F10, F13).
+    of this run as the CLI reports it. `hint` is the cause of a failure. Each is None if it is unknown. `advice` is the
+    next step for the hint, by default the general sentence, None without a hint (F1, F2, F3, F9, F10, F13).
     """
 
     status: ExitStatus
@@ -341,13 +341,15 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The cost of the run in US dollars, as the CLI reports it."""
     hint: Hint | None = None
     """The cause of a failure, if it is known."""
+    advice: str | None = None
+    """The next step for the hint, for a person."""
+
+    def __post_init__(self) -> None:
+        """Add the general advice for the hint."""
+        if self.advice is None and self.hint is not None:
+            msgspec.structs.force_setattr(self, "advice", ADVICE[self.hint])
 
     @property
     def ok(self) -> bool:
         """Whether the run succeeded: its turn completed, the agent exited with 0, and there is no hint (F11)."""
         return self.turn == "completed" and self.status.success and self.hint is None
-
-    @property
-    def advice(self) -> str | None:
-        """The next step for the hint, as a sentence; None without a hint (F9)."""
-        return None if self.hint is None else ADVICE[self.hint]

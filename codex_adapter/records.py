@@ -155,10 +155,7 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
     """Return the JSON object of a completion without the fields that place it in a stream (W2)."""
     if isinstance(outcome, Completion):
         ok = b"true" if outcome.ok else b"false"
-        body = _encoder.encode(outcome)[1:]
-        if outcome.advice is not None:
-            body = b'%b,"advice":%b}' % (body[:-1], _encoder.encode(outcome.advice))
-        return b'{"outcome":"completed","ok":%b,%b' % (ok, body)
+        return b'{"outcome":"completed","ok":%b,%b' % (ok, _encoder.encode(outcome)[1:])
     if isinstance(outcome, BackendError):
         error = ErrorBody(outcome.kind, str(outcome), outcome.failure, outcome.hint, outcome.advice)
         return _failed_body(error, outcome.session_id)

@@ -65,7 +65,8 @@ async def open_replay(
     if not 0 <= interval < float("inf"):
         raise InvalidRequestError("interval must be a finite number of seconds, not negative")
     source = open_recording(recording, exit_status=ExitStatus.from_returncode(exit_status), interval=interval)
-    pipeline = Pipeline(partial(agent_of(agent).decoder, full_payloads=full_payloads))
+    its = agent_of(agent)
+    pipeline = Pipeline(partial(its.decoder, full_payloads=full_payloads), advice=its.advice)
     async with live_run(Run(source, pipeline, config=RunConfig())) as run:
         yield run
 

@@ -24,7 +24,8 @@ CODEX = FIXTURES / "codex"
 def golden(stdout: bytes, returncode: int, kind: str = "codex") -> bytes:
     """The records of a run that printed `stdout` and ended with `returncode`, which is negative for a signal."""
     status = ExitStatus.from_returncode(returncode)
-    pipeline = Pipeline(agent_of(kind).decoder)
+    agent = agent_of(kind)
+    pipeline = Pipeline(agent.decoder, advice=agent.advice)
     events = [*pipeline.receive_data(stdout), *pipeline.receive_eof()]
     if not status.success:
         events += number_events([error_event(kind, non_zero_exit_text(kind, status))], len(events))

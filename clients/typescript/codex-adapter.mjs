@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 87b53dea3c8e2dc9a3ce7ac43566a3714d3532856ecc6ae2bd4426ca5a40d2d6. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 f94861f3f24a98d287acb93b9da46fb2b4ee3b792cc5a9fa9f59211bd0e2a22e. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

@@ -54,13 +54,13 @@ export type CompletedRecord = {
   cost_usd?: number;
   /** The cause of a failure, if it is known. */
   hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+  /** The next step for the hint, for a person. */
+  advice?: string;
   /** The number of the record: one more than that of the last event. */
   seq: number;
   outcome: "completed";
   /** Whether the run succeeded. It is the only member that a program must check. */
   ok: boolean;
-  /** The next step for the hint, for a person. */
-  advice?: string;
 };
 
 /** A replacement for a facet over its limit. */

@@ -6,7 +6,7 @@ Live runs, replays and tests all go through `Pipeline`; it needs no event loop a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, repeat
 
 from msgspec.structs import force_setattr
@@ -17,7 +17,7 @@ from codex_adapter.core.framing import LineFramer
 from codex_adapter.core.masking.masker import Masker, mask_event
 from codex_adapter.core.state import StreamState
 from codex_adapter.events import Completion, Event, ExitStatus
-from codex_adapter.hints import Hint
+from codex_adapter.hints import NO_ADVICE, Hint
 
 __all__ = ["Pipeline", "number_events"]
 
@@ -33,7 +33,8 @@ class Pipeline:
     """The processing of one run's stream, from the bytes of standard output to universal events.
 
     `decoder` makes the decoder of the run. `secrets` are values to mask, besides everything shaped like a credential.
-    Pass bytes as they arrive, in pieces of any size, then the end. The events do not depend on the pieces (L5, X5).
+    `advice` has the agent's own sentences for hints. Pass bytes as they arrive, in pieces of any size, then the end.
+    The events do not depend on the pieces (L5, X5).
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class Pipeline:
         *,
         secrets: Iterable[str] = (),
         max_line_bytes: int = 16 * 1024 * 1024,
+        advice: Mapping[Hint, str] = NO_ADVICE,
     ) -> None:
+        self.advice = advice
         self._framer = LineFramer(max_line_bytes)
         self._masker = Masker(secrets)
         self._decoder = decoder(self._masker)
@@ -101,6 +104,7 @@ class Pipeline:
         succeeded = not self._decoder.exit_failed(status) or (lingered and state.turn == "completed")
         if succeeded and state.final_text is not None:
             final_text = self.mask(state.final_text, FINAL_TEXT_LIMIT)
+        hint = self._decoder.explain(status, lingered=lingered)
         return Completion(
             status=status,
             final_text=final_text,
@@ -109,7 +113,8 @@ class Pipeline:
             usage=state.usage,
             run_usage=state.run_usage if state.turn == "completed" else None,
             cost_usd=state.cost_usd,
-            hint=self._decoder.explain(status, lingered=lingered),
+            hint=hint,
+            advice=None if hint is None else self.advice.get(hint),
         )
 
     def _process(self, decoded: Decoded) -> list[Event]:

@@ -107,7 +107,7 @@ class AgentBackend:
                 unresponsive = role is not None and limit is not None and limit >= _SHORTEST_UNANSWERED
                 advice = advice_on(str(role), "did not answer before the time limit") if unresponsive else None
                 error = RunTimedOut("timeout", advice=advice, hint=None if unresponsive else "time_limit")
-                raise error.of_agent(self._agent.kind)
+                raise error.of_agent(self._agent.kind, self._agent.advice)
             async with live_run(run) as handle:
                 yield handle
 
@@ -132,7 +132,7 @@ class AgentBackend:
         try:
             return await work
         except BackendError as error:
-            error.of_agent(self._agent.kind)
+            error.of_agent(self._agent.kind, self._agent.advice)
             raise
 
     async def _start(self, request: RunRequest, held: AsyncExitStack, mask_env: Mapping[str, str]) -> Run:
@@ -147,7 +147,9 @@ class AgentBackend:
             self._containment = Containment.of(config)
         source = await spawn(launch, mark=mark, stop_timeout=config.stop_timeout, containment=self._containment)
         secrets = (*launch.secrets, *secret_values(mask_env, directory=launch.cwd).values)
-        pipeline = Pipeline(launch.decoder, secrets=secrets, max_line_bytes=config.max_line_bytes)
+        pipeline = Pipeline(
+            launch.decoder, secrets=secrets, max_line_bytes=config.max_line_bytes, advice=self._agent.advice
+        )
         timeout = launch.timeout
         if timeout is not None:
             timeout = max(timeout - (trio.current_time() - begun), 0.0)

@@ -285,7 +285,7 @@ class Run(OwnRun):
         self._stop_requested.set()
 
     def _fail(self, error: BackendError) -> None:
-        self._failure = self._failure or error.of_agent(self._agent_kind)
+        self._failure = self._failure or error.of_agent(self._agent_kind, self._pipeline.advice)
         self._begin_stop()
 
     def _last_events(self) -> list[Event]:
@@ -308,7 +308,7 @@ class Run(OwnRun):
                 return self._pipeline.completion(self._status, lingered=self._lingered)
             failure = BackendError("wait")
         failure.session_id = self.session_id
-        return failure.of_agent(self._agent_kind)
+        return failure.of_agent(self._agent_kind, self._pipeline.advice)
 
 
 def _long_lines() -> trio.CapacityLimiter:

@@ -1,4 +1,4 @@
-"""Write a scripted agent: an executable that replaces the Codex CLI in tests, and in a demo without the CLI.
+"""Write a scripted agent: an executable that replaces an agent CLI in tests, and in a demo without the CLI.
 
 binary = write_agent(directory, [ReadPrompt(), PrintJson(thread_started()), Exit(3)])
 """
@@ -54,12 +54,18 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_agent(
-    directory: str | os.PathLike[str], script: Iterable[Step], *, version: str = "0.163.0", name: str = "codex"
+    directory: str | os.PathLike[str],
+    script: Iterable[Step],
+    *,
+    version: str = "0.163.0",
+    name: str = "codex",
+    version_line: str | None = None,
 ) -> str:
     """Write an executable that executes these steps, and return its path (TK2).
 
-    It answers `--version` like the CLI of that version. It exits with status 2 for arguments that the CLI would refuse,
-    and with 0 after its last step. A missing directory is created.
+    It answers `--version` like the Codex CLI of that version. It exits with status 2 for arguments that the CLI would
+    refuse, and with 0 after its last step. With `version_line`, it replaces another CLI: it answers `--version` with
+    this line, and accepts all arguments. A missing directory is created.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +77,9 @@ def write_agent(
         "import sys",
         f"sys.path.append({home!r})",
         "import agent_arguments, agent_descendants, agent_program",
-        f"agent_arguments.answer_at_once(sys.argv[1:], {version!r})",
+        f"agent_arguments.answer_at_once(sys.argv[1:], {version!r})"
+        if version_line is None
+        else f"agent_arguments.answer_version(sys.argv[1:], {version_line!r})",
         f"agent_program.main({steps!r}, agent_descendants.ACTIONS)",
     ]
     # Replace the file atomically: a run may be starting the previous one.

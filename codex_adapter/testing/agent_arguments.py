@@ -1,4 +1,4 @@
-"""Check the command line of a scripted agent, as the CLI does.
+"""Check the command line of a scripted agent, as the Codex CLI does.
 
 Import only the standard library, for the reasons in `agent_program`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-__all__ = ["answer_at_once", "complaint"]
+__all__ = ["answer_at_once", "answer_version", "complaint"]
 
 LONG = {
     **{"-a": "--ask-for-approval", "-s": "--sandbox", "-m": "--model", "-i": "--image", "-c": "--config"},
@@ -42,6 +42,12 @@ def answer_at_once(arguments: Sequence[str], version: str) -> None:
     wrong = complaint(arguments)
     if wrong is not None:
         _leave(2, f"error: {wrong}\n\nFor more information, try '--help'.\n", 2)
+
+
+def answer_version(arguments: Sequence[str], line: str) -> None:
+    """Answer `--version` with a line, then exit. Return for all other arguments. (TK2)"""
+    if list(arguments[:1]) in (["--version"], ["-v"]):
+        _leave(1, f"{line}\n", 0)
 
 
 def complaint(arguments: Sequence[str]) -> str | None:

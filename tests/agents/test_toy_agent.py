@@ -24,6 +24,7 @@ from codex_adapter import (
     RunConfig,
     RunRequest,
     RunTimedOut,
+    SpawnError,
     UnknownBackendError,
     UnsupportedCapabilityError,
     codex_pipeline,
@@ -37,6 +38,7 @@ from codex_adapter.agents import agent_of, kinds
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import TOOL_KINDS, ToolCall
+from codex_adapter.hints import ADVICE
 
 from ..faults.waiting import until
 
@@ -121,6 +123,23 @@ async def test_a_failed_turn_with_exit_status_0_is_a_failure() -> None:
 async def test_the_cause_that_it_names_on_stderr_is_the_hint() -> None:
     _, completion = await events_of("complain")
     assert (completion.hint, completion.ok) == ("quota_exceeded", False)
+    assert completion.advice == "Insert a coin."
+
+
+@pytest.mark.rule("AG4", "F9")
+async def test_an_error_has_its_own_advice_or_else_the_general_one() -> None:
+    with pytest.raises(RunTimedOut) as late:
+        await events_of("hang", timeout=0.1)
+    assert (late.value.hint, late.value.advice) == ("time_limit", "Wind it up again.")
+    with pytest.raises(SpawnError) as missing:
+        await collect(RunRequest(prompt="hello"), agent="toy", config=RunConfig(binary="/nowhere"))
+    assert (missing.value.hint, missing.value.advice) == ("cli_not_found", ADVICE["cli_not_found"])
+
+
+@pytest.mark.rule("AG4", "F9")
+def test_advice_that_an_error_was_created_with_is_kept() -> None:
+    error = SpawnError(not_found=True, advice="Buy one.", hint="cli_not_found")
+    assert error.of_agent("toy", {"cli_not_found": "Look below the bed."}).advice == "Buy one."
 
 
 @pytest.mark.rule("AG2", "K4")

@@ -13,7 +13,7 @@ from codex_adapter.testing import Exit, ReadPrompt
 from .command import ADAPTER, Cli, until_listening
 
 pytestmark = pytest.mark.rule("C3")
-NO_WHEEL = "import sys; sys.modules['codex_cli_bin'] = None; from codex_adapter.cli import main; sys.exit(main())"
+NO_WHEEL = "import sys; sys.modules[{!r}] = None; from codex_adapter.cli import main; sys.exit(main())"
 
 
 @pytest.fixture
@@ -43,13 +43,21 @@ def test_the_real_cli_runs_offline_and_writes_its_file(cli: Cli, empty: Path) ->
 
 
 @pytest.mark.rule("TK2")
-def test_without_a_cli_it_says_so_and_uses_the_scripted_agent(cli: Cli, empty: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "package", "name"),
+    [("codex", "codex_cli_bin", "the Codex CLI"), ("claude_code", "claude_agent_sdk", "Claude Code")],
+)
+def test_without_a_cli_it_says_so_and_uses_the_scripted_agent(
+    cli: Cli, empty: Path, kind: str, package: str, name: str
+) -> None:
     cli.env["PATH"] = "/usr/bin:/bin"
-    done = cli.finish(cli.start("demo", program=(ADAPTER[0], "-c", NO_WHEEL)))
+    program = (ADAPTER[0], "-c", NO_WHEEL.format(package))
+    done = cli.finish(cli.start("demo", "--agent", kind, program=program))
     assert (done.status, done.stderr) == (0, "")
     text = done.stdout.decode()
-    assert text.startswith("# A scripted agent, not the real Codex CLI. The Codex CLI was not found: install it with")
-    assert "\nhello.txt contains: Hello from the Codex CLI.\n" in text
+    real, title = name.removeprefix("the "), name[:1].upper() + name[1:]
+    assert text.startswith(f"# A scripted agent, not the real {real}. {title} was not found: install it with")
+    assert f"\nhello.txt contains: Hello from {name}.\n" in text
     assert list(empty.iterdir()) == []
 
 

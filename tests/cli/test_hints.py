@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 import msgspec
 import pytest
 
+from codex_adapter.agents import agent_of, kinds
+from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
+from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Exit, Hang, PrintJson, Step, WriteStderr
 from codex_adapter.testing.thread_lines import (
@@ -25,7 +29,7 @@ from .command import Cli
 pytestmark = pytest.mark.rule("F9")
 
 BROKEN = "Error loading config.toml: invalid type: integer `3`, expected a string\nin `sekrit`\n"
-SENTENCE = ADVICE["configuration_broken"]
+SENTENCE = OF_CODEX["configuration_broken"]
 WAITING = "Reconnecting... waiting for network (Connection failed: error sending request)"
 LIMITED = "exceeded retry limit, last status: 429 Too Many Requests"
 
@@ -86,11 +90,11 @@ def test_a_replay_has_the_hint_that_the_stream_tells(cli: Cli, form: str) -> Non
     live = cli.run("run", "--codex", cli.agent(*map(PrintJson, lines), Exit(1)), "--format", form, "x")
     (cli.directory / "recording.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(lines))
     replay = cli.run("replay", "--exit-status", "1", "--format", form, "recording.jsonl")
-    told = b'"hint":"rate_limited"' if form == "jsonl" else ADVICE["rate_limited"].encode()
+    told = b'"hint":"rate_limited"' if form == "jsonl" else OF_CODEX["rate_limited"].encode()
     assert told in live.stdout
     assert told in replay.stdout
     assert live.stderr == replay.stderr
-    assert (ADVICE["rate_limited"] in live.stderr) is (form == "jsonl")
+    assert (OF_CODEX["rate_limited"] in live.stderr) is (form == "jsonl")
     assert form == "pretty" or live.stdout == replay.stdout
 
 
@@ -108,14 +112,24 @@ def test_quiet_says_nothing_on_standard_error(cli: Cli, command: str) -> None:
 
 def test_each_hint_has_a_sentence_that_fits_a_line() -> None:
     assert list(ADVICE) == list(get_args(Hint))
-    assert [
-        hint for hint, sentence in ADVICE.items() if not 20 < len(sentence) < 120 or not sentence.endswith(".")
-    ] == []
+    for advice in (ADVICE, *(agent_of(kind).advice for kind in kinds())):
+        assert set(advice) <= set(ADVICE)
+        assert [
+            hint for hint, sentence in advice.items() if not 20 < len(sentence) < 120 or not sentence.endswith(".")
+        ] == []
+
+
+@pytest.mark.rule("AG4")
+@pytest.mark.parametrize("kind", [kind for kind in kinds() if kind != DEFAULT_AGENT])
+def test_the_commands_in_the_advice_of_an_agent_select_this_agent(kind: str) -> None:
+    commands = re.findall(r"`(codex-adapter [^`]*)`", " ".join(agent_of(kind).advice.values()))
+    assert set(commands) <= {f"codex-adapter {command} --agent {kind}" for command in ("doctor", "login")}
 
 
 @pytest.mark.rule("F9")
 def test_the_advice_on_a_login_names_the_key_of_a_model_provider() -> None:
-    assert "key of your model provider" in ADVICE["not_logged_in"]
+    for advice in (ADVICE, OF_CODEX):
+        assert "key of your model provider" in advice["not_logged_in"]
 
 
 @pytest.mark.rule("C7")
@@ -140,7 +154,7 @@ def test_a_sandbox_that_cannot_start_is_told_in_every_form(cli: Cli, form: str) 
     lines = [thread_started("t"), turn_started(), command_completed("i", "make", complaint, 1)]
     lines += [agent_message("m", "Done."), turn_completed()]
     done = cli.run("run", "--format", form, "--codex", cli.agent(*map(PrintJson, lines)), "x")
-    advice = ADVICE["sandbox_unavailable"]
+    advice = OF_CODEX["sandbox_unavailable"]
     shown = done.stdout.decode()
     assert done.status == 0
     if form == "jsonl":

@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from codex_adapter.agents import agent_of, kinds
 from codex_adapter.hints import ADVICE
 from docs.generate.examples import Examples
 from docs.generate.hints import hints_page
@@ -102,4 +103,5 @@ def test_long_texts_are_cut_and_long_lists_shortened() -> None:
 @pytest.mark.rule("DC6")
 def test_each_hint_is_on_the_page_with_its_advice() -> None:
     page = hints_page().replace("\\", "")
-    assert [hint for hint, advice in ADVICE.items() if f"| `{hint}` | {advice} |" not in page] == []
+    for sentences in (ADVICE, *(agent_of(kind).advice for kind in kinds())):
+        assert [hint for hint, advice in sentences.items() if f"| `{hint}` | {advice} |" not in page] == []

@@ -14,7 +14,16 @@ from .test_layers import imports
 
 AGENTLESS: Final = (
     *("core", "runtime", "daemon", "workspace", "spaces", "protocols"),
-    *("agent.py", "agent_places.py", "findings.py", "harness.py", "options.py", "prompting.py"),
+    *(
+        "agent.py",
+        "agent_places.py",
+        "events.py",
+        "findings.py",
+        "harness.py",
+        "hints.py",
+        "options.py",
+        "prompting.py",
+    ),
 )
 NAME: Final = re.compile(r"codex|claude|openai", re.IGNORECASE)
 OF_OTHER_PROGRAMS: Final = {"secret_places.py", "steering_files.py"}

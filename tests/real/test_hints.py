@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Answer, answer, script
 
@@ -70,7 +71,8 @@ def test_a_model_that_fails_is_told_by_its_hint(trouble: str, stage: Stage) -> N
     with stage.model(script(fallback=fallback)):
         status, record, complaints = _command(stage)
     assert (status, record["turn"]) == (1, "failed")
-    assert complaints.decode() == f"codex-adapter: {ADVICE[record['hint']]}\n"
+    expected = {**ADVICE, **OF_CODEX}
+    assert complaints.decode() == f"codex-adapter: {expected[record['hint']]}\n"
     assert record["hint"] in hints
     assert "sekrit" not in json.dumps(record)
 
@@ -80,7 +82,7 @@ def test_a_configuration_that_cannot_be_read_is_told_by_its_hint(trouble: str, s
     with stage.model(script(), config=CONFIGURATIONS[trouble]):
         status, record, complaints = _command(stage)
     assert (status, record["status"]) == (1, {"code": 1, "signal": None})
-    assert complaints.decode() == f"codex-adapter: {ADVICE['configuration_broken']}\n"
+    assert complaints.decode() == f"codex-adapter: {OF_CODEX['configuration_broken']}\n"
     assert record["hint"] == "configuration_broken"
     assert "sekrit" not in json.dumps(record)
 

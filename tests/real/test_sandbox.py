@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
-from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Shell, answer, script
 
 from ..attack.scene import launcher, reason_to_skip
@@ -105,7 +105,7 @@ def test_a_sandbox_that_cannot_start_is_told_in_mid_run_and_at_the_end(stage: St
     assert not works or stage.release.before(0, 115)
     *events, completion = map(json.loads, done.stdout.splitlines())
     notices = [event["data"] for event in events if event.get("message") == SANDBOX_FAILED]
-    advice = None if works else ADVICE["sandbox_unavailable"]
+    advice = None if works else OF_CODEX["sandbox_unavailable"]
     assert (done.returncode, completion["turn"], completion["final_text"]) == (0, "completed", "Done.")
     assert (completion["ok"], completion.get("advice")) == (works, advice)
     hinted = {"schema": "codex_adapter.hint.v1", "hint": "sandbox_unavailable", "advice": advice}

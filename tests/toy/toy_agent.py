@@ -187,6 +187,7 @@ class ToyAgent(Agent):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "the toy"
     capabilities: ClassVar[frozenset[str]] = frozenset({"agent_api.run", ALLOW})
+    advice: ClassVar[Mapping[Hint, str]] = {"quota_exceeded": "Insert a coin.", "time_limit": "Wind it up again."}
 
     @property
     @override

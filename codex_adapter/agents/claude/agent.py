@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
 from codex_adapter.agents.claude import extension_keys as keys
+from codex_adapter.agents.claude.advice import ADVICE
 from codex_adapter.agents.claude.binary import find_binary
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import CAPABILITIES
@@ -25,6 +26,7 @@ from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.agents.claude.validation import check_config
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.masking.masker import Masker
+from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 
@@ -53,6 +55,7 @@ class ClaudeAgent(Agent):
     name: ClassVar[str] = "Claude Code"
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = ClaudeConfig
+    advice: ClassVar[Mapping[Hint, str]] = ADVICE
     conversation_variables: ClassVar[Sequence[str]] = ("CLAUDE_CONFIG_DIR",)
 
     @property

@@ -52,7 +52,10 @@ PROGRAM: Final = Program(
     name="Claude Code",
     command="claude",
     variable="CLAUDE_BINARY",
-    install="install it with `pip install claude-agent-sdk` or `npm install -g @anthropic-ai/claude-code`",
+    install=(
+        "install it with `pip install 'claude-agent-sdk>=0.2.187'` or, where this wheel does not exist, with "
+        "`npm install -g @anthropic-ai/claude-code`"
+    ),
     wheel="claude-agent-sdk",
     wheel_binary=("claude_agent_sdk", "_bundled", "claude"),
     is_launcher=_is_launcher,

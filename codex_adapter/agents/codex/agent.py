@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
 from codex_adapter.agents.codex import extension_keys as keys
+from codex_adapter.agents.codex.advice import ADVICE
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import CAPABILITIES
@@ -29,6 +30,7 @@ from codex_adapter.agents.codex.stream.decoder import CodexDecoder
 from codex_adapter.agents.codex.validation import check_config
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.masking.masker import Masker
+from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 from codex_adapter.runtime.private_file import private_file
@@ -56,6 +58,7 @@ class CodexAgent(Agent):
     name: ClassVar[str] = "the Codex CLI"
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = CodexConfig
+    advice: ClassVar[Mapping[Hint, str]] = ADVICE
     conversation_variables: ClassVar[Sequence[str]] = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
     @property

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from typing_extensions import override
 
+from codex_adapter.agents.codex.advice import ADVICE
 from codex_adapter.agents.codex.binary import PROGRAM, find_binary, packaged_release
 from codex_adapter.agents.codex.command import (
     MOST_TRUST_BYTES,
@@ -112,7 +113,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
         inquiry.at("CODEX_HOME directory", home)
     if home and not os.path.isdir(home):  # noqa: PTH112 - as above
         # The CLI would exit with an explanation on stderr, which is not shown.
-        raise BackendError("io", hint="home_missing")
+        raise BackendError("io", hint="home_missing", advice=ADVICE["home_missing"])
     if home and not is_unquoted(home):
         # The CLI inserts this path into a shell command that it runs outside the sandbox.
         raise BackendError("io", advice="The path of CODEX_HOME contains $, `, a quote or a newline. Use another path.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from codex_adapter.agents.codex.advice import ADVICE
 from codex_adapter.agents.codex.stream.decoder import CodexDecoder
 from codex_adapter.core.pipeline import Pipeline
 
@@ -24,4 +25,4 @@ def codex_pipeline(
     limit of a line. `usage_before` has the tokens of the session before the run, or None. (M7, X5, L2, F10)
     """
     decoder = partial(CodexDecoder, full_payloads=full_payloads, usage_before=usage_before)
-    return Pipeline(decoder, secrets=secrets, max_line_bytes=max_line_bytes)
+    return Pipeline(decoder, secrets=secrets, max_line_bytes=max_line_bytes, advice=ADVICE)

@@ -65,8 +65,6 @@ class _Completed(Completion, frozen=True, kw_only=True, omit_defaults=True, tag_
     outcome: Literal["completed"]
     ok: bool
     """Whether the run succeeded. It is the only member that a program must check."""
-    advice: str | None = None
-    """The next step for the hint, for a person."""
 
 
 class _Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="completion"):

@@ -156,7 +156,7 @@ def _tokens(run: RunTimeline, number: int) -> Markup:
         )
         for label, usage in rows
     ]
-    note = "Counted by the agent CLI. Codex 0.80 and later count the whole session, up to the end of the turn."
+    note = "Counted by the agent CLI. An agent can count the whole session, up to the end of the turn."
     table = element("table", element("thead", head), element("tbody", *body))
     title = f"r{number}-tokens"
     return element(

@@ -59,7 +59,7 @@ def test_without_a_cli_the_advice_names_it_and_no_other() -> None:
         with pytest.raises(SpawnError) as caught:
             found({"PATH": "/nowhere", **environ}, binary=binary)
         assert caught.value.not_found
-        assert "pip install claude-agent-sdk" in str(caught.value.advice)
+        assert "pip install 'claude-agent-sdk>=" in str(caught.value.advice)
         assert "Claude Code" in str(caught.value.advice)
         assert "codex" not in str(caught.value.advice).lower()
 

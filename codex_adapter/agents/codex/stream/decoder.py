@@ -11,6 +11,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from codex_adapter.agents.codex.advice import ADVICE
 from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.agents.codex.stream.context import Context
@@ -41,7 +42,7 @@ from codex_adapter.events import (
     ToolCall,
     ToolPhase,
 )
-from codex_adapter.hints import ADVICE, Hint
+from codex_adapter.hints import Hint
 
 __all__ = ["SANDBOX_FAILED", "CodexDecoder"]
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from codex_adapter.agents.codex.advice import ADVICE
 from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.agents.codex.stream.sandbox_failures import was_started
 from codex_adapter.events import Completion, Event, ExitStatus, HintNotice
-from codex_adapter.hints import ADVICE
 from codex_adapter.testing.thread_lines import (
     agent_message,
     command_completed,

@@ -1,0 +1,28 @@
+"""List the advice on failures that is only true for Claude Code (F9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from codex_adapter.hints import Hint
+
+__all__ = ["ADVICE"]
+
+_DOCTOR: Final = "`codex-adapter doctor --agent claude_code`"
+
+ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
+    {
+        "not_logged_in": (
+            "The login is missing or refused. Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY."
+        ),
+        "no_network": "The service cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL.",
+        "configuration_broken": "The settings are invalid. Check `settings.json` of the user and of the project.",
+        "flag_unknown": f"This release of Claude Code does not support the command line. Run {_DOCTOR}.",
+        "sandbox_unavailable": f"Claude Code cannot start its sandbox. Run {_DOCTOR} for the next step.",
+        "cli_not_found": "Claude Code was not found. Install it, or set its path in CLAUDE_BINARY.",
+        "cli_not_executable": f"Claude Code cannot be executed. Run {_DOCTOR} to check its file.",
+    }
+)
+"""The sentences for `Agent.advice`."""
