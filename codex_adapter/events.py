@@ -263,7 +263,7 @@ class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
     seq: int
     """The number of the event, from 0 and without gaps."""
     agent_kind: str
-    """The kind of the agent, for example `codex`."""
+    """The kind of the agent."""
     kind: EventKind
     """What happened."""
     channel: str | None = None

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 f94861f3f24a98d287acb93b9da46fb2b4ee3b792cc5a9fa9f59211bd0e2a22e. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 73c6fe8bc3207a2b357417052cb7253b3badbcc30239036c189359de65ba951c. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -77,7 +77,7 @@ export type EventRecord = {
     type: "event";
     /** The number of the event, from 0 and without gaps. */
     seq: number;
-    /** The kind of the agent, for example `codex`. */
+    /** The kind of the agent. */
     agent_kind: string;
     /** What happened. */
     kind: "error" | "status" | "text_output" | "tool_call" | "tool_result" | "unknown";

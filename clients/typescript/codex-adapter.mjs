@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 f94861f3f24a98d287acb93b9da46fb2b4ee3b792cc5a9fa9f59211bd0e2a22e. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 73c6fe8bc3207a2b357417052cb7253b3badbcc30239036c189359de65ba951c. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

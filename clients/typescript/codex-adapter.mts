@@ -101,7 +101,7 @@ export type EventRecord = {
   type: "event";
   /** The number of the event, from 0 and without gaps. */
   seq: number;
-  /** The kind of the agent, for example `codex`. */
+  /** The kind of the agent. */
   agent_kind: string;
   /** What happened. */
   kind: "error" | "status" | "text_output" | "tool_call" | "tool_result" | "unknown";
