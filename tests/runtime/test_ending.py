@@ -111,7 +111,7 @@ async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
     )
     binary.chmod(0o755)
     settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path))
-    async with open_run(RunRequest(prompt="x\n", timeout=0.3), config=settings) as run:
+    async with open_run(RunRequest(prompt="x\n", timeout=2), config=settings) as run:
         assert isinstance(run, Run)
         await run.events.receive()
         await run._exited.wait()
@@ -141,10 +141,11 @@ async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
 @pytest.mark.rule("K4")
 async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path) -> None:
     steps = [IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), *WHOLE_TURN[:2], Hang()]
-    start = time.monotonic()
-    async with open_run(RunRequest(prompt="x", timeout=0.5), config=config(tmp_path, *steps, stop_timeout=0.9)) as run:
-        await run.events.aclose()
-        with pytest.raises(RunTimedOut):
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, stop_timeout=0.9)) as run:
+        await run.events.receive()
+        start = time.monotonic()
+        run.cancel()
+        with pytest.raises(RunCancelled):
             await run.wait_completed()
         assert isinstance(run, Run)
         assert run._status is not None

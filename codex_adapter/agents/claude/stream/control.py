@@ -1,4 +1,4 @@
-"""Encode what the CLI receives on standard input: the prompt, answers to its questions, the request to end (AG8)."""
+"""Encode what the CLI receives on standard input: the prompt, answers to its questions, the request to end (AG9)."""
 
 from __future__ import annotations
 

@@ -109,14 +109,14 @@ class ClaudeDecoder(Decoder):
 
     @override
     def data_to_send(self) -> bytes:
-        """Implement `Decoder.data_to_send`: the answers to the questions of the CLI. (AG8)"""
+        """Implement `Decoder.data_to_send`: the answers to the questions of the CLI. (AG9)"""
         answers, self._answers = self._answers, b""
         return answers
 
     @property
     @override
     def input_open(self) -> bool:
-        """Implement `Decoder.input_open`. The CLI exits after its last turn only if its input is closed. (AG8)"""
+        """Implement `Decoder.input_open`. The CLI exits after its last turn only if its input is closed. (AG9)"""
         return self._input_open
 
     @override

@@ -33,7 +33,7 @@ class Talk:
         return [json.loads(line) for line in self.pipeline.decoder.data_to_send().splitlines()]
 
 
-@pytest.mark.rule("AG8", "S3")
+@pytest.mark.rule("AG9", "S3")
 @pytest.mark.parametrize("prompt", ["Do it.", 'two\nlines "quoted"\u2028\x7f', "x" * 1_000_000])
 def test_a_prompt_is_one_line(prompt: str) -> None:
     line = encode_prompt(prompt)
@@ -41,7 +41,7 @@ def test_a_prompt_is_one_line(prompt: str) -> None:
     assert json.loads(line) == {"type": "user", "message": {"role": "user", "content": prompt}}
 
 
-@pytest.mark.rule("AG3", "AG8")
+@pytest.mark.rule("AG3", "AG9")
 @pytest.mark.parametrize(
     ("asked", "word"), [({"tool_name": "Write"}, "denied"), ({"requires_user_interaction": True}, "Decide yourself")]
 )
@@ -57,7 +57,7 @@ def test_a_permission_is_denied_with_one_event(asked: dict[str, Any], word: str)
     assert talk.sent == []
 
 
-@pytest.mark.rule("AG3", "AG8")
+@pytest.mark.rule("AG3", "AG9")
 def test_any_other_request_is_refused() -> None:
     talk = Talk()
     assert [event.message for event in talk.hear(INIT, question("hook_callback"))][1:] == [None]
@@ -69,7 +69,7 @@ def test_any_other_request_is_refused() -> None:
     ]
 
 
-@pytest.mark.rule("AG3", "AG8")
+@pytest.mark.rule("AG3", "AG9")
 def test_a_question_that_is_withdrawn_needs_nothing_more() -> None:
     talk = Talk()
     talk.hear(INIT, question())
@@ -78,7 +78,7 @@ def test_a_question_that_is_withdrawn_needs_nothing_more() -> None:
     assert talk.sent == []
 
 
-@pytest.mark.rule("AG3", "AG8")
+@pytest.mark.rule("AG3", "AG9")
 def test_standard_input_is_closed_after_the_first_turn() -> None:
     talk = Talk()
     assert talk.pipeline.decoder.input_open
