@@ -30,7 +30,7 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
         ),
         "cli_not_found": "The Codex CLI was not found. Install it, or set its path in CODEX_BINARY.",
         "cli_not_executable": "The Codex CLI cannot be executed. Run `codex-adapter doctor` to check its file.",
-        "home_missing": "CODEX_HOME is not a directory. Create the directory or unset CODEX_HOME.",
+        "home_missing": "config.codex_home or CODEX_HOME is not a directory. Create the directory or name another one.",
     }
 )
 """The sentences for `Agent.advice`."""

@@ -164,7 +164,7 @@ def _home_finding(environ: Mapping[str, str]) -> Finding:
         return Finding("home", "ok", "~/.codex")
     if _home(environ).is_dir():
         return Finding("home", "ok", "CODEX_HOME")
-    advice = "The CLI refuses to start. Create the directory that CODEX_HOME names, or unset the variable."
+    advice = "The CLI refuses to start. Create the directory of CODEX_HOME or --codex-home, or name another one."
     return Finding("home", "failed", "CODEX_HOME is not a directory", advice)
 
 
