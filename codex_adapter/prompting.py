@@ -106,6 +106,8 @@ class AgentPrompter:
                 outcome = error
             except WorkspaceError as error:
                 outcome = BackendError("io", advice=f"{error.text}.")
+        if isinstance(outcome, BackendError):
+            outcome.of_agent(self._agent.kind)
         return AgentReply(outcome, _text(outcome, texts))
 
 

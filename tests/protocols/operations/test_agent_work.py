@@ -542,6 +542,7 @@ async def test_a_run_that_uses_a_tool_of_its_own_is_ended(stage: Stage) -> None:
     assert isinstance(ended.outcome, ToolUsed)
     assert ended.outcome.advice is not None
     assert "its own tool (command_execution)" in ended.outcome.advice
+    assert str(ended.outcome).startswith("codex backend error: ")
 
 
 @pytest.mark.rule("O18")

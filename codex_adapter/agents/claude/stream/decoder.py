@@ -24,7 +24,7 @@ from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
-from codex_adapter.core.payloads import facet_with_payloads
+from codex_adapter.core.payloads import facet_with_payloads, json_text
 from codex_adapter.core.session_notice import SessionNotice
 from codex_adapter.events import (
     TURN_FAILED,
@@ -46,6 +46,8 @@ _FROM_ITEM: Final = ErrorSource("item")
 _FROM_LINE: Final = ErrorSource("event")
 _SYNTHETIC: Final = "<synthetic>"
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_ANSWER: Final = "StructuredOutput"
+"""The tool that the CLI adds for an output schema. Its input is the answer of the model."""
 _MOST_MESSAGES: Final = 64
 
 
@@ -65,6 +67,8 @@ class ClaudeDecoder(Decoder):
         self._stderr_hint: Hint | None = None
         self._session_missing = False
         self._run_usage: dict[str, int] | None = {}
+        self._answers: set[str] = set()
+        """The calls that are answers, until their results."""
         self._blocks: dict[str | None, tuple[str, int]] = {}
         """The current message of each thread and its number of blocks, by the tool call that started the thread."""
 
@@ -145,6 +149,8 @@ class ClaudeDecoder(Decoder):
                 events.append(_text(block.thinking, f"{message.id}#{number}", "reasoning", "complete"))
             elif block.type == "redacted_thinking":
                 events.append(status_event(KIND))
+            elif block.name == _ANSWER and block.type == "tool_use" and thread is None:
+                events.append(self._answer(block, f"{message.id}#{number}"))
             elif block.type in _CALLS:
                 events += self._call(block)
             elif block.type.endswith("_tool_result"):
@@ -171,6 +177,15 @@ class ClaudeDecoder(Decoder):
         self._blocks[thread] = (message_id, number + 1)
         return number
 
+    def _answer(self, block: cl.Block, item_id: str) -> Event:
+        """Return the message of an answer for an output schema. Its result says only whether the schema accepts it."""
+        text = json_text(block.input) or ""
+        self.state.message_completed(text)
+        if len(self._answers) >= _MOST_MESSAGES:
+            self._answers.clear()
+        self._answers.add(block.id or "")
+        return _text(text, item_id, "agent_message", "complete")
+
     def _call(self, block: cl.Block) -> list[Event]:
         tool = tool_call(block, self._session_shown)
         if block.id:
@@ -185,6 +200,9 @@ class ClaudeDecoder(Decoder):
         return events
 
     def _result_of_call(self, block: cl.Block, raw: msgspec.Raw) -> Event:
+        if block.tool_use_id in self._answers:
+            self._answers.discard(block.tool_use_id)
+            return status_event(KIND)
         opened = self.state.open_tools.get(block.tool_use_id or "")
         tool = tool_result(block, opened, self._session_shown, raw)
         if block.tool_use_id:
