@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ import msgspec
 from codex_adapter.agents.claude.command import build_argv, merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
+from codex_adapter.agents.claude.stream.control import INTERRUPT, answer_to, encode_prompt
+from codex_adapter.agents.claude.stream.lines import ControlRequest
 from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.testing import Answer, ModelServer, RawItem, Reasoning, Route, Scenario, Shell, answer, script
 
@@ -116,7 +117,7 @@ TAKES: Final[dict[str, Take]] = {
     "overloaded": Take(refused(529, "overloaded_error")),
     "not_reached": Take(script("Hello."), env={"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}),
     "answer_cut": Take(Scenario(answers=(), fallback=answer("Hel", end="none"))),
-    "interrupted": Take(script(Shell("sleep 1000"), "Done."), interrupt=True),
+    "interrupted": Take(script(Shell("tail -f /dev/null"), "Done."), interrupt=True),
 }
 
 
@@ -146,13 +147,19 @@ def record(binary: str, take: Take) -> tuple[bytes, int]:
             )
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(b"Do it.")
-            process.stdin.close()
+            process.stdin.write(encode_prompt("Do it."))
+            process.stdin.flush()
             output = b""
             for line in process.stdout:
                 output += line
                 if take.interrupt and b'"tool_use"' in line:
-                    process.send_signal(signal.SIGINT)
+                    process.stdin.write(INTERRUPT)
+                    process.stdin.flush()
+                elif b'"control_request"' in line:
+                    process.stdin.write(answer_to(msgspec.json.decode(line, type=ControlRequest)))
+                    process.stdin.flush()
+                elif b'"type":"result"' in line:
+                    process.stdin.close()
             status = process.wait()
             return output.replace(str(workspace).encode(), b"/workspace").replace(
                 str(root).encode(), b"/run-of"

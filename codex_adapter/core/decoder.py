@@ -62,6 +62,10 @@ class Decoder(ABC):
         """Whether standard input stays open, because the agent may be sent something later."""
         return False
 
+    def interrupt(self) -> bytes:
+        """Return the bytes that ask the agent on standard input to end; empty if no such request exists (K4)."""
+        return b""
+
     @property
     def session_missing(self) -> bool:
         """Whether the agent reported that the session to resume or fork does not exist (S9)."""

@@ -157,15 +157,25 @@ class ProcessSource:
             raise BackendError("wait")
         return self._status
 
-    async def stop(self) -> None:
-        """Send the launch's signals, group by group, then SIGKILL to all processes, at equal intervals (K4)."""
+    async def stop(self, request: bytes) -> None:
+        """Send the request, then the launch's signals, group by group, then SIGKILL to all processes.
+
+        All steps have equal parts of the time. There is no first step without a request, or if standard input is
+        closed. (K4)
+        """
+        ask = request if not self._input_ends else b""
+        share = self._stop_timeout / (len(self._stop_signals) + (2 if ask else 1))
+        if ask:
+            self._outgoing += ask
+            self._input_changed.set()
+            await self._wait_a_while(share, hurry=True)
         for signals in self._stop_signals:
             for number in signals:
                 if not self._exited.is_set():
                     self._contained.signal(number)
-            await self._wait_a_while(hurry=True)
+            await self._wait_a_while(share, hurry=True)
         self._contained.kill()
-        await self._wait_a_while(hurry=False)
+        await self._wait_a_while(share, hurry=False)
         # A process that survives SIGKILL sleeps in the kernel. The adapter can do nothing more.
         self._exited.set()
 
@@ -187,8 +197,8 @@ class ProcessSource:
             self._stdout.close()
             self._stderr.close()
 
-    async def _wait_a_while(self, *, hurry: bool) -> None:
-        with trio.move_on_after(self._stop_timeout / (len(self._stop_signals) + 1)):
+    async def _wait_a_while(self, seconds: float, *, hurry: bool) -> None:
+        with trio.move_on_after(seconds):
             async with trio.open_nursery() as nursery:
 
                 async def first(event: trio.Event) -> None:
@@ -209,6 +219,7 @@ class ProcessSource:
                 data, self._outgoing = self._outgoing, bytearray()  # the data may be long, and so may the run
                 await self._stdin.send_all(data)
                 del data
+        self._input_ends = True
         await self._stdin.aclose()
 
     async def _drain_stderr(self) -> None:

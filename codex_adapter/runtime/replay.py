@@ -118,8 +118,9 @@ class ReplaySource:
         await self._ended.wait()
         return self._status
 
-    async def stop(self) -> None:
+    async def stop(self, request: bytes) -> None:
         """Stop reading."""
+        del request
         self._ended.set()
         await trio.lowlevel.checkpoint()
 

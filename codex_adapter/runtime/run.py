@@ -271,7 +271,7 @@ class Run(OwnRun):
     async def _stop_on_request(self) -> None:
         await self._stop_requested.wait()
         try:
-            await self._source.stop()
+            await self._source.stop(self._pipeline.decoder.interrupt())
         except Exception:
             # After any error, no process of the run may remain (K4).
             self._source.kill()

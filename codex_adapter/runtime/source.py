@@ -28,9 +28,9 @@ class Source(Protocol):
     async def wait(self) -> ExitStatus:
         """Wait until the agent has exited. A cancelled wait changes nothing. It may be called again."""
 
-    async def stop(self) -> None:
-        """End the agent gracefully: first by signals, then by SIGKILL. Return when it has exited, after a bounded time
-        (K4)."""
+    async def stop(self, request: bytes) -> None:
+        """End the agent gracefully: by a request on standard input, unless it is empty or the input is closed, then by
+        signals, then by SIGKILL. Return when the agent has exited, after a bounded time (K4)."""
 
     def kill(self) -> None:
         """End the agent and all that it started without asking first. A running `stop` finishes sooner."""

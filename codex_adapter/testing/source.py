@@ -102,9 +102,10 @@ class ScriptedSource:
         await self._exited.wait()
         return self._status
 
-    async def stop(self) -> None:
-        """Let the agent exit after `stubborn` seconds."""
+    async def stop(self, request: bytes) -> None:
+        """Record the request, and let the agent exit after `stubborn` seconds."""
         self.calls.append("stop")
+        self.sent += request
         with trio.move_on_after(self._stubborn):
             await self._exited.wait()
         self._exited.set()

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
@@ -39,6 +39,7 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import TOOL_KINDS, ToolCall
 from codex_adapter.hints import ADVICE
+from codex_adapter.runtime.run import Run
 
 from ..faults.waiting import until
 
@@ -148,6 +149,40 @@ async def test_it_is_asked_to_end_by_the_signal_that_it_wants() -> None:
     with trio.fail_after(20):
         async with open_run(RunRequest(prompt="hang"), agent="toy", config=RunConfig(stop_timeout=120)) as run:
             await anext(aiter(run.events))
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+
+
+@pytest.mark.rule("AG3", "K4")
+async def test_it_is_asked_to_end_on_standard_input_before_any_signal() -> None:
+    """Each step has a third of `stop_timeout`, so a signal would come too late for this test."""
+    with trio.fail_after(20):
+        async with open_run(RunRequest(prompt="obey"), agent="toy", config=RunConfig(stop_timeout=120)) as run:
+            async for event in run.events:
+                if event.kind == "tool_call":
+                    break
+            run.cancel()
+            with pytest.raises(RunCancelled):
+                await run.wait_completed()
+            assert str(cast(Run, run)._status) == "exit status: 3"
+
+
+@pytest.mark.rule("AG3", "K4", "K6")
+async def test_an_agent_whose_input_is_closed_gets_the_signal_at_once() -> None:
+    config = RunConfig(stop_timeout=120, exit_grace=0.1)
+    with trio.fail_after(20):
+        completion = await collect(RunRequest(prompt="linger"), agent="toy", config=config)
+    assert (completion.turn, completion.status.code) == ("completed", 4)
+
+
+@pytest.mark.rule("AG3", "K4")
+@pytest.mark.parametrize("prompt", ["deaf", "deaf" + "x" * 300_000])
+async def test_an_agent_that_does_not_read_gets_the_signal_after_its_part_of_the_time(prompt: str) -> None:
+    with trio.fail_after(20):
+        async with open_run(RunRequest(prompt=prompt), agent="toy", config=RunConfig(stop_timeout=0.9)) as run:
+            for _ in range(3):
+                await run.events.receive()
             run.cancel()
             with pytest.raises(RunCancelled):
                 await run.wait_completed()

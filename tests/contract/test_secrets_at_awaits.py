@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -67,8 +68,8 @@ class FailingSource(ScriptedSource):
         return await super().receive_some()
 
     @override
-    async def stop(self) -> None:
-        await self._do("stop", super().stop)
+    async def stop(self, request: bytes) -> None:
+        await self._do("stop", partial(super().stop, request))
 
     @override
     async def aclose(self) -> None:

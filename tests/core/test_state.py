@@ -50,6 +50,7 @@ def test_a_decoder_needs_to_know_nothing_but_lines() -> None:
         False,
         None,
     )
+    assert decoder.interrupt() == b""
     pipeline.state.tool_opened("1", TOOL)
     assert [event.seq for event in pipeline.receive_eof()] == [0]
     for code, failed in ((0, False), (1, True)):

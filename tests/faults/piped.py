@@ -128,7 +128,7 @@ class PipedAgent(ScriptedSource):
         return self._status
 
     @override
-    async def stop(self) -> None:
+    async def stop(self, request: bytes) -> None:
         """As a scripted source; then nothing of it is left."""
         self._trace("stop")
         with trio.move_on_after(self._stubborn):

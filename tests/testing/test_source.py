@@ -46,8 +46,9 @@ async def test_a_failure_in_the_script_is_raised() -> None:
 @pytest.mark.rule("TK5")
 async def test_a_stubborn_agent_takes_its_time_and_a_killed_one_none(autojump_clock: MockClock) -> None:
     stubborn = ScriptedSource([1000.0], stubborn=3.0)
-    await stubborn.stop()
+    await stubborn.stop(b"end\n")
     assert trio.current_time() == 3.0
+    assert stubborn.sent == b"end\n"
     killed = ScriptedSource([1000.0])
     killed.kill()
     assert await killed.receive_some() == b""

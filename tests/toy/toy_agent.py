@@ -73,6 +73,7 @@ SCRIPT = Path(__file__).with_name("toy")
 class _Line(msgspec.Struct):
     session: str | None = None
     begin: int | None = None
+    obeys: bool = False
     say: str | None = None
     ask: str | None = None
     run: str | None = None
@@ -93,6 +94,7 @@ class ToyDecoder(Decoder):
         self._allow = allow
         self._answers = b""
         self._ended = False
+        self._obeys = False
         self._said = 0
         self._no_money = False
         self._stderr = b""
@@ -128,6 +130,10 @@ class ToyDecoder(Decoder):
         return not self._ended
 
     @override
+    def interrupt(self) -> bytes:
+        return b'{"end":"please"}\n' if self._obeys else b""
+
+    @override
     def receive_stderr(self, data: bytes) -> None:
         self._stderr = (self._stderr + data)[-1000:]
         self._no_money |= b"toy: no money left" in self._stderr
@@ -145,6 +151,7 @@ class ToyDecoder(Decoder):
             session = self._masker.mask_name(line.session)
             self.state.session_started(session)
             events.append(status_event(KIND, data=SessionHandle(Session(session))))
+        self._obeys |= line.obeys
         if line.begin is not None:
             self.state.turn_started()
             events.append(status_event(KIND))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["AGENT", "ClaudeAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
-"""SIGINT is first: on SIGINT, the CLI stops its tools and prints the result of the turn."""
+"""They follow the interrupt request, and come first when standard input is closed, after the first turn."""
 
 _MOUNT_TARGETS: Final = (".claude/.cc-writes", ".claude")
 """The directories that the CLI's sandbox creates as mount points, the inner one first."""

@@ -19,6 +19,7 @@ _QUIET: Final = {
     "DISABLE_TELEMETRY": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 }
+_TOOLS_FOR_A_PERSON: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 _PERMISSIONS: Final = {
     "read-only": "dontAsk",
     "workspace-write": "acceptEdits",
@@ -32,7 +33,10 @@ def build_argv(binary: str, options: RunOptions, *, cwd: str) -> list[str]:
     The permission mode limits the file tools, and the sandbox limits commands. No tool is allowed by its name, because
     such a rule also allows the tool outside of the directory.
     """
-    argv = [binary, "-p", "--output-format", "stream-json", "--verbose"]
+    argv = [binary, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    # Without the first, the CLI denies a permission as if a person could still grant it. Without the second, older
+    # releases offer tools that wait for a person.
+    argv += ["--permission-prompt-tool", "stdio", f"--disallowedTools={','.join(_TOOLS_FOR_A_PERSON)}"]
     argv += ["--permission-mode", _PERMISSIONS[options.sandbox_mode]]
     # Settings of the project can start programs: hooks, MCP servers, helpers for keys.
     argv += ["--setting-sources", "user,project,local" if options.trust_project else "user"]

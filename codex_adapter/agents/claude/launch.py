@@ -16,6 +16,7 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import missing_feature, needs_version
 from codex_adapter.agents.claude.session import SessionExpectation, expected_session
+from codex_adapter.agents.claude.stream.control import encode_prompt
 from codex_adapter.agents.claude.validation import check_request
 from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError
@@ -91,7 +92,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent
         options=options,
         env=env,
         cwd=cwd,
-        prompt=request.prompt.encode(),
+        prompt=encode_prompt(request.prompt),
         timeout=effective_timeout(request, config),
         session=session,
     )

@@ -37,7 +37,7 @@ class Stage:
         script = self.root / "claude"
         script.write_text(
             f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{release} (Claude Code)"; exit; fi\n'
-            f"cat > {self.root}/prompt\n{before}\ncat <<'END'\n{text}\nEND\n"
+            f"head -n 1 > {self.root}/prompt\n{before}\ncat <<'END'\n{text}\nEND\n"
         )
         script.chmod(0o755)
 
@@ -62,7 +62,8 @@ async def test_a_run_passes_its_prompt_and_reports_the_result(stage: Stage) -> N
     stage.write(*answer(), before=f"echo $CLAUDE_CONFIG_DIR > {stage.root}/where")
     completion = await collect(stage.request(), agent="claude_code", config=stage.config)
     assert (completion.final_text, completion.session_id, completion.ok) == ("Done.", ID, True)
-    assert (stage.root / "prompt").read_text() == "Do it."
+    prompt = {"type": "user", "message": {"role": "user", "content": "Do it."}}
+    assert json.loads((stage.root / "prompt").read_text()) == prompt
     assert (stage.root / "where").read_text().strip() == str(stage.root / "config")
 
 

@@ -12,7 +12,10 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.core.extension_checks import SessionSelector
 
-ALWAYS = ["/claude", "-p", "--output-format", "stream-json", "--verbose"]
+ALWAYS = [
+    *("/claude", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+    *("--permission-prompt-tool", "stdio", "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode"),
+]
 CONFINED = {
     "enabled": True,
     "failIfUnavailable": True,
@@ -47,7 +50,7 @@ def test_a_sandbox_mode_is_a_permission_mode_and_a_sandbox(
     options: dict[str, object], mode: str, sandbox: object
 ) -> None:
     words = argv(**options)
-    assert words[:5] == ALWAYS
+    assert words[: len(ALWAYS)] == ALWAYS
     assert words[words.index("--permission-mode") + 1] == mode
     assert settings(words) == sandbox
     assert not {"--allowedTools", "--dangerously-skip-permissions"} & set(words)

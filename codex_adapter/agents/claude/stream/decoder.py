@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.stream import lines as cl
+from codex_adapter.agents.claude.stream.control import INTERRUPT, answer_to
 from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
 from codex_adapter.agents.claude.stream.line_parser import parse_lines
 from codex_adapter.agents.claude.stream.tools import call_payloads, plan_of, result_payloads, tool_call, tool_result
@@ -65,6 +66,8 @@ class ClaudeDecoder(Decoder):
         self._stderr_hint: Hint | None = None
         self._session_missing = False
         self._run_usage: dict[str, int] | None = {}
+        self._answers = b""
+        self._input_open = True
         self._blocks: dict[str | None, tuple[str, int]] = {}
         """The current message of each thread and its number of blocks, by the tool call that started the thread."""
 
@@ -99,6 +102,23 @@ class ClaudeDecoder(Decoder):
             self._stderr.receive(data)
         else:
             self._stderr_hint = self._stderr.take_hint()
+
+    @override
+    def data_to_send(self) -> bytes:
+        """Implement `Decoder.data_to_send`: the answers to the questions of the CLI. (AG9)"""
+        answers, self._answers = self._answers, b""
+        return answers
+
+    @property
+    @override
+    def input_open(self) -> bool:
+        """Implement `Decoder.input_open`. The CLI exits after its last turn only if its input is closed. (AG9)"""
+        return self._input_open
+
+    @override
+    def interrupt(self) -> bytes:
+        """Implement `Decoder.interrupt`."""
+        return INTERRUPT
 
     @property
     @override
@@ -229,6 +249,7 @@ class ClaudeDecoder(Decoder):
         return [status_event(KIND)]
 
     def _result(self, line: cl.Result) -> list[Event]:
+        self._input_open = False
         events = self.state.close_tools()
         usage = None if line.usage is None else _counts(line.usage, self._mask)
         # The counts are those of one turn. A run has several turns if the CLI prompts itself.
@@ -252,8 +273,10 @@ class ClaudeDecoder(Decoder):
             self._hint = "quota_exceeded"
         return [status_event(KIND)]
 
-    def _control_request(self, _line: cl.ControlRequest) -> list[Event]:
-        return [status_event(KIND, "permission asked")]
+    def _control_request(self, line: cl.ControlRequest) -> list[Event]:
+        if self._input_open:
+            self._answers += answer_to(line)
+        return [status_event(KIND, "permission denied" if line.request.subtype == "can_use_tool" else None)]
 
     def _notice(self, _line: cl.Notice) -> list[Event]:
         return [status_event(KIND)]

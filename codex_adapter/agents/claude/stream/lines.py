@@ -154,8 +154,7 @@ class Question(msgspec.Struct, gc=False):
     """What the CLI asks its host: with `can_use_tool`, whether a tool may be used."""
 
     subtype: str
-    tool_name: str | None = None
-    tool_use_id: str | None = None
+    requires_user_interaction: bool | None = None
 
 
 class ControlRequest(msgspec.Struct, gc=False, tag="control_request"):
