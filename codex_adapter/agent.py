@@ -98,9 +98,9 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     `decoder` makes the decoder of the run.
 
     `stop_signals` ask the agent to end. The signals of one group are sent together, and the groups one after another.
-    Each group gets an equal part of `stop_timeout`. SIGKILL follows the last group. `private_file` is an absolute path
-    that is removed with the run, together with its directory. `model` and `release` are None if they are unknown (AG2,
-    K4).
+    Each group gets an equal part of `stop_timeout`. SIGKILL follows the last group. `private_file` is an absolute path.
+    Its directory is removed with the run, with all of its content. `model` and `release` are None if they are unknown
+    (AG2, K4).
     """
 
     argv: Sequence[str]

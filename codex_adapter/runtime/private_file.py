@@ -1,4 +1,4 @@
-"""Keep a private file for one run, in a directory with the run's mark, and remove it with the run (S10)."""
+"""Keep the private files of one run in a directory with the run's mark, and remove it with the run (S10)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
 
-__all__ = ["left_directories", "private_file"]
+__all__ = ["LONGEST_DIRECTORY", "left_directories", "private_directory", "private_file"]
 
 _LAST_PATIENCE: Final = 2.0
 """The limit in seconds of the removal at the end of a run."""
+LONGEST_DIRECTORY: Final = 72
+"""The bytes of a directory's path in which programs can create sockets with names of up to 34 bytes."""
+_SHORT_PLACE: Final = "/tmp"  # noqa: S108 - for a directory that only this user may enter
 
 
 @asynccontextmanager
@@ -28,43 +31,75 @@ async def private_file(mark: str, name: str, content: bytes) -> AsyncIterator[st
 
     Its directory is named by the run's mark. Raise `BackendError` (`io`) (S10).
     """
+    async with _removed(mark, name, content) as directory:
+        yield str(directory / name)
+
+
+@asynccontextmanager
+async def private_directory(mark: str) -> AsyncIterator[str]:
+    """Create a directory that only this user may enter, yield its path, and remove it with its content on leaving.
+
+    It is named by the run's mark. It is below `/tmp` if the path of the system's temporary directory is too long for
+    sockets. Raise `BackendError` (`io`) (S10).
+    """
+    async with _removed(mark) as directory:
+        yield str(directory)
+
+
+@asynccontextmanager
+async def _removed(mark: str, name: str | None = None, content: bytes = b"") -> AsyncIterator[Path]:
+    """Make the directory of a run, with the file `name` or empty, yield its path, and remove all of it on leaving."""
     try:
-        file = await inquire(_make, directory_name(mark), name, content)
+        directory = await inquire(_make, directory_name(mark), name, content)
     except OSError:
         raise _io_error() from None
     try:
-        yield str(file)
+        yield directory
     finally:
         with trio.CancelScope(shield=True), suppress(BackendError):
-            await inquire(_remove_in_thread, file, seconds=_LAST_PATIENCE)
+            await inquire(_remove_in_thread, directory, name, seconds=_LAST_PATIENCE)
 
 
-def _make(inquiry: Inquiry, directory_name: str, name: str, content: bytes) -> Path:
-    inquiry.at("temporary directory", os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
-    file = Path(tempfile.gettempdir(), directory_name, name)
+def _make(inquiry: Inquiry, directory_name: str, name: str | None, content: bytes) -> Path:
+    inquiry.at("temporary directory", os.environ.get("TMPDIR") or _SHORT_PLACE)
+    directory = Path(tempfile.gettempdir(), directory_name)
+    if name is None and len(os.fsencode(directory)) > LONGEST_DIRECTORY:
+        directory = Path(_SHORT_PLACE, directory_name)
     for left in left_directories():
-        rmtree(left, ignore_errors=True)
+        _remove(left)
+    # The mode is set again, whatever the umask is: the agent must be able to enter it, and no other user.
+    directory.mkdir(0o700)
     try:
-        _write(file, content)
+        directory.chmod(0o700)
+        if name is not None:
+            _write(directory / name, content)
     except OSError:
-        _remove(file)
+        _remove(directory, name)
         raise
     if inquiry.abandoned:
-        _remove(file)
-    return file
+        _remove(directory, name)
+    return directory
 
 
-def _remove_in_thread(inquiry: Inquiry, file: Path) -> None:
-    inquiry.at("temporary directory", str(file.parent))
-    _remove(file)
+def _remove_in_thread(inquiry: Inquiry, directory: Path, name: str | None) -> None:
+    inquiry.at("temporary directory", str(directory))
+    _remove(directory, name)
 
 
-def _remove(file: Path) -> None:
-    # `rmtree` would need descriptors, which may have run out.
+def _remove(directory: Path, name: str | None = None) -> None:
+    # `rmtree` needs descriptors, which may have run out.
     with suppress(OSError):
-        os.unlink(file)  # noqa: PTH108
-    with suppress(OSError):
-        file.parent.rmdir()
+        if name is not None:
+            (directory / name).unlink()
+        directory.rmdir()
+        return
+    rmtree(directory, ignore_errors=True)
+    if directory.is_dir():
+        # A directory that its owner may not write to keeps its entries.
+        for place, _, _ in os.walk(directory):
+            with suppress(OSError):
+                os.chmod(place, 0o700)  # noqa: PTH101 - the walk yields strings
+        rmtree(directory, ignore_errors=True)
 
 
 def _io_error() -> BackendError:
@@ -74,18 +109,18 @@ def _io_error() -> BackendError:
 
 def left_directories() -> list[Path]:
     """Return the directories of dead adapters' runs on this machine that no guard has removed (S10)."""
+    places = [_SHORT_PLACE]
     with suppress(OSError):
-        names = os.listdir(tempfile.gettempdir())  # noqa: PTH208 - only names are needed, and there are many
-        return [
-            Path(tempfile.gettempdir(), name) for name in names if is_of_this_boot(name) and is_left_directory(name)
-        ]
-    return []
+        places.append(tempfile.gettempdir())
+    found: list[Path] = []
+    for place in dict.fromkeys(places):
+        with suppress(OSError):
+            names = os.listdir(place)  # noqa: PTH208 - only names are needed, and there are many
+            found += [Path(place, name) for name in names if is_of_this_boot(name) and is_left_directory(name)]
+    return found
 
 
 def _write(file: Path, content: bytes) -> None:
     from codex_adapter.durable import write_new  # noqa: PLC0415 - few runs need it
 
-    # The mode is set again, whatever the umask is: the agent must be able to read the file, and no other user.
-    file.parent.mkdir(0o700)
-    file.parent.chmod(0o700)
     write_new(file, content)

@@ -12,9 +12,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from random import Random, SystemRandom
 
-from tests.real.releases import Release, installed
+from tests.real.claude_stage import installed_claude
+from tests.real.releases import installed
 
-from .cells import MODES, Cell, Result, instants, play
+from .cells import MODES, Cell, Program, Result, instants, play
 from .faces import BARE
 from .limits import LEVELS, available
 from .scenarios import SCENARIOS
@@ -26,7 +27,7 @@ def main() -> int:
     """Play the matrix and print its table."""
     options = _options()
     _ignore_no_signals()
-    release = installed()[0]
+    release: Program = (installed_claude() if options.agent == "claude_code" else installed())[0]
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed
     levels = [level for level in options.levels if level in (*available(), BARE)]
     span = options.span or measure_span(release)
@@ -44,7 +45,7 @@ def main() -> int:
     return 1 if any(result.verdict == "failed" for result in results) else 0
 
 
-def _play_all(cells: list[Cell], release: Release, jobs: int, seed: int) -> list[Result]:
+def _play_all(cells: list[Cell], release: Program, jobs: int, seed: int) -> list[Result]:
     """All cells in an order that mixes them, so that a part of them already says something of every scenario."""
     started = time.monotonic()
     order = list(range(len(cells)))
@@ -71,6 +72,7 @@ def _ignore_no_signals() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.kill_matrix", description=__doc__)
     names = [scenario.name for scenario in SCENARIOS]
+    parser.add_argument("--agent", default="codex", choices=["codex", "claude_code"])
     parser.add_argument("--instants", type=int, default=10, help="random instants of each kind (default: 10)")
     parser.add_argument("--levels", nargs="+", default=LEVELS, choices=[*LEVELS, BARE])
     parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES)

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from codex_adapter.testing import Answer, Reasoning, Shell, answer, script
 from codex_adapter.testing import Scenario as Script
+from tests.real.claude_stage import ClaudeRelease, ClaudeStage
 from tests.real.releases import Release
 from tests.real.stage import Stage
 
@@ -20,7 +21,7 @@ from .limits import ALONE, available, not_held
 from .scenarios import SCENARIOS, Scenario
 from .scene import Missing, Scene
 
-__all__ = ["ALL_UP", "MODES", "Cell", "Result", "instants", "play", "scenario_named"]
+__all__ = ["ALL_UP", "MODES", "Cell", "Program", "Result", "instants", "play", "scenario_named", "stage_of"]
 
 MODES = ("workspace-write", "danger-full-access")
 GONE_WITHIN = 1.0
@@ -32,6 +33,8 @@ SURVIVED = 2.0
 A_BIT = 0.5
 """Seconds that an instant of 2 would be after 1."""
 
+Program = Release | ClaudeRelease
+"""An agent CLI whose runs are ended."""
 Verdict = Literal["clean", "excused", "skipped", "failed"]
 
 
@@ -87,7 +90,12 @@ def excuse(scenario: Scenario, level: str) -> str:
     return not_held(scenario.row, level, available())
 
 
-def play(cell: Cell, release: Release) -> Result:
+def stage_of(release: Program, root: Path) -> Stage:
+    """The place for runs of this program."""
+    return ClaudeStage(release, root) if isinstance(release, ClaudeRelease) else Stage(release, root)
+
+
+def play(cell: Cell, release: Program) -> Result:
     """Play one cell; whatever is left is ended afterwards."""
     scenario = cell.scenario
     excused = excuse(scenario, cell.level)
@@ -95,12 +103,12 @@ def play(cell: Cell, release: Release) -> Result:
         return Result(cell, "skipped", f"cannot hold: {scenario.row}: {excused}")
     if scenario.node:
         found = launcher()
-        if found is None:
+        if found is None or not isinstance(release, Release):
             return Result(cell, "skipped", "no npm launcher: set CODEX_RELEASES, and have node")
         release = found
     root = Path(tempfile.mkdtemp(prefix="kill-matrix-"))
     try:
-        return _play(cell, Stage(release, root), excused)
+        return _play(cell, stage_of(release, root), excused)
     except Missing as missing:
         return Result(cell, "failed", str(missing))
     finally:
@@ -142,5 +150,7 @@ def _play(cell: Cell, stage: Stage, excused: str) -> Result:
 
 def _script(stage: Stage, *, unread: bool) -> Script:
     thoughts = [Reasoning((f"**{number}** {'x' * 2000}",)) for number in range(400)] if unread else []
-    first: Answer = answer(*thoughts, Shell(command(stage.oracle.word)))
+    # In a file, because Claude Code refuses a command that begins with a long sleep.
+    (stage.workspace / "start").write_text(command(stage.oracle.word))
+    first: Answer = answer(*thoughts, Shell("sh start"))
     return script(first, answer("{}", gate="go on"))

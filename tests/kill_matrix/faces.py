@@ -29,8 +29,8 @@ def adapter_argv(scenario: Scenario, level: str, mode: str, stage: Stage, timeou
     if level == BARE:
         return [*_program("bare"), binary, "exec", "--json", "--skip-git-repo-check", "--sandbox", mode, "-"]
     if scenario.library:
-        return [*_program("library"), level, scenario.library, binary, mode]
-    options = ["--codex", binary, "--sandbox", mode]
+        return [*_program("library"), level, scenario.library, stage.agent, binary, mode]
+    options = [*stage.options[:-1], binary, "--sandbox", mode]
     if scenario.timeout:
         options += ["--timeout", f"{timeout:.3f}"]
     if scenario.schema:

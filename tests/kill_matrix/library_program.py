@@ -1,6 +1,6 @@
 """Use the library and end the run from inside the program at SIGUSR1.
 
-    python library_program.py LEVEL WAY BINARY MODE
+    python library_program.py LEVEL WAY AGENT BINARY MODE
 
 WAY is one of four. `raise` leaves the block with an exception. `scope` cancels the scope around it. `cancel` cancels
 twice from two tasks. `kill` kills the run. The exit status is 0 if the result is the expected one.
@@ -15,8 +15,8 @@ from typing import Any
 
 import trio
 
-from codex_adapter import CodexConfig, RunCancelled, RunHandle, RunRequest
-from codex_adapter.agents.codex.backend import CodexBackend
+from codex_adapter import AgentBackend, RunCancelled, RunHandle, RunRequest
+from codex_adapter.agents import agent_of
 from codex_adapter.runtime.containment.containment import Containment
 
 
@@ -26,9 +26,10 @@ class Interrupted(Exception):
 
 async def main(*words: str) -> int:
     level: Any
-    level, way, binary, mode = words
-    backend = CodexBackend(CodexConfig(binary=binary), containment=Containment(allowed=[level]))
-    settings = {"backend.codex.exec.sandbox_mode": mode}
+    level, way, kind, binary, mode = words
+    agent = agent_of(kind)
+    backend = AgentBackend(agent, agent.config_type(binary=binary), containment=Containment(allowed=[level]))
+    settings = {f"backend.{kind}.exec.sandbox_mode": mode}
     request = RunRequest(prompt="Do it.", env=dict(os.environ), extensions=settings)
     with trio.open_signal_receiver(signal.SIGUSR1) as signals:
         try:

@@ -47,11 +47,10 @@ class Scene:
         self._server = server
         # Open at both ends: whoever opens the other does not wait, and nothing that is written gets lost.
         self._pipes = {name: os.open(stage.fifo(name), os.O_RDWR | os.O_NONBLOCK) for name in ("up", "go")}
-        environment = {**os.environ, **dict(stage.request().env), "CODEX_HOME": str(stage.home)}
         self._errors = (stage.root / "stderr").open("w+b")
         self._process = subprocess.Popen(
             argv,
-            env=environment,
+            env=stage.environment,
             cwd=stage.workspace,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -79,7 +78,7 @@ class Scene:
 
     def wait_for_agent(self) -> None:
         """Until the agent's program runs. Raises `Missing`."""
-        self._until(lambda found: any(map(_is_agent, found)), "the agent")
+        self._until(lambda found: any(map(self._stage.is_agent, found)), "the agent")
 
     def wait(self, seconds: float, *, all_up: bool) -> None:
         """So long, at most until all descendants are up; with `all_up` until they are, and then so long."""
@@ -102,7 +101,7 @@ class Scene:
     def cast(self) -> Cast:
         """Who acts. Raises `Missing` when the agent has gone already."""
         found = {process.pid: process for process in self._stage.oracle.look()}
-        agent = next((process for process in found.values() if _is_agent(process)), None)
+        agent = next((process for process in found.values() if self._stage.is_agent(process)), None)
         if agent is None:
             raise Missing(f"the agent is gone: {self.said()}")
         chain: list[Process] = []
@@ -185,7 +184,3 @@ class Scene:
         """The adapter's exit status, None while it lives, and the end of what it complained of."""
         self._errors.seek(0)
         return f"status {self._process.poll()}, {self._errors.read()[-300:].decode(errors='replace')!r}"
-
-
-def _is_agent(process: Process) -> bool:
-    return bool(process.argv) and process.argv[0].rpartition("/")[2] == "codex" and "--json" in process.argv

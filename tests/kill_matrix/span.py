@@ -8,10 +8,8 @@ import time
 from pathlib import Path
 
 from codex_adapter.testing import Shell, answer, script
-from tests.real.releases import Release
-from tests.real.stage import Stage
 
-from .cells import MODES
+from .cells import MODES, Program, stage_of
 from .descendants import command
 from .faces import adapter_argv
 from .limits import available
@@ -21,16 +19,17 @@ from .scene import Scene
 __all__ = ["measure_span"]
 
 
-def measure_span(release: Release) -> float:
+def measure_span(release: Program) -> float:
     """Seconds, the longer of both modes."""
     return max(_measure(release, mode) for mode in MODES)
 
 
-def _measure(release: Release, mode: str) -> float:
+def _measure(release: Program, mode: str) -> float:
     root = Path(tempfile.mkdtemp(prefix="kill-matrix-"))
     try:
-        stage = Stage(release, root)
-        with stage.model(script(Shell(command(stage.oracle.word)), answer("Done.", gate="go on"))) as server:
+        stage = stage_of(release, root)
+        (stage.workspace / "start").write_text(command(stage.oracle.word))
+        with stage.model(script(Shell("sh start"), answer("Done.", gate="go on"))) as server:
             argv = adapter_argv(SCENARIOS[0], available()[0], mode, stage, 0.0)
             with Scene(stage, server, argv) as scene:
                 scene.wait_for_agent()

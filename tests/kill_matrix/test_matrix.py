@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.real.claude_stage import ClaudeRelease, installed_claude
 from tests.real.releases import Release, installed
 
-from .cells import ALL_UP, Cell, play
+from .cells import ALL_UP, Cell, Program, play
 from .limits import LEVELS, available
 from .scenarios import SCENARIOS, Scenario
 
@@ -19,6 +20,15 @@ def release() -> Release:
     found = installed()
     if not found:
         pytest.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES")
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def claude() -> ClaudeRelease:
+    """The newest Claude Code."""
+    found = installed_claude()
+    if not found:
+        pytest.skip("no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES")
     return found[0]
 
 
@@ -40,7 +50,16 @@ def test_nothing_is_left_that_the_level_holds(scenario: Scenario, level: str, re
     _held(Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0), release)
 
 
-def _held(cell: Cell, release: Release) -> None:
+@pytest.mark.parametrize(("scenario", "level"), _once())
+def test_nothing_of_claude_code_is_left_that_the_level_holds(
+    scenario: Scenario, level: str, claude: ClaudeRelease
+) -> None:
+    if scenario.node:
+        pytest.skip("it has no launcher of its own")
+    _held(Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0), claude)
+
+
+def _held(cell: Cell, release: Program) -> None:
     if cell.level not in available():
         pytest.skip(f"this machine has no containment of the level {cell.level}")
     result = play(cell, release)

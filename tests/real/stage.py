@@ -24,7 +24,7 @@ from codex_adapter import (
 )
 from codex_adapter.testing import ModelServer, Scenario, mcp_config
 
-from .oracle import Oracle
+from .oracle import Oracle, Process
 from .releases import Release
 
 __all__ = ["SOME_RETRIES", "SOON", "Outcome", "Stage"]
@@ -51,6 +51,8 @@ class Outcome(NamedTuple):
 class Stage:
     """Where the runs of one test take place, all with one release."""
 
+    agent = "codex"
+
     def __init__(self, release: Release, root: Path) -> None:
         self.release = release
         self.oracle = Oracle()
@@ -76,6 +78,20 @@ class Stage:
     def mcp_server(self, name: str) -> str:
         """Configuration of the scripted MCP server; the oracle's word is in its argv, since it gets no variable."""
         return mcp_config(name).replace('"ok"]', f'"ok", "{self.oracle.word}"]')
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All variables of a command line that runs the CLI."""
+        return {**os.environ, **dict(self.request().env), "CODEX_HOME": str(self.home)}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the command line that select this CLI."""
+        return ("--codex", str(self.release.binary))
+
+    def is_agent(self, process: Process) -> bool:
+        """Whether this is the CLI itself."""
+        return bool(process.argv) and process.argv[0].rpartition("/")[2] == "codex" and "--json" in process.argv
 
     def request(self, prompt: str = "Do it.", *, env: Mapping[str, str] | None = None, **options: Any) -> RunRequest:
         """A request for a run in the workspace, whose environment has the oracle's word and reaches no network."""

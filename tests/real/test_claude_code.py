@@ -52,8 +52,7 @@ def _release_of(path: Path) -> str:
 class Place:
     """A workspace for runs of one program; every process of a run has the oracle's word."""
 
-    def __init__(self, program: Path, root: Path, temporary: str) -> None:
-        self.temporary = temporary
+    def __init__(self, program: Path, root: Path) -> None:
         self.program = program
         self.root = root
         self.workspace = root / "workspace"
@@ -63,7 +62,7 @@ class Place:
 
     def request(self, address: str, env: Mapping[str, str], extensions: Mapping[str, Any]) -> RunRequest:
         variables = {
-            **{"HOME": str(self.root / "home"), "TMPDIR": self.temporary, "SHELL": "/bin/bash"},
+            **{"HOME": str(self.root / "home"), "SHELL": "/bin/bash"},
             **{"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-scripted", "CLAUDE_CODE_MAX_RETRIES": "1"},
             **self.oracle.environment,
         }
@@ -94,13 +93,17 @@ class Place:
 
 @pytest.fixture(params=programs())
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    """A place for runs of one program after the other; the adapter's temporary files have a directory of their own."""
-    ours = tmp_path / "ours"
+    """A place for runs of one program after the other.
+
+    The adapter's temporary directory has a path that is too long for the sockets of the CLI's sandbox.
+    """
+    ours = tmp_path / ("o" * 100)
     ours.mkdir()
-    # The CLI's sandbox makes sockets in TMPDIR, whose paths must be short.
-    with tempfile.TemporaryDirectory(prefix="claude-", dir="/tmp", ignore_cleanup_errors=True) as temporary:
-        monkeypatch.setattr(tempfile, "tempdir", str(ours))
-        yield Place(request.param, tmp_path, temporary)
+    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+    monkeypatch.setenv("TMPDIR", str(ours))
+    yield Place(request.param, tmp_path)
+    assert list(ours.iterdir()) == []
+    assert list(Path("/tmp").glob(f"codex-adapter-{os.getpid()}-*")) == []
 
 
 def free(**more: Any) -> dict[str, Any]:
@@ -195,14 +198,37 @@ async def test_a_service_that_cannot_be_reached(place: Place) -> None:
 
 @pytest.mark.rule("K3", "K4", "K5")
 async def test_a_run_that_is_cancelled_in_a_command_leaves_nothing(place: Place) -> None:
-    with place.model(Shell("sleep 1000 & setsid sleep 1000 & wait"), "Done.") as address, trio.fail_after(SOON):
+    up = place.workspace / "up"
+    os.mkfifo(up)
+    # The CLI refuses a command that begins with a long sleep.
+    command = Shell(f"tail -f /dev/null & setsid tail -f /dev/null & echo up > {up}; wait")
+    session = None
+    with place.model(command, "Resumed.", "Resumed.") as address, trio.fail_after(SOON):
         request = place.request(address, {}, free())
         async with open_run(request, agent="claude_code", config=place.config()) as run:
             async for event in run.events:
                 if event.kind == "tool_call":
                     break
-            place.oracle.look()
+            await trio.to_thread.run_sync(up.read_text)
+            assert len(place.oracle.look()) > 3
             run.cancel()
             with pytest.raises(BackendError):
                 await run.wait_completed()
-    place.oracle.check()
+            session = run.session_id
+        place.oracle.check()
+        resumed = {keys.RESUME: {"selector": "id", "id": session}}
+        _, completion = await place.run(address, free(**resumed))
+    assert (completion.session_id, completion.final_text) == (session, "Resumed.")
+
+
+@pytest.mark.rule("AG9")
+async def test_what_a_mode_does_not_allow_is_denied_with_an_event(place: Place) -> None:
+    other = place.root / "other"
+    question = RawItem({"type": "tool_use", "name": "AskUserQuestion", "input": {"questions": []}})
+    with place.model(write(other), question, "Done.") as address:
+        events, completion = await place.run(address, {keys.SANDBOX_MODE: "workspace-write"})
+    assert completion.final_text == "Done."
+    assert [event.message for event in events if event.message == "permission denied"] == ["permission denied"]
+    results = [event.data.tool.status for event in events if isinstance(event.data, ToolCall)]
+    assert results == ["running", "failed", "running", "failed"]
+    assert not other.exists()

@@ -14,8 +14,8 @@ import pytest
 
 from codex_adapter.errors import BackendError
 from codex_adapter.runtime.containment.containment import Level
-from codex_adapter.runtime.containment.marks import new_mark
-from codex_adapter.runtime.private_file import private_file
+from codex_adapter.runtime.containment.marks import directory_name, new_mark
+from codex_adapter.runtime.private_file import LONGEST_DIRECTORY, private_directory, private_file
 from codex_adapter.testing import Hang
 
 from .agents import WHOLE_TURN
@@ -87,7 +87,7 @@ async def test_a_schema_that_cannot_be_written_is_an_io_failure(
 )
 async def test_a_directory_that_is_there_already_is_not_used(temporary: Path) -> None:
     mark = new_mark()
-    theirs = temporary / f"codex-adapter-{mark}"
+    theirs = temporary / directory_name(mark)
     theirs.mkdir()
     with pytest.raises(BackendError):
         async with private_file(mark, "output-schema.json", b"{}"):
@@ -120,3 +120,29 @@ async def test_the_next_run_removes_what_nobody_could_remove(
     async with private_file(new_mark(), "output-schema.json", b"{}"):
         assert len(list(temporary.iterdir())) == 1
     assert list(temporary.iterdir()) == []
+
+
+async def test_a_private_directory_is_removed_with_all_that_is_in_it(temporary: Path) -> None:
+    async with private_directory(new_mark()) as path:
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o700
+        assert len(os.fsencode(path)) <= LONGEST_DIRECTORY
+        (Path(path) / "a" / "b").mkdir(parents=True)
+        (Path(path) / "a" / "b" / "file").touch()
+        (Path(path) / "link").symlink_to(temporary)
+        (Path(path) / "a").chmod(0o500)
+    assert temporary.exists()
+    assert not Path(path).exists()
+
+
+async def test_a_private_directory_has_a_short_path_whatever_the_temporary_directory_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("t" * LONGEST_DIRECTORY)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    async with private_directory(new_mark()) as path:
+        assert Path(path).parent == Path("/tmp")
+    assert not Path(path).exists()
+    monkeypatch.setattr("tempfile.tempdir", "/tmp")
+    async with private_directory(new_mark()) as path:
+        assert Path(path).parent == Path("/tmp")

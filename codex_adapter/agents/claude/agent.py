@@ -17,6 +17,7 @@ from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
 from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.advice import ADVICE
 from codex_adapter.agents.claude.binary import find_binary
+from codex_adapter.agents.claude.command import TEMPORARY_DIRECTORIES
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import CAPABILITIES
 from codex_adapter.agents.claude.kind import KIND
@@ -29,6 +30,7 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.mount_targets import mount_targets_removed
+from codex_adapter.runtime.private_file import private_directory
 
 if TYPE_CHECKING:
     from codex_adapter.agent_places import AgentPlaces
@@ -83,18 +85,19 @@ class ClaudeAgent(Agent):
     async def prepare(
         self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
     ) -> AsyncIterator[Launch]:
-        """Implement `Agent.prepare`. A run has no private file. (S1 to S9, K8)"""
+        """Implement `Agent.prepare`. The CLI and its commands have a temporary directory of the run. (S1 to S10, K8)"""
         own = _own(config)
         launch = await prepare_launch(request, own, ask_release=ask_release)
         options = launch.options
         secrets = await run_secrets(launch, own)
         async with AsyncExitStack() as held:
-            if options.sandbox_mode != "danger-full-access" and options.tools != "none":
+            temporary = await held.enter_async_context(private_directory(mark))
+            if options.sandboxed:
                 roots = [launch.cwd, *options.add_dirs]
                 await held.enter_async_context(mount_targets_removed(roots, _MOUNT_TARGETS))
             yield Launch(
                 argv=launch.argv(),
-                env=launch.env,
+                env={**launch.env, **dict.fromkeys(TEMPORARY_DIRECTORIES, temporary), **launch.temporary},
                 cwd=launch.cwd,
                 decoder=partial(ClaudeDecoder, full_payloads=options.tool_payloads == "full"),
                 stop_signals=_STOP_SIGNALS,
@@ -102,6 +105,7 @@ class ClaudeAgent(Agent):
                 timeout=launch.timeout,
                 secrets=secrets,
                 session=launch.session,
+                private_file=f"{temporary}/run",
                 model=options.model,
                 release=None if launch.version is None else str(launch.version),
             )

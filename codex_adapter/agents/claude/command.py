@@ -11,7 +11,7 @@ import msgspec
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 
-__all__ = ["build_argv", "config_directory", "merge_environment"]
+__all__ = ["TEMPORARY_DIRECTORIES", "build_argv", "config_directory", "merge_environment"]
 
 _QUIET: Final = {
     "DISABLE_AUTOUPDATER": "1",
@@ -19,6 +19,8 @@ _QUIET: Final = {
     "DISABLE_TELEMETRY": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 }
+TEMPORARY_DIRECTORIES: Final = ("CLAUDE_CODE_TMPDIR", "TMPDIR")
+"""The variables of the CLI's own temporary files, and of those of its sandbox and its commands."""
 _TOOLS_FOR_A_PERSON: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 _PERMISSIONS: Final = {
     "read-only": "dontAsk",
@@ -73,13 +75,13 @@ def merge_environment(
     (S5).
     """
     merged = {**_QUIET, **parent}
-    if options.sandbox_mode == "danger-full-access" and os.geteuid() == 0:
-        # The CLI runs as root without permission rules only with this very value.
-        merged["IS_SANDBOX"] = "1"
     if config.config_dir is not None:
         merged["CLAUDE_CONFIG_DIR"] = config.config_dir
     merged.update(config.env)
     merged.update(request_env)
+    if options.sandbox_mode == "danger-full-access" and os.geteuid() == 0:
+        # As root without permission rules, the CLI starts only with this very value.
+        merged["IS_SANDBOX"] = "1"
     return merged
 
 
@@ -90,7 +92,7 @@ def config_directory(env: Mapping[str, str]) -> str | None:
 
 def _settings(options: RunOptions, cwd: str) -> dict[str, Any]:
     """Return the settings of a run, which win over those of the user and the project."""
-    if options.sandbox_mode == "danger-full-access" or options.tools == "none":
+    if not options.sandboxed:
         return {"sandbox": {"enabled": False}}
     sandbox: dict[str, Any] = {
         "enabled": True,

@@ -50,6 +50,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_budget: float | None = None
 
+    @property
+    def sandboxed(self) -> bool:
+        """Whether commands run in the CLI's sandbox."""
+        return self.sandbox_mode != "danger-full-access" and self.tools != "none"
+
 
 def read_extensions(extensions: Any, facts: FileSystem) -> RunOptions:
     """Return the options of a request's extensions.

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from codex_adapter.agents.claude.binary import PROGRAM, find_binary
-from codex_adapter.agents.claude.command import build_argv, config_directory, merge_environment
+from codex_adapter.agents.claude.command import TEMPORARY_DIRECTORIES, build_argv, config_directory, merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import missing_feature, needs_version
@@ -19,9 +19,10 @@ from codex_adapter.agents.claude.session import SessionExpectation, expected_ses
 from codex_adapter.agents.claude.stream.control import encode_prompt
 from codex_adapter.agents.claude.validation import check_request
 from codex_adapter.core.request_checks import effective_timeout, run_directory
-from codex_adapter.errors import BackendError
+from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
+from codex_adapter.runtime.private_file import LONGEST_DIRECTORY
 from codex_adapter.runtime.programs import Binary, Version, versions_of_this_run
 from codex_adapter.runtime.request_files import RequestFiles
 
@@ -32,7 +33,8 @@ class ClaudeLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """A checked run of the CLI.
 
     `cwd` is absolute. `timeout` is in seconds, or None. `prompt` has the bytes for stdin. `session` is the session that
-    the run must continue, or None. `version` is the release of the binary, if it was requested. (S3, S9)
+    the run must continue, or None. `temporary` has the variables of temporary directories that the configuration or the
+    request sets. `version` is the release of the binary, if it was requested. (S3, S9, S10)
     """
 
     binary: Binary
@@ -42,6 +44,7 @@ class ClaudeLaunch(msgspec.Struct, frozen=True, kw_only=True):
     prompt: bytes
     timeout: float | None
     session: SessionExpectation | None
+    temporary: dict[str, str]
     version: Version | None = None
 
     @override
@@ -95,4 +98,13 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent
         prompt=encode_prompt(request.prompt),
         timeout=effective_timeout(request, config),
         session=session,
+        temporary=_temporary_directories({**config.env, **request.env}, options),
     )
+
+
+def _temporary_directories(env: Mapping[str, str], options: RunOptions) -> dict[str, str]:
+    """Return the temporary directories in `env`. Raise `InvalidRequestError` for one that the sandbox cannot use."""
+    if options.sandboxed and len(os.fsencode(env.get("TMPDIR", ""))) > LONGEST_DIRECTORY:
+        problem = f"The path in TMPDIR is longer than {LONGEST_DIRECTORY} bytes, so the sandbox cannot create sockets."
+        raise InvalidRequestError(f"{problem} Pass a shorter path, or no TMPDIR.")
+    return {name: env[name] for name in TEMPORARY_DIRECTORIES if name in env}

@@ -32,7 +32,7 @@ FEATURES: Final = (
     Feature(
         "a sandbox that must start",
         Version(2, 1, 152),
-        lambda options: options.sandbox_mode != "danger-full-access" and options.tools != "none",
+        lambda options: options.sandboxed,
     ),
     Feature("a model without tools", Version(2, 0, 76), lambda options: options.tools == "none"),
     Feature("an output schema", Version(2, 0, 76), lambda options: options.output_schema is not None),

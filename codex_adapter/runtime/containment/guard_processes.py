@@ -132,10 +132,16 @@ def cancel_remover(alive: int, remover: int) -> None:
 
 
 def remove(file: str) -> None:
-    """Remove a file and its directory."""
+    """Remove a file and its directory, with all that the agent wrote to it."""
     with contextlib.suppress(OSError):  # the adapter may have removed it already
         os.unlink(file)
+    try:
         os.rmdir(os.path.dirname(file))
+    except OSError:
+        with contextlib.suppress(Exception):
+            import shutil  # noqa: PLC0415 - each run would wait for it
+
+            shutil.rmtree(os.path.dirname(file), ignore_errors=True)
 
 
 def wake_on_child() -> int:

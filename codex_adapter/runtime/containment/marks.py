@@ -32,6 +32,8 @@ __all__ = [
 MARK_VARIABLE: Final = "CODEX_ADAPTER_RUN"
 _VARIABLE: Final = f"{MARK_VARIABLE}=".encode()
 _DIRECTORY: Final = "codex-adapter-"
+_BOOT_DIGITS: Final = 12
+_RUN_DIGITS: Final = 8
 _FIRST_NAMESPACE: Final = 0xEFFFFFFC
 """The inode of the first PID namespace of a kernel (PROC_PID_INIT_INO)."""
 _PF_KTHREAD: Final = 0x200000
@@ -67,8 +69,12 @@ def adapter_has_exited(marks: str) -> bool:
 
 
 def directory_name(mark: str) -> str:
-    """Return the name of the directories of the run with this mark."""
-    return _DIRECTORY + mark
+    """Return the name of the directories of the run with this mark.
+
+    It is short, with the beginnings of the last two parts, because a path of a socket has at most 107 bytes.
+    """
+    *adapter, boot, run = mark.split("-")
+    return _DIRECTORY + "-".join([*adapter, boot[:_BOOT_DIGITS], run[:_RUN_DIGITS]])
 
 
 def is_left_directory(name: str) -> bool:
@@ -77,7 +83,8 @@ def is_left_directory(name: str) -> bool:
         return False
     marks = name.removeprefix(_DIRECTORY)
     # Most directories belong to runs of this process, which can have hundreds at once.
-    return not marks.startswith(_mark_prefix(os.getpid())) and adapter_has_exited(marks)
+    own = "-".join(_mark_prefix(os.getpid()).split("-")[:3])
+    return not marks.startswith(f"{own}-") and adapter_has_exited(marks)
 
 
 def is_of_this_boot(name: str) -> bool:
@@ -87,7 +94,7 @@ def is_of_this_boot(name: str) -> bool:
     """
     match name.removeprefix(_DIRECTORY).split("-"):
         case [_, _, _, boot, _]:
-            return boot == _boot_id() != "0"
+            return boot == _boot_id()[:_BOOT_DIGITS] != "0"
     return False
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from codex_adapter import BackendError, InvalidRequestError, RunConfig, RunRequest, collect, open_run
 from codex_adapter.agents import agent_of
@@ -15,6 +16,7 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import FEATURES, missing_feature, needs_version, parse_version
 from codex_adapter.records import encode_events
+from codex_adapter.runtime.private_file import LONGEST_DIRECTORY
 from codex_adapter.runtime.programs import Version
 
 ID = "11111111-1111-4111-8111-111111111111"
@@ -275,3 +277,37 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
     for release, words in (("1.0.1", "not supported"), ("x", "prints no release")):
         stage.write(release=release)
         assert words in (await AGENT.examine(stage.config)).findings[1].found
+
+
+@pytest.mark.rule("S10", "AG9")
+async def test_a_run_has_a_temporary_directory_of_its_own(stage: Stage) -> None:
+    names = "$TMPDIR $CLAUDE_CODE_TMPDIR"
+    before = f"echo {names} > {stage.root}/names; mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; chmod 500 $TMPDIR/a/b"
+    stage.write(*answer(), before=before)
+    assert (await collect(stage.request(), agent="claude_code", config=stage.config)).ok
+    ours, theirs = (stage.root / "names").read_text().split()
+    assert ours == theirs
+    assert Path(ours).name.startswith("codex-adapter-")
+    assert len(ours) <= LONGEST_DIRECTORY
+    assert not Path(ours).exists()
+
+
+@pytest.mark.rule("S5", "S10")
+async def test_a_request_can_name_another_temporary_directory(stage: Stage) -> None:
+    stage.write(*answer(), before=f"echo $TMPDIR $CLAUDE_CODE_TMPDIR > {stage.root}/names")
+    request = replace(stage.request(**FREE), env={"TMPDIR": str(stage.root)})
+    assert (await collect(request, agent="claude_code", config=stage.config)).ok
+    ours, theirs = (stage.root / "names").read_text().split()
+    assert ours == str(stage.root)
+    assert theirs != ours
+
+
+@pytest.mark.rule("S10", "Q5")
+async def test_a_temporary_directory_in_which_the_sandbox_cannot_make_sockets_is_refused(stage: Stage) -> None:
+    long = "/" + "t" * LONGEST_DIRECTORY
+    stage.write(*answer())
+    request = replace(stage.request(), env={"TMPDIR": long})
+    with pytest.raises(InvalidRequestError, match="TMPDIR is longer than 72 bytes"):
+        await collect(request, agent="claude_code", config=stage.config)
+    free = replace(stage.request(**FREE), env={"TMPDIR": long})
+    assert (await collect(free, agent="claude_code", config=stage.config)).ok

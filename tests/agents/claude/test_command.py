@@ -105,7 +105,7 @@ def test_only_a_run_as_root_without_a_sandbox_says_that_it_is_in_one(monkeypatch
     free = RunOptions(sandbox_mode="danger-full-access")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert merge_environment({"IS_SANDBOX": "yes"}, ClaudeConfig(), {}, free)["IS_SANDBOX"] == "1"
-    assert merge_environment({}, ClaudeConfig(), {"IS_SANDBOX": "0"}, free)["IS_SANDBOX"] == "0"
+    assert merge_environment({}, ClaudeConfig(), {"IS_SANDBOX": "0"}, free)["IS_SANDBOX"] == "1"
     assert "IS_SANDBOX" not in merge_environment({}, ClaudeConfig(), {}, RunOptions())
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert "IS_SANDBOX" not in merge_environment({}, ClaudeConfig(), {}, free)

@@ -18,6 +18,7 @@ from codex_adapter.agents.codex.launch import CodexLaunch, prepare_launch
 from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.errors import BackendError, InvalidRequestError, SpawnError, UnsupportedCapabilityError
 from codex_adapter.request import RunRequest
+from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.private_file import private_file
 from codex_adapter.runtime.programs import Versions
 
@@ -349,7 +350,7 @@ async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, sess
     async with AsyncExitStack() as files:
         schema = None
         if launch.options.output_schema is not None:
-            schema = await files.enter_async_context(private_file("mark", "schema.json", b"{}"))
+            schema = await files.enter_async_context(private_file(new_mark(), "schema.json", b"{}"))
         # 2 is a usage error; with them in order it goes on to miss its home, which is 1
         done = await trio.run_process(
             launch.argv(schema),
