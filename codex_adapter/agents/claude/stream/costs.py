@@ -1,4 +1,4 @@
-"""Add up the costs of a run as the CLI reports them (F13).
+"""Add up the costs of a run as the CLI reports them (F13, AG10).
 
 Since some release after 2.1.152 the total of a result includes the session before the run. Those releases also report
 what each model cost since the last result. Before, the total is that of the process.

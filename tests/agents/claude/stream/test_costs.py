@@ -28,7 +28,7 @@ def costs(*lines: Any) -> tuple[list[float | None], float | None]:
     return [event.data.cost_usd for event in events if isinstance(event.data, TokenUsage)], completion.cost_usd
 
 
-@pytest.mark.rule("F13")
+@pytest.mark.rule("F13", "AG10")
 def test_what_each_model_cost_since_the_last_result_is_the_cost_of_a_turn() -> None:
     first = result(total_cost_usd=7.75, model_usage_since_last_result=since(0.25, 0.5, costBasis="list"))
     second = result(total_cost_usd=8.0, model_usage_since_last_result=since(0.25))
@@ -36,7 +36,7 @@ def test_what_each_model_cost_since_the_last_result_is_the_cost_of_a_turn() -> N
     assert costs(NEW, result(total_cost_usd=0, model_usage_since_last_result={})) == ([0], 0)
 
 
-@pytest.mark.rule("F13")
+@pytest.mark.rule("F13", "AG10")
 def test_the_total_of_an_older_release_is_that_of_the_process() -> None:
     lines = [result(total_cost_usd=0.25), result(total_cost_usd=1)]
     for init in (OLD, INIT, {**INIT, "claude_code_version": "2.0.76"}):

@@ -63,7 +63,7 @@ def test_release_and_model_are_reported_when_they_change() -> None:
     assert run(system("model_fallback", fallback_model="sonnet"))[0][0].data == AgentInfo(None, "sonnet")
 
 
-@pytest.mark.rule("M0", "M1", "X5")
+@pytest.mark.rule("M0", "M1", "X5", "AG10")
 @pytest.mark.parametrize(
     ("line", "messages"),
     [
