@@ -39,6 +39,8 @@ class Take(NamedTuple):
     options: RunOptions = RunOptions(sandbox_mode=FREE)
     env: Mapping[str, str] = {}
     interrupt: bool = False
+    resume: bool = False
+    """Whether the recorded run resumes the session of an equal run before it."""
 
 
 def tool(name: str, **arguments: object) -> RawItem:
@@ -56,6 +58,16 @@ TODOS: Final = [
     {"content": "one", "status": "completed", "activeForm": "one"},
     {"content": "two", "status": "pending", "activeForm": "two"},
 ]
+OVERLOADED: Final = Answer(status=529, body={"type": "error", "error": {"type": "overloaded_error", "message": "x"}})
+LIMIT: Final = {
+    **{"anthropic-ratelimit-unified-status": "allowed_warning", "anthropic-ratelimit-unified-reset": "1999999999"},
+    **{"anthropic-ratelimit-unified-representative-claim": "five_hour"},
+    **{"anthropic-ratelimit-unified-5h-utilization": "0.93", "anthropic-ratelimit-unified-5h-reset": "1999999999"},
+    **{"anthropic-ratelimit-unified-5h-surpassed-threshold": "0.9"},
+}
+# The CLI offers the tools for tasks only with some models.
+SONNET: Final = RunOptions(sandbox_mode=FREE, model="claude-sonnet-4-5-20250929")
+PART: Final = {"description": "part", "prompt": "PARTOFIT", "subagent_type": "general-purpose"}
 TAKES: Final[dict[str, Take]] = {
     "text": Take(script("Hello.")),
     "reasoning": Take(script(answer(Reasoning(("thinking",)), "Done."))),
@@ -72,6 +84,55 @@ TAKES: Final[dict[str, Take]] = {
         )
     ),
     "plan": Take(script(tool("TodoWrite", todos=TODOS), "Done.")),
+    "tasks": Take(
+        script(
+            tool("TaskCreate", subject="one", description="first", activeForm="doing one"),
+            answer(
+                tool("TaskCreate", subject="two", description="second"),
+                tool("TaskCreate", subject="three", description="third"),
+            ),
+            tool("TaskUpdate", taskId="1", status="in_progress"),
+            tool("TaskUpdate", taskId="1", status="completed"),
+            tool("TaskUpdate", taskId="2", subject="two more", status="in_progress"),
+            tool("TaskUpdate", taskId="3", status="deleted"),
+            tool("TaskUpdate", taskId="9", status="completed"),
+            tool("TaskList"),
+            "Done.",
+        ),
+        SONNET,
+    ),
+    "background": Take(
+        script(
+            answer(
+                tool("Bash", command="sleep 1; echo b", description="one (exit code 5)", run_in_background=True),
+                tool("Bash", command="sleep 1; exit 3", description="two", run_in_background=True),
+            ),
+            Shell("sleep 1.9"),
+            "Done.",
+            fallback=answer("Seen."),
+        ),
+        SONNET,
+    ),
+    "background_agent": Take(
+        Scenario(
+            answers=(answer(tool("Agent", **PART, run_in_background=True)), answer("Working.")),
+            routes=(
+                Route(match='"text": ?"PARTOFIT', answers=(answer("Looking.", Shell("true")), answer("Part done."))),
+            ),
+            fallback=answer("Done."),
+        ),
+        SONNET,
+    ),
+    "foreground_agent": Take(
+        Scenario(
+            answers=(answer(tool("Agent", **PART, run_in_background=False)), answer("Done.")),
+            routes=(Route(match='"text": ?"PARTOFIT', answers=(answer(Shell("true")), answer("Part done."))),),
+        ),
+        SONNET,
+    ),
+    "retried": Take(Scenario(answers=(OVERLOADED, answer("Done.")))),
+    "resumed": Take(script(Shell("true"), "Done."), resume=True),
+    "limit_near": Take(script(answer("Done.", headers=LIMIT)), env={"CLAUDE_CODE_OAUTH_TOKEN": "token-of-a-test"}),
     "unknown_tool": Take(script(tool("NoSuchTool", x=1), "Done.")),
     "sub_agent": Take(
         Scenario(
@@ -128,42 +189,59 @@ def record(binary: str, take: Take) -> tuple[bytes, int]:
         workspace = root / "workspace"
         for directory in (workspace, root / "home", root / "tmp"):
             directory.mkdir()
-        scenario = _placed(take.scenario, workspace)
-        with ModelServer(scenario) as server:
-            own = {
-                **{
-                    "PATH": os.environ["PATH"],
-                    "HOME": str(root / "home"),
-                    "TMPDIR": str(root / "tmp"),
-                    "SHELL": "/bin/bash",
-                },
-                **{"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.port}", "ANTHROPIC_API_KEY": "sk-ant-scripted"},
-                **{"CLAUDE_CODE_MAX_RETRIES": "1", **take.env},
-            }
-            env = merge_environment(own, ClaudeConfig(config_dir=str(root / "config")), {}, take.options)
-            argv = build_argv(binary, take.options, cwd=str(workspace))
-            process = subprocess.Popen(
-                argv, cwd=workspace, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        options = take.options
+        if take.resume:
+            output, _ = _run(binary, take, options, root)
+            options = msgspec.structs.replace(
+                options, resume=SessionSelector(json.loads(output.splitlines()[0])["session_id"])
             )
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(encode_prompt("Do it."))
-            process.stdin.flush()
-            output = b""
-            for line in process.stdout:
-                output += line
-                if take.interrupt and b'"tool_use"' in line:
-                    process.stdin.write(INTERRUPT)
-                    process.stdin.flush()
-                elif b'"control_request"' in line:
-                    process.stdin.write(answer_to(msgspec.json.decode(line, type=ControlRequest)))
-                    process.stdin.flush()
-                elif b'"type":"result"' in line:
-                    process.stdin.close()
-            status = process.wait()
-            return output.replace(str(workspace).encode(), b"/workspace").replace(
-                str(root).encode(), b"/run-of"
-            ), status
+        output, status = _run(binary, take, options, root)
+        for path in (str(workspace), str(root)):
+            name = b"/workspace" if path.endswith("workspace") else b"/run-of"
+            output = output.replace(path.encode(), name).replace(
+                path.replace("/", "-").encode(), name.replace(b"/", b"-")
+            )
+        return output, status
+
+
+def _run(binary: str, take: Take, options: RunOptions, root: Path) -> tuple[bytes, int]:
+    """Return the standard output of one run and its exit status."""
+    workspace = root / "workspace"
+    scenario = _placed(take.scenario, workspace)
+    with ModelServer(scenario) as server:
+        own = {
+            **{
+                "PATH": os.environ["PATH"],
+                "HOME": str(root / "home"),
+                "TMPDIR": str(root / "tmp"),
+                "SHELL": "/bin/bash",
+            },
+            **{"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.port}", "ANTHROPIC_API_KEY": "sk-ant-scripted"},
+            **{"CLAUDE_CODE_MAX_RETRIES": "1", **take.env},
+        }
+        if "CLAUDE_CODE_OAUTH_TOKEN" in own:
+            del own["ANTHROPIC_API_KEY"]
+        env = merge_environment(own, ClaudeConfig(config_dir=str(root / "config")), {}, options)
+        argv = build_argv(binary, options, cwd=str(workspace))
+        process = subprocess.Popen(
+            argv, cwd=workspace, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(encode_prompt("Do it."))
+        process.stdin.flush()
+        output = b""
+        for line in process.stdout:
+            output += line
+            if take.interrupt and b'"tool_use"' in line:
+                process.stdin.write(INTERRUPT)
+                process.stdin.flush()
+            elif b'"control_request"' in line:
+                process.stdin.write(answer_to(msgspec.json.decode(line, type=ControlRequest)))
+                process.stdin.flush()
+            elif b'"type":"result"' in line:
+                process.stdin.close()
+        return output, process.wait()
 
 
 def _placed(scenario: Scenario, workspace: Path) -> Scenario:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -24,13 +24,15 @@ class StreamState:
     `session_id` is the first valid session id, masked. `final_text` is the last completed message, whole. `turn` is the
     outcome of the last turn: None before the first turn, `cut_off` until a turn ends. `usage` is the usage of the last
     turn, `run_usage` the run's own share of it. `cost_usd` is the cost of the run so far. `open_tools` maps ids to tool
-    calls without a result, as they were last shown, oldest first (F2, F10, F13, M5, M9, M10).
+    calls without a result, as they were last shown, oldest first. `background` has the ids of those of them that
+    continue in the background (F2, F10, F13, M5, M9, M10).
     """
 
     __slots__ = (
         "_lines",
         "_stalls",
         "agent_kind",
+        "background",
         "cost_usd",
         "final_text",
         "open_tools",
@@ -49,6 +51,7 @@ class StreamState:
         self.run_usage: dict[str, int] | None = None
         self.cost_usd: float | None = None
         self.open_tools: dict[str, Tool] = {}
+        self.background: set[str] = set()
         self._lines = 0
         self._stalls = 0
 
@@ -89,6 +92,22 @@ class StreamState:
         """Record the result of a tool call (M9)."""
         self.open_tools.pop(item_id, None)
 
+    def tool_backgrounded(self, item_id: str, tool: Tool) -> None:
+        """Record that an open tool call continues in the background (M9)."""
+        if item_id in self.open_tools:
+            self.open_tools[item_id] = tool
+            self.background.add(item_id)
+
+    def background_closed(self, item_id: str) -> None:
+        """Record the end of a tool call that continued in the background (M9)."""
+        self.background.discard(item_id)
+        self.open_tools.pop(item_id, None)
+
+    @property
+    def limited_tools(self) -> Collection[str]:
+        """The ids of the open tool calls that the agent waits for (K2)."""
+        return self.open_tools.keys() - self.background if self.background else self.open_tools
+
     def lines_received(self, count: int) -> None:
         """Record that this many lines were read (K2)."""
         self._lines += count
@@ -108,9 +127,18 @@ class StreamState:
         self.open_tools.clear()
         self.open_tools.update(tools)
 
-    def close_tools(self) -> list[Event]:
-        """Return a result with an unknown outcome for each open tool call, and close them all (M9)."""
-        return close_tools(self.agent_kind, self.open_tools)
+    def close_tools(self, *, background: bool = True) -> list[Event]:
+        """Return a result with an unknown outcome for each open tool call, and close them all.
+
+        Without `background`, the calls that continue in the background stay open (M9).
+        """
+        kept = {} if background else {id_: tool for id_, tool in self.open_tools.items() if id_ in self.background}
+        for item_id in kept:
+            del self.open_tools[item_id]
+        events = close_tools(self.agent_kind, self.open_tools)
+        self.open_tools.update(kept)
+        self.background.intersection_update(kept)
+        return events
 
 
 def close_tools(agent_kind: str, open_tools: MutableMapping[str, Tool]) -> list[Event]:

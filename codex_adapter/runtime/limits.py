@@ -55,7 +55,7 @@ class Limits:
         """Record what the agent has shown. Return True if a deadline is nearer now."""
         if state.take_progress():
             self.record_progress(now)
-        nearer = self.record_tools(state.open_tools, now)
+        nearer = self.record_tools(state.limited_tools, now)
         return self.record_turn(state.turn, now) or nearer
 
     def record_progress(self, now: float) -> None:

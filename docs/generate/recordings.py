@@ -147,9 +147,11 @@ def operation_lines() -> tuple[list[Any], list[Any]]:
 
 
 def _golden_records() -> Iterator[Any]:
-    for folder in sorted(RECORDINGS.iterdir(), key=_version, reverse=True)[:1]:
-        for path in sorted(folder.glob("*.events.jsonl")):
-            yield from map(json.loads, path.read_bytes().splitlines())
+    # What Codex does not report is from the recordings of other agents.
+    for agent in (RECORDINGS, *sorted(set(RECORDINGS.parent.iterdir()) - {RECORDINGS})):
+        for folder in sorted(agent.iterdir(), key=_version, reverse=True)[:1]:
+            for path in sorted(folder.glob("*.events.jsonl")):
+                yield from map(json.loads, path.read_bytes().splitlines())
 
 
 def _version(folder: Path) -> tuple[int, ...]:

@@ -8,35 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, Final
 
-import msgspec
 from typing_extensions import override
 
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.stream import lines as cl
+from codex_adapter.agents.claude.stream.calls import Calls
 from codex_adapter.agents.claude.stream.control import INTERRUPT, answer_to
+from codex_adapter.agents.claude.stream.costs import RunCosts
 from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
 from codex_adapter.agents.claude.stream.line_parser import parse_lines
-from codex_adapter.agents.claude.stream.tools import call_payloads, plan_of, result_payloads, tool_call, tool_result
+from codex_adapter.agents.claude.stream.notices import LIMIT_MESSAGES, QUIET, RETRYING, rate_limit, retry
+from codex_adapter.agents.claude.stream.usage import add_counts, counts
 from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
-from codex_adapter.core.payloads import facet_with_payloads, json_text
+from codex_adapter.core.payloads import json_text
 from codex_adapter.core.session_notice import SessionNotice
 from codex_adapter.events import (
     TURN_FAILED,
+    AgentInfo,
     ErrorSource,
     Event,
     ExitStatus,
-    Plan,
     TextPart,
     TextPhase,
     TokenUsage,
-    ToolCall,
     UnknownLine,
 )
 from codex_adapter.hints import Hint
@@ -44,7 +44,6 @@ from codex_adapter.hints import Hint
 __all__ = ["ClaudeDecoder"]
 
 _FROM_ITEM: Final = ErrorSource("item")
-_FROM_LINE: Final = ErrorSource("event")
 _SYNTHETIC: Final = "<synthetic>"
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ANSWER: Final = "StructuredOutput"
@@ -59,7 +58,6 @@ class ClaudeDecoder(Decoder):
         super().__init__(KIND)
         self._masker = masker
         self._mask = masker.mask_name
-        self._full_payloads = full_payloads
         self._session = SessionNotice(KIND)
         self._session_shown: str | None = None
         self._session_seen: str | None = None
@@ -70,8 +68,9 @@ class ClaudeDecoder(Decoder):
         self._run_usage: dict[str, int] | None = {}
         self._answers = b""
         self._input_open = True
-        self._answer_calls: set[str] = set()
-        """The calls that are answers, until their results."""
+        self._costs = RunCosts()
+        self._calls = Calls(self.state, masker, full_payloads=full_payloads)
+        self._agent: AgentInfo | None = None
         self._blocks: dict[str | None, tuple[str, int]] = {}
         """The current message of each thread and its number of blocks, by the tool call that started the thread."""
 
@@ -156,7 +155,7 @@ class ClaudeDecoder(Decoder):
         if isinstance(content, str):
             content = [cl.Block("text", text=content)]
         if message.model == _SYNTHETIC:
-            return [self._synthetic(line, content)]
+            return self._synthetic(line, content)
         self._hint = None
         events: list[Event] = []
         for block in content:
@@ -164,29 +163,27 @@ class ClaudeDecoder(Decoder):
             if block.type == "text":
                 if thread is None:
                     self.state.message_completed(block.text)
-                events.append(_text(block.text, f"{message.id}#{number}", "agent_message", "complete"))
+                events.append(_text(block.text, f"{message.id}#{number}", "agent_message", "complete", thread))
             elif block.type == "thinking":
-                events.append(_text(block.thinking, f"{message.id}#{number}", "reasoning", "complete"))
-            elif block.type == "redacted_thinking":
-                events.append(status_event(KIND))
+                events.append(_text(block.thinking, f"{message.id}#{number}", "reasoning", "complete", thread))
             elif block.name == _ANSWER and block.type == "tool_use" and thread is None:
                 events.append(self._answer(block, f"{message.id}#{number}"))
             elif block.type in _CALLS:
-                events += self._call(block)
+                events.append(self._calls.call(block, self._session_shown, thread))
             elif block.type.endswith("_tool_result"):
-                events.append(self._result_of_call(block, cl.NO_VALUE))
-            else:
+                events += self._calls.result(block, self._session_shown, thread, cl.NO_VALUE)
+            elif block.type != "redacted_thinking":
                 events.append(self._unknown("assistant", block.type))
-        return events or [status_event(KIND)]
+        return events
 
-    def _synthetic(self, line: cl.Assistant, content: Sequence[cl.Block]) -> Event:
-        """Return an error for a message that the CLI wrote in place of the model, a status for its other words."""
+    def _synthetic(self, line: cl.Assistant, content: Sequence[cl.Block]) -> list[Event]:
+        """Return an error for a message that the CLI wrote in place of the model, nothing for its other words."""
         text = "\n".join([block.text for block in content if block.text])
         if line.error is None and not line.is_api_error_message and not text.startswith("API Error"):
-            return status_event(KIND)
+            return []
         self.state.line_stalled()
         self._hint = hint_of_error(line.api_error_type or line.error, line.api_error_status, text)
-        return error_event(KIND, text or "request failed", _FROM_ITEM)
+        return [error_event(KIND, text or "request failed", _FROM_ITEM)]
 
     def _next_block(self, thread: str | None, message_id: str) -> int:
         seen, number = self._blocks.get(thread, ("", 0))
@@ -201,43 +198,18 @@ class ClaudeDecoder(Decoder):
         """Return the message of an answer for an output schema. Its result says only whether the schema accepts it."""
         text = json_text(block.input) or ""
         self.state.message_completed(text)
-        if len(self._answer_calls) >= _MOST_MESSAGES:
-            self._answer_calls.clear()
-        self._answer_calls.add(block.id or "")
-        return _text(text, item_id, "agent_message", "complete")
-
-    def _call(self, block: cl.Block) -> list[Event]:
-        tool = tool_call(block, self._session_shown)
-        if block.id:
-            self.state.tool_opened(block.id, tool)
-        facet = ToolCall(tool, None, None)
-        if self._full_payloads:
-            facet = facet_with_payloads(tool, call_payloads(block, tool.kind), {}, self._masker, [])
-        events = [Event(0, KIND, "tool_call", "tool", None, None, facet)]
-        plan = plan_of(block)
-        if plan is not None:
-            events.append(status_event(KIND, None, Plan(plan)))
-        return events
-
-    def _result_of_call(self, block: cl.Block, raw: msgspec.Raw) -> Event:
-        if block.tool_use_id in self._answer_calls:
-            self._answer_calls.discard(block.tool_use_id)
-            return status_event(KIND)
-        opened = self.state.open_tools.get(block.tool_use_id or "")
-        tool = tool_result(block, opened, self._session_shown, raw)
-        if block.tool_use_id:
-            self.state.tool_closed(block.tool_use_id)
-        facet = ToolCall(tool, None, None)
-        if self._full_payloads:
-            facet = facet_with_payloads(tool, {}, result_payloads(block, tool.kind), self._masker, [])
-        return Event(0, KIND, "tool_result", "tool", None, None, facet)
+        self._calls.answer(block.id)
+        return _text(text, item_id, "agent_message", "complete", None)
 
     def _user(self, line: cl.User) -> list[Event]:
         content = line.message.content
         results = [] if isinstance(content, str) else [block for block in content if block.type == "tool_result"]
         # If a line has several results, it does not show to which of them `tool_use_result` belongs.
         raw = line.tool_use_result if len(results) == 1 else cl.NO_VALUE
-        return [self._result_of_call(block, raw) for block in results] or [status_event(KIND)]
+        events: list[Event] = []
+        for block in results:
+            events += self._calls.result(block, self._session_shown, line.parent_tool_use_id, raw)
+        return events
 
     def _partial(self, line: cl.PartialMessage) -> list[Event]:
         part, thread = line.event, line.parent_tool_use_id
@@ -247,31 +219,71 @@ class ClaudeDecoder(Decoder):
             return []
         item_id = f"{self._blocks.get(thread, ('', 0))[0]}#{part.index}"
         if part.delta.type == "text_delta":
-            return [_text(part.delta.text, item_id, "agent_message", "delta")]
+            return [_text(part.delta.text, item_id, "agent_message", "delta", thread)]
         if part.delta.type == "thinking_delta":
-            return [_text(part.delta.thinking, item_id, "reasoning", "delta")]
+            return [_text(part.delta.thinking, item_id, "reasoning", "delta", thread)]
         return []
 
     def _system(self, line: cl.System) -> list[Event]:
-        if line.subtype == "init":
-            self._hint = None
-            self.state.turn_started()
-        elif line.subtype == "api_retry":
-            self.state.line_stalled()
-            self._hint = hint_of_error(line.error, line.error_status, "")
-            return [error_event(KIND, "the request failed; the CLI tries again", _FROM_LINE)]
-        elif line.subtype in ("informational", "notification") and line.level in ("warning", "error"):
-            return [error_event(KIND, line.content or line.text or line.subtype, _FROM_ITEM)]
-        elif line.subtype not in _SYSTEM:
-            return [self._unknown("system", line.subtype)]
-        return [status_event(KIND)]
+        notice = _SYSTEM.get(line.subtype)
+        if notice is not None:
+            return notice(self, line)
+        return [] if line.subtype in QUIET else [self._unknown("system", line.subtype)]
+
+    def _turn_begins(self, line: cl.System) -> list[Event]:
+        self._hint = None
+        self.state.turn_started()
+        self._costs.release = line.release
+        return [status_event(KIND), *self._agent_is(AgentInfo(line.release, line.model))]
+
+    def _agent_is(self, info: AgentInfo, message: str | None = None) -> list[Event]:
+        """Return the news on release and model, nothing if they are known (M14)."""
+        info = AgentInfo(
+            *(None if name is None else self._mask(name)[:_LONGEST_NAME] for name in (info.release, info.model))
+        )
+        if info in (self._agent, AgentInfo()):
+            return []
+        self._agent = info
+        return [status_event(KIND, message, info)]
+
+    def _model_replaced(self, line: cl.System) -> list[Event]:
+        release = None if self._agent is None else self._agent.release
+        return self._agent_is(AgentInfo(release, line.fallback_model), "model replaced")
+
+    def _retry(self, line: cl.System) -> list[Event]:
+        self.state.line_stalled()
+        facet = retry(line)
+        self._hint = hint_of_error(line.error, line.error_status, "")
+        return [status_event(KIND, RETRYING, facet)]
+
+    def _informational(self, line: cl.System) -> list[Event]:
+        text = line.content or line.text or line.subtype
+        if line.level in ("warning", "error"):
+            return [error_event(KIND, text, _FROM_ITEM)]
+        return [status_event(KIND, self._masker.mask(text))]
+
+    def _denied(self, line: cl.System) -> list[Event]:
+        return [status_event(KIND, f"permission denied: {self._mask(line.tool_name or 'a tool')}")]
+
+    def _phase(self, line: cl.System) -> list[Event]:
+        if line.compact_result == "failed":
+            return [status_event(KIND, "compaction failed")]
+        return [status_event(KIND, "compaction started")] if line.status == "compacting" else []
+
+    def _compacted(self, _line: cl.System) -> list[Event]:
+        return [status_event(KIND, "compaction completed")]
+
+    def _hook_ended(self, line: cl.System) -> list[Event]:
+        return [] if line.outcome in (None, "success") else [status_event(KIND, "hook failed")]
 
     def _result(self, line: cl.Result) -> list[Event]:
         self._input_open = False
-        events = self.state.close_tools()
-        usage = None if line.usage is None else _counts(line.usage, self._mask)
+        events = self._calls.turn_ended()
+        cost = self._costs.at_result(line)
+        self.state.cost_reported(cost.run)
+        usage = None if line.usage is None else counts(line.usage, self._mask)
         # The counts are those of one turn. A run has several turns if the CLI prompts itself.
-        self._run_usage = _sum(self._run_usage, usage)
+        self._run_usage = add_counts(self._run_usage, usage)
         if line.is_error or line.subtype != "success":
             self.state.turn_failed()
             text = line.result or (line.errors[0] if line.errors else "")
@@ -284,20 +296,21 @@ class ClaudeDecoder(Decoder):
         if line.result:
             self.state.message_completed(line.result)
         self.state.turn_completed(usage, self._run_usage)
-        return [*events, status_event(KIND, None, None if usage is None else TokenUsage(usage))]
+        return [*events, status_event(KIND, None, None if usage is None else TokenUsage(usage, cost.turn))]
 
     def _rate_limit(self, line: cl.RateLimit) -> list[Event]:
-        if line.rate_limit_info.status == "rejected":
+        facet = rate_limit(line.rate_limit_info, self._mask)
+        if facet.status == "rejected":
             self._hint = "quota_exceeded"
-        return [status_event(KIND)]
+        return [status_event(KIND, LIMIT_MESSAGES.get(facet.status), facet)]
 
     def _control_request(self, line: cl.ControlRequest) -> list[Event]:
         if self._input_open:
             self._answers += answer_to(line)
-        return [status_event(KIND, "permission denied" if line.request.subtype == "can_use_tool" else None)]
+        return [status_event(KIND, "permission denied")] if line.request.subtype == "can_use_tool" else []
 
     def _notice(self, _line: cl.Notice) -> list[Event]:
-        return [status_event(KIND)]
+        return []
 
     def _unknown_line(self, line: cl.Unknown) -> list[Event]:
         return [self._unknown(line.type, line.subtype)]
@@ -311,16 +324,20 @@ class ClaudeDecoder(Decoder):
         return None if found is None else found[0]
 
 
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
-_MOST_COUNTS: Final = 64
-_SYSTEM: Final = frozenset(
-    {
-        *("init", "api_retry", "model_fallback", "status", "compact_boundary", "permission_denied"),
-        *("task_started", "task_progress", "task_updated", "task_notification", "background_tasks_changed"),
-        *("hook_started", "hook_progress", "hook_response", "thinking_tokens", "informational", "notification"),
-        *("session_title_changed", "ui_invalidate", "files_persisted", "local_command_output"),
-    }
-)
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_LONGEST_NAME: Final = 128
+_SYSTEM: Final[dict[str, Callable[[ClaudeDecoder, cl.System], list[Event]]]] = {
+    "init": ClaudeDecoder._turn_begins,
+    "api_retry": ClaudeDecoder._retry,
+    "model_fallback": ClaudeDecoder._model_replaced,
+    "informational": ClaudeDecoder._informational,
+    "notification": ClaudeDecoder._informational,
+    "permission_denied": ClaudeDecoder._denied,
+    "status": ClaudeDecoder._phase,
+    "compact_boundary": ClaudeDecoder._compacted,
+    "hook_response": ClaudeDecoder._hook_ended,
+    "task_notification": lambda self, line: self._calls.task_ended(line),
+}
 _LINES: Final[dict[type, Callable[[ClaudeDecoder, Any], list[Event]]]] = {
     cl.Assistant: ClaudeDecoder._assistant,
     cl.User: ClaudeDecoder._user,
@@ -334,21 +351,5 @@ _LINES: Final[dict[type, Callable[[ClaudeDecoder, Any], list[Event]]]] = {
 }
 
 
-def _text(text: str, item_id: str, item_type: str, phase: TextPhase) -> Event:
-    return Event(0, KIND, "text_output", "assistant", text, None, TextPart(item_id, item_type, phase, 1, 1))
-
-
-def _counts(usage: dict[str, msgspec.Raw], mask: Callable[[str], str]) -> dict[str, int]:
-    """Return the integers of a usage by their names (M6)."""
-    counts: dict[str, int] = {}
-    for name, raw in islice(usage.items(), _MOST_COUNTS):
-        digits = bytes(raw)
-        if digits.isdigit() and len(digits) <= 18 and _PLAIN_NAME.fullmatch(name):
-            counts[mask(name)] = int(digits)
-    return counts
-
-
-def _sum(first: dict[str, int] | None, second: dict[str, int] | None) -> dict[str, int] | None:
-    if first is None or second is None:
-        return None
-    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
+def _text(text: str, item_id: str, item_type: str, phase: TextPhase, parent_id: str | None) -> Event:
+    return Event(0, KIND, "text_output", "assistant", text, None, TextPart(item_id, item_type, phase, 1, 1, parent_id))

@@ -121,6 +121,18 @@ class System(msgspec.Struct, gc=False, tag="system"):
     content: str | None = None
     text: str | None = None
     level: str | None = None
+    release: str | None = msgspec.field(default=None, name="claude_code_version")
+    model: str | None = None
+    fallback_model: str | None = None
+    attempt: int | None = None
+    max_retries: int | None = None
+    retry_delay_ms: float | None = None
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    status: str | None = None
+    summary: str | None = None
+    compact_result: str | None = None
+    outcome: str | None = None
 
 
 class Result(msgspec.Struct, gc=False, tag="result"):
@@ -135,12 +147,17 @@ class Result(msgspec.Struct, gc=False, tag="result"):
     api_error_status: int | None = None
     api_error_type: str | None = None
     terminal_reason: str | None = None
+    total_cost_usd: msgspec.Raw = NO_VALUE
+    model_usage_since_last_result: msgspec.Raw = NO_VALUE
 
 
 class RateLimitInfo(msgspec.Struct, gc=False):
-    """The limits of the account: `status` is `allowed`, `allowed_warning` or `rejected`."""
+    """A limit of the account: `status` is `allowed`, `allowed_warning` or `rejected`."""
 
     status: str | None = None
+    window: str | None = msgspec.field(default=None, name="rateLimitType")
+    resets_at: float | None = msgspec.field(default=None, name="resetsAt")
+    utilization: float | None = None
 
 
 class RateLimit(msgspec.Struct, gc=False, tag="rate_limit_event"):

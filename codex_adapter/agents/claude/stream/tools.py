@@ -10,9 +10,9 @@ import msgspec
 
 from codex_adapter.agents.claude.stream.lines import Block, ToolUseResult
 from codex_adapter.core.payloads import json_text
-from codex_adapter.events import PlanItem, Tool, ToolBytes, ToolPhase, ToolStatus
+from codex_adapter.events import Tool, ToolBytes, ToolPhase, ToolStatus
 
-__all__ = ["call_payloads", "content_text", "plan_of", "result_payloads", "tool_call", "tool_result"]
+__all__ = ["call_payloads", "content_text", "result_payloads", "tool_call", "tool_result"]
 
 _KINDS: Final[Mapping[str, str]] = {
     "Bash": "command_execution",
@@ -39,17 +39,8 @@ _EXIT_CODE: Final = re.compile(r"Exit code (\d{1,3})\b")
 _NO_BYTES: Final = ToolBytes()
 
 
-class _TodoItem(msgspec.Struct, gc=False):
-    content: str
-    status: str | None = None
-
-
 class _Command(msgspec.Struct, gc=False):
     command: str
-
-
-class _Todos(msgspec.Struct, gc=False):
-    todos: list[_TodoItem]
 
 
 class _TextBlock(msgspec.Struct, gc=False):
@@ -57,14 +48,13 @@ class _TextBlock(msgspec.Struct, gc=False):
     text: str = ""
 
 
-_decode_todos: Callable[[msgspec.Raw], _Todos] = msgspec.json.Decoder(_Todos).decode
 _decode_command: Callable[[msgspec.Raw], _Command] = msgspec.json.Decoder(_Command).decode
 _decode_content: Callable[[msgspec.Raw], str | list[_TextBlock]] = msgspec.json.Decoder(str | list[_TextBlock]).decode
 _decode_result: Callable[[msgspec.Raw], ToolUseResult | str] = msgspec.json.Decoder(ToolUseResult | str).decode
 
 
-def tool_call(block: Block, session_id: str | None) -> Tool:
-    """Return the tool of a block that calls one."""
+def tool_call(block: Block, session_id: str | None, parent_id: str | None) -> Tool:
+    """Return the tool of a block that calls one. `parent_id` is the call that started the sub-agent (M11)."""
     name = block.name or ""
     kind = _KINDS.get(name)
     if kind is None:
@@ -73,13 +63,18 @@ def tool_call(block: Block, session_id: str | None) -> Tool:
             kind, name = "mcp_tool_call", f"{parts[1]}/{parts[2]}"
         elif block.type == "mcp_tool_use":
             kind = "mcp_tool_call"
-    return Tool(block.id, session_id, None, kind, "start", "running", None, _NO_BYTES, name or None, block.id)
+    return Tool(
+        block.id, session_id, None, kind, "start", "running", None, _NO_BYTES, name or None, block.id, parent_id
+    )
 
 
-def tool_result(block: Block, opened: Tool | None, session_id: str | None, raw: msgspec.Raw) -> Tool:
+def tool_result(
+    block: Block, opened: Tool | None, session_id: str | None, parent_id: str | None, raw: msgspec.Raw
+) -> Tool:
     """Return the tool of a block that has its result; `opened` is the call, None where the line of it is missing.
 
-    `raw` is what the CLI knows of the result besides the block's content.
+    `raw` is what the CLI knows of the result besides the block's content. The status is `running` if the call continues
+    in the background (M9).
     """
     text = content_text(block.content)
     failed = block.is_error is True
@@ -103,7 +98,8 @@ def tool_result(block: Block, opened: Tool | None, session_id: str | None, raw: 
     status: ToolStatus = "failed" if failed else "running" if running else "completed"
     name = None if opened is None else opened.tool_name
     phase: ToolPhase = "fail" if failed else "complete"
-    return Tool(block.tool_use_id, session_id, None, kind, phase, status, code, size, name, block.tool_use_id)
+    use_id = block.tool_use_id
+    return Tool(use_id, session_id, None, kind, phase, status, code, size, name, use_id, parent_id)
 
 
 def call_payloads(block: Block, kind: str) -> dict[str, str | None]:
@@ -137,17 +133,6 @@ def content_text(raw: msgspec.Raw) -> str:
     except Exception:  # noqa: BLE001 - content of another shape has no text that is known
         return ""
     return content if isinstance(content, str) else "\n".join([part.text for part in content if part.text])
-
-
-def plan_of(block: Block) -> tuple[PlanItem, ...] | None:
-    """Return the plan that a call of `TodoWrite` writes, None for any other call (M6)."""
-    if block.name != "TodoWrite":
-        return None
-    try:
-        todos = _decode_todos(block.input).todos
-    except Exception:  # noqa: BLE001 - the model may write anything as input
-        return None
-    return tuple(PlanItem(item.content, item.status == "completed") for item in todos)
 
 
 def _result(raw: msgspec.Raw) -> ToolUseResult | str | None:

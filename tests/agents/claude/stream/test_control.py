@@ -60,7 +60,7 @@ def test_a_permission_is_denied_with_one_event(asked: dict[str, Any], word: str)
 @pytest.mark.rule("AG3", "AG9")
 def test_any_other_request_is_refused() -> None:
     talk = Talk()
-    assert [event.message for event in talk.hear(INIT, question("hook_callback"))][1:] == [None]
+    assert len(talk.hear(INIT, question("hook_callback"))) == 1
     assert talk.sent == [
         {
             "type": "control_response",
@@ -74,7 +74,7 @@ def test_a_question_that_is_withdrawn_needs_nothing_more() -> None:
     talk = Talk()
     talk.hear(INIT, question())
     assert len(talk.sent) == 1
-    assert [event.kind for event in talk.hear({"type": "control_cancel_request", "request_id": 'r"1'})] == ["status"]
+    assert talk.hear({"type": "control_cancel_request", "request_id": 'r"1'}) == []
     assert talk.sent == []
 
 

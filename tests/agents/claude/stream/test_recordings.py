@@ -13,7 +13,7 @@ from codex_adapter import Completion, Event, Pipeline
 from codex_adapter.agents.claude.agent import AGENT
 from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.core.masking.masker import Masker
-from codex_adapter.events import ExitStatus, ToolCall
+from codex_adapter.events import AgentInfo, ExitStatus, RateLimit, Retry, TokenUsage, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
 from tests.regenerate_goldens import golden
@@ -103,9 +103,31 @@ def test_each_call_has_exactly_one_result(recording: Path, returncode: int) -> N
     events, _ = decoded([recording.read_bytes()], returncode)
     ids: dict[str, list[str | None]] = {"tool_call": [], "tool_result": []}
     for event in events:
-        if isinstance(event.data, ToolCall):
+        if isinstance(event.data, ToolCall) and event.data.tool.phase != "delta":
             ids[event.kind].append(event.data.tool.tool_use_id)
     assert sorted(map(str, ids["tool_result"])) == sorted(map(str, ids["tool_call"]))
+
+
+@pytest.mark.rule("F13")
+def test_the_cost_is_the_sum_of_the_turns(recording: Path, returncode: int) -> None:
+    events, completion = decoded([recording.read_bytes()], returncode)
+    turns = [event.data.cost_usd for event in events if isinstance(event.data, TokenUsage)]
+    assert completion.cost_usd is not None
+    if completion.turn == "completed":
+        assert completion.cost_usd == pytest.approx(sum(cost or 0 for cost in turns))
+    if recording.stem == "resumed":
+        assert b'"total_cost_usd":0.003232' in recording.read_bytes()
+        assert completion.cost_usd == 0.001616
+
+
+@pytest.mark.rule("M12", "M13", "M14")
+def test_what_the_cli_reports_of_itself_and_of_the_service_is_in_a_facet(recording: Path, returncode: int) -> None:
+    events, _ = decoded([recording.read_bytes()], returncode)
+    facets = [type(event.data) for event in events]
+    data = recording.read_bytes()
+    assert facets.count(Retry) == data.count(b'"subtype":"api_retry"')
+    assert facets.count(RateLimit) == data.count(b'"type":"rate_limit_event"')
+    assert (AgentInfo in facets) == (b'"subtype":"init"' in data)
 
 
 @pytest.mark.rule("X5")

@@ -1,0 +1,107 @@
+"""Follow tool calls from their start to their one result, and the plan that some of them change.
+
+The CLI reports the result of a call that continues in the background at once, and its end in a notice (M3, M6, M9).
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from codex_adapter.agents.claude.kind import KIND
+from codex_adapter.agents.claude.stream.lines import Block, System
+from codex_adapter.agents.claude.stream.notices import ended_tool
+from codex_adapter.agents.claude.stream.plans import Plans
+from codex_adapter.agents.claude.stream.tools import call_payloads, result_payloads, tool_call, tool_result
+from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.notices import status_event
+from codex_adapter.core.payloads import facet_with_payloads
+from codex_adapter.core.state import StreamState
+from codex_adapter.events import Event, Plan, ToolBytes, ToolCall
+
+__all__ = ["Calls"]
+
+_MOST_ANSWERS = 64
+
+
+class Calls:
+    """The tool calls of a run. `state` has the open ones; `masker` masks the texts of the plan, which are kept (X5)."""
+
+    __slots__ = ("_answers", "_ended", "_full_payloads", "_masker", "_plans", "_state")
+
+    def __init__(self, state: StreamState, masker: Masker, *, full_payloads: bool) -> None:
+        self._state = state
+        self._masker = masker
+        self._full_payloads = full_payloads
+        self._plans = Plans(masker.mask)
+        self._answers: set[str] = set()
+        """The calls that are answers, until their results."""
+        self._ended: dict[str, System] = {}
+        """The notices on tasks that ended before the result of their call, by the id of the call."""
+
+    def call(self, block: Block, session_id: str | None, thread: str | None) -> Event:
+        """Return the event of a call. `thread` is the call that started the sub-agent, None for the agent itself."""
+        tool = tool_call(block, session_id, thread)
+        if block.id:
+            self._state.tool_opened(block.id, tool)
+        if thread is None:
+            self._plans.call(block)
+        facet = ToolCall(tool, None, None)
+        if self._full_payloads:
+            facet = facet_with_payloads(tool, call_payloads(block, tool.kind), {}, self._masker, [])
+        return Event(0, KIND, "tool_call", "tool", None, None, facet)
+
+    def answer(self, use_id: str | None) -> None:
+        """Note a call that is an answer for an output schema. Neither it nor its result is shown as a tool call."""
+        if len(self._answers) >= _MOST_ANSWERS:
+            self._answers.clear()
+        self._answers.add(use_id or "")
+
+    def result(self, block: Block, session_id: str | None, thread: str | None, raw: msgspec.Raw) -> list[Event]:
+        """Return the event of a result, and the plan if the call changed it.
+
+        `raw` is what the CLI knows of the result besides the block's content. A call that continues in the background
+        stays open (M9).
+        """
+        use_id = block.tool_use_id or ""
+        if use_id in self._answers:
+            self._answers.discard(use_id)
+            return []
+        opened = self._state.open_tools.get(use_id)
+        tool = tool_result(block, opened, session_id, thread, raw)
+        ended = self._ended.pop(use_id, None)
+        continues = tool.status == "running" and opened is not None and ended is None
+        if continues:
+            tool = replace(tool, phase="delta")
+            self._state.tool_backgrounded(use_id, tool)
+        else:
+            if tool.status == "running" and ended is not None:
+                tool = ended_tool(tool, ended)
+            self._state.background_closed(use_id)
+        facet = ToolCall(tool, None, None)
+        if self._full_payloads:
+            facet = facet_with_payloads(tool, {}, result_payloads(block, tool.kind), self._masker, [])
+        events = [Event(0, KIND, "tool_call" if continues else "tool_result", "tool", None, None, facet)]
+        if thread is None and opened is not None:
+            plan = self._plans.result(opened.tool_name, block, raw)
+            if plan is not None:
+                events.append(status_event(KIND, None, Plan(plan)))
+        return events
+
+    def task_ended(self, line: System) -> list[Event]:
+        """Return the result of a call that continued in the background, nothing for any other call (M9)."""
+        use_id = line.tool_use_id or ""
+        opened = self._state.open_tools.get(use_id)
+        if opened is None:
+            return []
+        if use_id not in self._state.background:
+            self._ended[use_id] = line
+            return []
+        self._state.background_closed(use_id)
+        facet = ToolCall(replace(ended_tool(opened, line), bytes=ToolBytes()), None, None)
+        return [Event(0, KIND, "tool_result", "tool", None, None, facet)]
+
+    def turn_ended(self) -> list[Event]:
+        """Return a result for each open call that does not continue in the background (M9)."""
+        self._ended.clear()
+        return self._state.close_tools(background=False)
