@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from shutil import which
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -147,6 +148,8 @@ class Agent(ABC):
     """The type of its configuration."""
     advice: ClassVar[Mapping[Hint, str]] = NO_ADVICE
     """The agent's own sentences for hints; each other hint has the general sentence (F9)."""
+    examples: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({})
+    """Command lines that only this agent understands, for the help of a command: by its name, such as `run` (C23)."""
     conversation_variables: ClassVar[Sequence[str]] = ()
     """The variables that name the agent's own directories. A turn sets them itself (U9)."""
 
@@ -237,9 +240,11 @@ class Agent(ABC):
     async def probe(
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
-        """Report which promises hold with the installed program, below `root`. Return its release (C8)."""
-        await report((await self.examine(config)).findings)
-        return None
+        """Report which promises hold with the installed program, below `root`. Return its release (C8).
+
+        Raise `InvalidRequestError` before any report if the agent has no probes.
+        """
+        raise InvalidRequestError(f"{self.name} does not support `doctor --probe`. Use `doctor` without --probe.")
 
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Return argv and environment of a login. Raise `SpawnError` or `InvalidRequestError` (C16)."""

@@ -40,7 +40,7 @@ COMMANDS: Final = {
 _HELP: Final = """\
 usage: codex-adapter COMMAND [OPTIONS] [ARGUMENTS]
 
-Run an agent CLI, such as the Codex CLI, as a supervised child process. Write its events as JSON Lines.
+Run an agent CLI, such as the Codex CLI or Claude Code, as a supervised child process. Write its events as JSON Lines.
 
 commands:
 {}

@@ -27,11 +27,13 @@ __all__ = [
     "agent_kind",
     "command_containment",
     "convert_words",
+    "examples_for",
     "find_agents",
     "program_config",
     "read_config",
     "read_environment",
     "run_config",
+    "selection",
     "the_agent",
 ]
 
@@ -53,6 +55,17 @@ def find_agents(words: Sequence[str], name: str = "--agent") -> list[Agent]:
             named.append(kind if equals else "".join(words[number + 1 : number + 2]))
     known = [kind for kind in dict.fromkeys(named) if kind in kinds()]
     return [agent_of(kind) for kind in known or [DEFAULT_AGENT]]
+
+
+def selection(agent: Agent) -> str:
+    """Return the words that select an agent on a command line, with a space before them; empty for the default."""
+    return "" if agent.kind == DEFAULT_AGENT else f" --agent {agent.kind}"
+
+
+def examples_for(agent: Agent, command: str, examples: str) -> str:
+    """Return the examples of a command for an agent: `examples` for all agents, then its own (C23)."""
+    general = examples.replace(f"codex-adapter {command}", f"codex-adapter {command}{selection(agent)}")
+    return general + "".join(f"  {example}\n" for example in agent.examples.get(command, ()))
 
 
 def the_agent(options: argparse.Namespace) -> Agent:

@@ -16,6 +16,7 @@ from codex_adapter.agent import Agent, Demo
 from codex_adapter.cli.agent_options import (
     add_agent_kind,
     add_program_options,
+    examples_for,
     find_agents,
     program_config,
     the_agent,
@@ -42,7 +43,6 @@ exit status: 0 if the agent wrote the file.
 """
 _EXAMPLES = """\
   codex-adapter demo
-  codex-adapter demo --codex ./node_modules/.bin/codex
   codex-adapter demo --keep
 """
 
@@ -69,7 +69,7 @@ class _DemoNarrator(RunNarrator):
 
 def _parser(words: Sequence[str]) -> Parser:
     agent = find_agents(words)[0]
-    parser = Parser("demo", "[OPTIONS]", _DESCRIPTION.format(agent.name), _EXAMPLES)
+    parser = Parser("demo", "[OPTIONS]", _DESCRIPTION.format(agent.name), examples_for(agent, "demo", _EXAMPLES))
     add_agent_kind(parser)
     add_program_options(parser, agent, home="none")
     parser.add_argument("--keep", action="store_true", help="keep the workspace, and print its path")

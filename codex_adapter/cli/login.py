@@ -8,7 +8,14 @@ from typing import NoReturn
 
 from codex_adapter import InvalidRequestError, SpawnError
 from codex_adapter.agent import Agent
-from codex_adapter.cli.agent_options import add_agent_kind, add_program_options, find_agents, program_config
+from codex_adapter.cli.agent_options import (
+    add_agent_kind,
+    add_program_options,
+    examples_for,
+    find_agents,
+    program_config,
+    selection,
+)
 from codex_adapter.cli.arguments import Parser
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.option_names import OptionNames
@@ -21,7 +28,6 @@ Log in with {}, the same program that runs use. Put arguments for its login afte
 _EXAMPLES = """\
   codex-adapter login
   codex-adapter login -- status
-  printenv OPENAI_API_KEY | codex-adapter login -- --with-api-key
 """
 
 
@@ -39,11 +45,15 @@ def log_in(words: Sequence[str]) -> NoReturn:
     try:
         os.execve(argv[0], argv, environ)  # noqa: S606 - the user's own arguments
     except (OSError, ValueError):
-        raise UsageError(f"{agent.name} cannot be executed. Check it with `codex-adapter doctor`") from None
+        raise UsageError(
+            f"{agent.name} cannot be executed. Check it with `codex-adapter doctor{selection(agent)}`"
+        ) from None
 
 
 def _parser(agent: Agent) -> Parser:
-    parser = Parser("login", "[OPTIONS] [-- ARGUMENTS]", _DESCRIPTION.format(agent.name), _EXAMPLES)
+    parser = Parser(
+        "login", "[OPTIONS] [-- ARGUMENTS]", _DESCRIPTION.format(agent.name), examples_for(agent, "login", _EXAMPLES)
+    )
     add_agent_kind(parser)
     add_program_options(parser, agent, home="created")
     parser.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="arguments for the login of the agent CLI")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from codex_adapter import RunHandle, open_replay
-from codex_adapter.cli.agent_options import add_agent_kind, the_agent
+from codex_adapter.cli.agent_options import add_agent_kind, examples_for, find_agents, the_agent
 from codex_adapter.cli.arguments import Command, Once, Parser, form_of_a_run, one_of, seconds
 from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError
@@ -20,8 +20,7 @@ from codex_adapter.cli.signals import StopSignals
 __all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
-Show recorded standard output of an agent, for example of `codex exec --json`, as a live run would show it. Each file is
-a run with its own completion.
+Show recorded standard output of an agent as a live run would show it. Each file is a run with its own completion.
 
 exit status: the first status of a run that is not zero, else 0.
 """
@@ -29,13 +28,13 @@ _EXAMPLES = """\
   codex-adapter replay recorded.jsonl
   codex-adapter replay --interval 0.5 --format pretty recorded.jsonl
   codex-adapter replay --exit-status SIGKILL killed.jsonl
-  codex exec --json 'Say hello' | codex-adapter replay -
 """
 _STDIN = 0
 
 
-def _parser(_words: Sequence[str]) -> Parser:
-    parser = Parser("replay", "[OPTIONS] FILE...", _DESCRIPTION, _EXAMPLES)
+def _parser(words: Sequence[str]) -> Parser:
+    [agent] = find_agents(words)[:1]
+    parser = Parser("replay", "[OPTIONS] FILE...", _DESCRIPTION, examples_for(agent, "replay", _EXAMPLES))
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="a recording; - for standard input")
     add_agent_kind(parser)

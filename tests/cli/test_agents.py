@@ -128,7 +128,8 @@ def test_doctor_reports_on_an_agent_that_reports_nothing_of_itself(cli: Cli) -> 
     assert missing.status == 1
     assert b"FAIL toy: not found\n" in missing.stdout
     probed = cli.run("doctor", "--agent", "toy", "--probe", "--toy", "/bin/sh", "--format", "pretty")
-    assert probed.stdout.endswith(b"Nothing was probed.\n")
+    assert (probed.status, probed.stdout) == (2, b"")
+    assert probed.complaint.startswith("the toy does not support `doctor --probe`. Use `doctor` without --probe. ")
 
 
 @pytest.mark.rule("C3", "C16")

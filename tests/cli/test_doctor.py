@@ -60,7 +60,7 @@ def test_a_sandbox_that_cannot_start_is_reported_with_what_to_do(cli: Cli) -> No
     assert (status, report["ok"], report["agent_sandbox"]) == (0, True, False)
     assert "danger-full-access" in finding(report, "agent sandbox")["advice"]
     done = cli.run("doctor", "--codex", binary)
-    assert done.stdout.endswith(b"A run can start, but its commands fail in the sandbox of the Codex CLI.\n")
+    assert done.stdout.endswith(b"A run can start, but the sandbox of the Codex CLI does not work.\n")
     assert list(cli.directory.glob("**/codex-adapter-doctor-*")) == []
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from codex_adapter.agents import kinds
 from codex_adapter.cli import main
+from codex_adapter.errors import DEFAULT_AGENT
 
 from .command import ADAPTER, Cli
 
@@ -43,6 +46,18 @@ def test_help_and_version_are_shown_and_nothing_else_is_done(
     stdout, stderr = capfd.readouterr()
     assert stderr == ""
     assert shown in stdout
+
+
+@pytest.mark.rule("C23")
+@pytest.mark.parametrize("command", ["run", "replay", "demo", "doctor", "login"])
+@pytest.mark.parametrize("kind", [kind for kind in kinds() if kind != DEFAULT_AGENT])
+def test_the_examples_of_an_agent_select_it(capfd: pytest.CaptureFixture[str], command: str, kind: str) -> None:
+    assert main([command, "--agent", kind, "--help"]) == 0
+    help_text, _, examples = capfd.readouterr().out.partition("examples:\n")
+    own = re.findall("codex-adapter [^|\n]*", examples)
+    assert own
+    assert [example for example in own if not example.startswith(f"codex-adapter {command} --agent {kind}")] == []
+    assert "codex" not in re.sub("codex-adapter|default: codex", "", (help_text + examples).lower())
 
 
 @pytest.mark.rule("C1")

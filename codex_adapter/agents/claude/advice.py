@@ -1,14 +1,14 @@
-"""List the advice on failures that is only true for Claude Code (F9)."""
+"""List the advice on failures and the examples in the help that are only true for Claude Code (F9, C23)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from codex_adapter.hints import Hint
 
-__all__ = ["ADVICE"]
+__all__ = ["ADVICE", "EXAMPLES"]
 
 _DOCTOR: Final = "`codex-adapter doctor --agent claude_code`"
 
@@ -26,3 +26,15 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
     }
 )
 """The sentences for `Agent.advice`."""
+
+EXAMPLES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        "run": ("codex-adapter run --agent claude_code --model sonnet --max-turns 20 'Fix the failing test'",),
+        "replay": (
+            "claude -p --output-format stream-json --verbose 'Say hello' | codex-adapter replay --agent claude_code -",
+        ),
+        "doctor": ("codex-adapter doctor --agent claude_code --claude ./node_modules/.bin/claude",),
+        "login": ("codex-adapter login --agent claude_code -- setup-token",),
+    }
+)
+"""The command lines for `Agent.examples`."""

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
 from codex_adapter.agents.claude import extension_keys as keys
-from codex_adapter.agents.claude.advice import ADVICE
+from codex_adapter.agents.claude.advice import ADVICE, EXAMPLES
 from codex_adapter.agents.claude.binary import find_binary
 from codex_adapter.agents.claude.command import TEMPORARY_DIRECTORIES
 from codex_adapter.agents.claude.config import ClaudeConfig
@@ -58,6 +58,7 @@ class ClaudeAgent(Agent):
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = ClaudeConfig
     advice: ClassVar[Mapping[Hint, str]] = ADVICE
+    examples: ClassVar[Mapping[str, Sequence[str]]] = EXAMPLES
     conversation_variables: ClassVar[Sequence[str]] = ("CLAUDE_CONFIG_DIR",)
 
     @property

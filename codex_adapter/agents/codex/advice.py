@@ -1,14 +1,14 @@
-"""List the advice on failures that is only true for the Codex CLI (F9)."""
+"""List the advice on failures and the examples in the help that are only true for the Codex CLI (F9, C23)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from codex_adapter.hints import Hint
 
-__all__ = ["ADVICE"]
+__all__ = ["ADVICE", "EXAMPLES"]
 
 ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
     {
@@ -34,3 +34,17 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
     }
 )
 """The sentences for `Agent.advice`."""
+
+EXAMPLES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        "run": ("codex-adapter run --model gpt-5.1-codex 'Fix the failing test'",),
+        "replay": ("codex exec --json 'Say hello' | codex-adapter replay -",),
+        "doctor": (
+            "codex-adapter doctor --codex ./node_modules/.bin/codex",
+            "codex-adapter doctor --probe --codex ./new/node_modules/.bin/codex",
+        ),
+        "demo": ("codex-adapter demo --codex ./node_modules/.bin/codex",),
+        "login": ("printenv OPENAI_API_KEY | codex-adapter login -- --with-api-key",),
+    }
+)
+"""The command lines for `Agent.examples`."""

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
 from codex_adapter.agents.codex import extension_keys as keys
-from codex_adapter.agents.codex.advice import ADVICE
+from codex_adapter.agents.codex.advice import ADVICE, EXAMPLES
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import CAPABILITIES
@@ -59,6 +59,7 @@ class CodexAgent(Agent):
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = CodexConfig
     advice: ClassVar[Mapping[Hint, str]] = ADVICE
+    examples: ClassVar[Mapping[str, Sequence[str]]] = EXAMPLES
     conversation_variables: ClassVar[Sequence[str]] = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
     @property

@@ -17,8 +17,10 @@ from codex_adapter.agent import Agent
 from codex_adapter.cli.agent_options import (
     add_agent_kind,
     add_program_options,
+    examples_for,
     find_agents,
     program_config,
+    selection,
     the_agent,
 )
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
@@ -29,7 +31,6 @@ from codex_adapter.cli.levels import FoundLevel, find_levels
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.cli.versions import installed_version
-from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.file_systems import PATIENCE
 from codex_adapter.findings import BinaryReport, Finding
 from codex_adapter.runtime.containment.exits import why_no_pidfd
@@ -55,10 +56,9 @@ exit status:
 """
 _EXAMPLES = """\
   codex-adapter doctor
-  codex-adapter doctor --codex ./node_modules/.bin/codex
   codex-adapter doctor --json | jq .ok
   codex-adapter doctor --orphans --kill
-  codex-adapter doctor --probe --codex ./new/node_modules/.bin/codex
+  codex-adapter doctor --probe
 """
 _NO_LOGIN = 3
 _USER_NAMESPACE = (
@@ -89,7 +89,7 @@ class _Report(msgspec.Struct, frozen=True):
 
 def _parser(words: Sequence[str]) -> Parser:
     agent = find_agents(words)[0]
-    parser = Parser("doctor", "[OPTIONS]", _DESCRIPTION.format(agent.name), _EXAMPLES)
+    parser = Parser("doctor", "[OPTIONS]", _DESCRIPTION.format(agent.name), examples_for(agent, "doctor", _EXAMPLES))
     add = parser.add_argument
     add_agent_kind(parser)
     add_program_options(parser, agent)
@@ -213,12 +213,11 @@ def _text(report: _Report, agent: Agent, verbose: bool, *, lacks_login: bool) ->
         if verbose and finding.subject == "release" and report.binary is not None:
             lines += [f"     {line}" for line in release_lines(report.binary.features, report.binary.differences)]
     if report.agent_sandbox is False and report.ok:
-        lines.append(f"A run can start, but its commands fail in the sandbox of {agent.name}.")
+        lines.append(f"A run can start, but the sandbox of {agent.name} does not work.")
     elif not (lacks_login and report.ok):
         lines.append("A run can start." if report.ok else "A run cannot start.")
     if lacks_login and report.ok:
-        kind = "" if agent.kind == DEFAULT_AGENT else f" --agent {agent.kind}"
-        login = f"Run `codex-adapter login{kind}`, or follow the advice on `login` above."
+        login = f"Run `codex-adapter login{selection(agent)}`, or follow the advice on `login` above."
         lines.append(f"A run can start, but the required login is missing. {login}")
     return "".join(f"{line}\n" for line in lines).encode()
 

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from codex_adapter import InvalidRequestError
 from codex_adapter.cli.agent_options import program_config, the_agent
 from codex_adapter.cli.doctor.findings import finding_lines, printable_findings
 from codex_adapter.cli.errors import UsageError
@@ -70,7 +71,10 @@ async def probe(options: argparse.Namespace, output: Output, stop: StopSignals) 
 
     with stop.interrupting(), _make_directory() as root:
         began = time.monotonic()
-        release = await agent.probe(program_config(options, agent), root, report)
+        try:
+            release = await agent.probe(program_config(options, agent), root, report)
+        except InvalidRequestError as error:
+            raise UsageError(str(error).rstrip(".")) from None
         counts = {state: states[state] for state in _SIGNS}
         seconds = round(time.monotonic() - began, 1) if any(counts.values()) else 0.0
         summary = Summary(ok=not states["broken"] and not states["failed"], release=release, seconds=seconds, **counts)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from codex_adapter import RunHandle, RunRequest, open_run
 from codex_adapter.agent import Agent
-from codex_adapter.cli.agent_options import find_agents, the_agent
+from codex_adapter.cli.agent_options import examples_for, find_agents, the_agent
 from codex_adapter.cli.arguments import Command, Parser
 from codex_adapter.cli.drive_run import drive_run
 from codex_adapter.cli.errors import UsageError, report_error
@@ -41,8 +41,8 @@ exit status:
 """
 _SANDBOX_OPTION = "--sandbox"
 _IN_A_CONTAINER = """
-In most containers, the sandbox of the agent cannot start. Then its commands fail, and the run ends with status 0 but
-is not `ok`. `codex-adapter doctor` tries the sandbox. Allow user namespaces. If the container itself is the sandbox,
+In most containers, the sandbox of the agent cannot start. Then the run is not `ok`, even if it ends with status 0.
+`codex-adapter doctor` tries the sandbox. Allow user namespaces. If the container itself is the sandbox,
 use --sandbox danger-full-access.
 """
 _EXAMPLES = """\
@@ -51,7 +51,7 @@ _EXAMPLES = """\
   codex-adapter run --format text 'What does this project do?'
   codex-adapter run --resume last 'Now add a test for it'
   codex-adapter run --sandbox read-only --output-schema review.json 'Review the last commit'
-  codex-adapter run --request request.json --model gpt-5.1-codex
+  codex-adapter run --request request.json --timeout 600
 """
 
 
@@ -59,7 +59,7 @@ def _parser(words: Sequence[str]) -> Parser:
     agent = find_agents(words)[0]
     has_sandbox = any(_SANDBOX_OPTION in option.names for option in agent.options)
     description = _DESCRIPTION.format(agent.name) + (_IN_A_CONTAINER if has_sandbox else "")
-    parser = Parser("run", "[OPTIONS] [PROMPT]", description, _EXAMPLES)
+    parser = Parser("run", "[OPTIONS] [PROMPT]", description, examples_for(agent, "run", _EXAMPLES))
     add_options(parser, words)
     return parser
 

@@ -57,7 +57,7 @@ exit status:
 """
 _EXAMPLES = """\
   codex-adapter serve --max-runs 100 --idle-timeout 300
-  codex-adapter serve --journal ~/.local/state/codex-runs --keep-days 30 --on-eof drain
+  codex-adapter serve --journal ~/.local/state/runs --keep-days 30 --on-eof drain
   codex-adapter serve < requests.jsonl
 """
 _Configs: TypeAlias = Sequence[tuple[Agent, RunConfig]]
