@@ -88,9 +88,10 @@ def _remove_in_thread(inquiry: Inquiry, directory: Path, name: str | None) -> No
 
 def _remove(directory: Path, name: str | None = None) -> None:
     # `rmtree` needs descriptors, which may have run out.
-    with suppress(OSError):
-        if name is not None:
+    if name is not None:
+        with suppress(OSError):
             (directory / name).unlink()
+    with suppress(OSError):
         directory.rmdir()
         return
     rmtree(directory, ignore_errors=True)

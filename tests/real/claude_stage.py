@@ -77,4 +77,5 @@ class ClaudeStage(Stage):
 
     @override
     def is_agent(self, process: Process) -> bool:
-        return bool(process.argv) and process.argv[0].rstrip().rpartition("/")[2] == "claude"
+        program, *words = process.argv or ("",)
+        return program.rstrip().rpartition("/")[2] == "claude" and "--version" not in words
