@@ -228,7 +228,7 @@ async def test_what_a_mode_does_not_allow_is_denied_with_an_event(place: Place) 
     with place.model(write(other), question, "Done.") as address:
         events, completion = await place.run(address, {keys.SANDBOX_MODE: "workspace-write"})
     assert completion.final_text == "Done."
-    assert [event.message for event in events if event.message == "permission denied"] == ["permission denied"]
+    assert [event.message for event in events if event.message] == ["permission denied: Write"]
     results = [event.data.tool.status for event in events if isinstance(event.data, ToolCall)]
     assert results == ["running", "failed", "running", "failed"]
     assert not other.exists()

@@ -263,7 +263,10 @@ class ClaudeDecoder(Decoder):
         return [status_event(KIND, self._masker.mask(text))]
 
     def _denied(self, line: cl.System) -> list[Event]:
-        return [status_event(KIND, f"permission denied: {self._mask(line.tool_name or 'a tool')}")]
+        return [self._denial(line.tool_name)]
+
+    def _denial(self, tool_name: str | None) -> Event:
+        return status_event(KIND, f"permission denied: {self._mask(tool_name or 'a tool')}")
 
     def _phase(self, line: cl.System) -> list[Event]:
         if line.compact_result == "failed":
@@ -307,7 +310,7 @@ class ClaudeDecoder(Decoder):
     def _control_request(self, line: cl.ControlRequest) -> list[Event]:
         if self._input_open:
             self._answers += answer_to(line)
-        return [status_event(KIND, "permission denied")] if line.request.subtype == "can_use_tool" else []
+        return [self._denial(line.request.tool_name)] if line.request.subtype == "can_use_tool" else []
 
     def _notice(self, _line: cl.Notice) -> list[Event]:
         return []

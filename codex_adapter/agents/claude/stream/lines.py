@@ -171,6 +171,7 @@ class Question(msgspec.Struct, gc=False):
     """What the CLI asks its host: with `can_use_tool`, whether a tool may be used."""
 
     subtype: str
+    tool_name: str | None = None
     requires_user_interaction: bool | None = None
 
 

@@ -43,12 +43,13 @@ def test_a_prompt_is_one_line(prompt: str) -> None:
 
 @pytest.mark.rule("AG3", "AG9")
 @pytest.mark.parametrize(
-    ("asked", "word"), [({"tool_name": "Write"}, "denied"), ({"requires_user_interaction": True}, "Decide yourself")]
+    ("asked", "word", "name"),
+    [({"tool_name": "Write"}, "denied", "Write"), ({"requires_user_interaction": True}, "Decide yourself", "a tool")],
 )
-def test_a_permission_is_denied_with_one_event(asked: dict[str, Any], word: str) -> None:
+def test_a_permission_is_denied_with_one_event(asked: dict[str, Any], word: str, name: str) -> None:
     talk = Talk()
     events = talk.hear(INIT, question(**asked))
-    assert [(event.kind, event.message) for event in events][1:] == [("status", "permission denied")]
+    assert [(event.kind, event.message) for event in events][1:] == [("status", f"permission denied: {name}")]
     [answer] = talk.sent
     assert answer["type"] == "control_response"
     assert (answer["response"]["subtype"], answer["response"]["request_id"]) == ("success", 'r"1')
@@ -86,7 +87,7 @@ def test_standard_input_is_closed_after_the_first_turn() -> None:
     assert talk.pipeline.decoder.input_open
     talk.hear(DONE)
     assert not talk.pipeline.decoder.input_open
-    assert [event.message for event in talk.hear(INIT, question())][1:] == ["permission denied"]
+    assert [event.message for event in talk.hear(INIT, question())][1:] == ["permission denied: a tool"]
     assert talk.sent == []
 
 

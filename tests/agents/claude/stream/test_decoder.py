@@ -432,7 +432,7 @@ def test_other_lines_have_no_event() -> None:
     other = {"type": "control_request", "request_id": "r", "request": {"subtype": "hook_callback"}}
     events = events_of(INIT, *lines, other, question)
     assert [event.kind for event in events] == ["status"] * 2
-    assert events[-1].message == "permission denied"
+    assert events[-1].message == "permission denied: a tool"
 
 
 @pytest.mark.rule("M6", "F10")
