@@ -132,12 +132,14 @@ class StreamState:
 
         Without `background`, the calls that continue in the background stay open (M9).
         """
+        if not self.background:
+            return close_tools(self.agent_kind, self.open_tools)
         kept = {} if background else {id_: tool for id_, tool in self.open_tools.items() if id_ in self.background}
         for item_id in kept:
             del self.open_tools[item_id]
         events = close_tools(self.agent_kind, self.open_tools)
         self.open_tools.update(kept)
-        self.background.intersection_update(kept)
+        self.background = set(kept)
         return events
 
 
