@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from codex_adapter import Completion, Event, Pipeline
@@ -146,6 +147,21 @@ def test_a_secret_in_any_field_of_a_line_is_masked(recording: Path, returncode: 
             assert SECRET.encode() not in shown, place
 
 
+@pytest.mark.rule("B2", "B3", "B4")
+def test_a_long_string_in_any_field_keeps_the_bounds(recording: Path, returncode: int) -> None:
+    lines = recording.read_bytes().splitlines(keepends=True)
+    random = Random(recording.stem)
+    places = [(number, place) for number, line in enumerate(lines) for place in strings(json.loads(line))]
+    for number, place in random.sample(places, min(len(places), 40)):
+        value = json.loads(lines[number])
+        plant(value, place, "long " * 30_000)
+        events, _ = decoded([*lines[:number], json.dumps(value).encode() + b"\n", *lines[number + 1 :]], returncode)
+        for event in events:
+            assert len((event.text or "").encode()) <= 65_536
+            assert len((event.message or "").encode()) <= 4_096
+            assert len(msgspec.json.encode(event.data)) <= 65_536, place
+
+
 def strings(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """Return the path of each string of a JSON value, but for the type of its line."""
     if isinstance(value, str) and path != ("type",):
@@ -158,8 +174,8 @@ def strings(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[s
             yield from strings(inner, (*path, index))
 
 
-def plant(value: object, path: tuple[str | int, ...]) -> None:
+def plant(value: object, path: tuple[str | int, ...], text: str = f"it is {SECRET} here") -> None:
     *above, last = path
     for step in above:
         value = value[step]  # type: ignore[index]
-    value[last] = f"it is {SECRET} here"  # type: ignore[index]
+    value[last] = text  # type: ignore[index]
