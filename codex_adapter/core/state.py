@@ -76,8 +76,10 @@ class StreamState:
 
     def cost_reported(self, cost_usd: float | None) -> None:
         """Record the cost of the run so far in US dollars. None, or what is not an amount, is an unknown cost (F13)."""
-        known = cost_usd is not None and 0 <= cost_usd <= _LARGEST_COST
-        self.cost_usd = cost_usd if known else None
+        if cost_usd is None or not 0 <= cost_usd <= _LARGEST_COST:
+            self.cost_usd = None
+        else:
+            self.cost_usd = float(cost_usd)
 
     def message_completed(self, text: str) -> None:
         """Record a whole message of the agent. The last message is the final text (M10)."""
@@ -132,12 +134,14 @@ class StreamState:
 
         Without `background`, the calls that continue in the background stay open (M9).
         """
+        if not self.background:
+            return close_tools(self.agent_kind, self.open_tools)
         kept = {} if background else {id_: tool for id_, tool in self.open_tools.items() if id_ in self.background}
         for item_id in kept:
             del self.open_tools[item_id]
         events = close_tools(self.agent_kind, self.open_tools)
         self.open_tools.update(kept)
-        self.background.intersection_update(kept)
+        self.background = set(kept)
         return events
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from codex_adapter import Completion, Event, ExitStatus
 from codex_adapter.cli.present.lines import Line
@@ -22,6 +23,7 @@ from codex_adapter.events import (
     AgentInfo,
     ErrorSource,
     Facet,
+    PayloadText,
     Plan,
     PlanItem,
     RateLimit,
@@ -31,6 +33,7 @@ from codex_adapter.events import (
     Tool,
     ToolBytes,
     ToolCall,
+    ToolInput,
 )
 from codex_adapter.records import CompletedRecord, RunRecord, encode_completion, encode_lines
 
@@ -129,6 +132,28 @@ def test_a_sub_agent_is_named() -> None:
 def test_the_cost_is_shown_at_the_end() -> None:
     texts = [line.text for line in RunNarrator(lambda: None).narrate(COMPLETION)]
     assert texts == ["tokens: 0 in, 2 out, 0 cached", "cost: $0.0315", "completed"]
+
+
+@pytest.mark.rule("C7", "F10")
+def test_the_tokens_are_those_of_the_run() -> None:
+    usage = {"input_tokens": 1, "cache_read_input_tokens": 5}
+    for name, run_usage in (("cached_input_tokens", None), ("cache_read_input_tokens", {**usage, "input_tokens": 7})):
+        completion = Completion(ExitStatus(code=0), usage={**usage, name: 5}, run_usage=run_usage)
+        text = RunNarrator(lambda: None).narrate(completion)[0].text
+        assert text == f"tokens: {7 if run_usage else 1} in, 0 out, 5 cached"
+
+
+@pytest.mark.rule("C7")
+def test_a_result_without_an_input_has_the_label_of_its_call() -> None:
+    tool = Tool("i", "s", None, "command_execution", "start", "running", None, ToolBytes(), "Bash")
+    asked = ToolInput(command=PayloadText("ls", False))
+    done = replace(tool, phase="fail", status="failed", exit_code=3)
+    lines = told(
+        Event(0, "toy", "tool_call", "tool", data=ToolCall(tool, asked)),
+        Event(0, "toy", "tool_call", "tool", data=ToolCall(replace(tool, phase="delta"))),
+        Event(0, "toy", "tool_result", "tool", data=ToolCall(done)),
+    )
+    assert lines == [Line("started", "$ ls"), Line("failed", "$ ls (failed, exit 3)")]
 
 
 @pytest.mark.rule("C10", "M12", "M13", "M14", "F13")

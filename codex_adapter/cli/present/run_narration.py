@@ -12,7 +12,14 @@ import msgspec
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.lines import Line, Tone, first_line, last_lines, printable, with_facts
-from codex_adapter.cli.present.wording import cost, describe_agent, describe_limit, describe_retry, tokens
+from codex_adapter.cli.present.wording import (
+    cached_tokens,
+    cost,
+    describe_agent,
+    describe_limit,
+    describe_retry,
+    tokens,
+)
 from codex_adapter.events import (
     TURN_FAILED,
     AgentInfo,
@@ -132,9 +139,9 @@ class RunNarrator:
         advice = [] if known is None else [Line("warning", printable(known))]
         if not isinstance(outcome, Completion):
             return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
-        if outcome.usage:
-            cached = f"{outcome.usage.get('cached_input_tokens', 0):,} cached"
-            lines.append(Line("notice", f"tokens: {tokens(outcome.usage)}, {cached}"))
+        usage = outcome.run_usage or outcome.usage
+        if usage:
+            lines.append(Line("notice", f"tokens: {tokens(usage)}, {cached_tokens(usage):,} cached"))
         if outcome.cost_usd is not None:
             lines.append(Line("notice", f"cost: {cost(outcome.cost_usd)}"))
         if outcome.status.success:
@@ -170,9 +177,11 @@ class RunNarrator:
             facts += self._since(begun.since)
         else:
             facts += self._offset()
+        # Some agents report the input only at the start.
+        label = call_label(call) if begun is None or call.input is not None else begun.label
         if tool.status == "completed":
-            return [Line("ok", with_facts(call_label(call), facts))]
-        return [Line("failed", with_facts(call_label(call), [tool.status, *facts])), *_tail(call)]
+            return [Line("ok", with_facts(label, facts))]
+        return [Line("failed", with_facts(label, [tool.status, *facts])), *_tail(call)]
 
 
 def call_label(call: ToolCall) -> str:

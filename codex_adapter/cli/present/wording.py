@@ -15,6 +15,7 @@ __all__ = [
     "OUTCOMES",
     "Verdict",
     "amount",
+    "cached_tokens",
     "cost",
     "date_of",
     "describe_agent",
@@ -36,6 +37,8 @@ OUTCOMES: Final[Mapping[Outcome, str]] = {
 }
 """The outcome of a turn or of a tool call in words."""
 
+_CACHED: Final = ("cached_input_tokens", "cache_read_input_tokens")
+"""The names of agents for tokens of the input that the service had in its cache."""
 _YEAR_9999: Final = 253_370_764_800
 
 
@@ -119,6 +122,11 @@ def size(count: int) -> str:
 def tokens(usage: Mapping[str, int]) -> str:
     """Format the most important counts of tokens, such as `12,300 in, 450 out`."""
     return f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
+
+
+def cached_tokens(usage: Mapping[str, int]) -> int:
+    """Return the number of tokens that the service had in its cache."""
+    return next((usage[name] for name in _CACHED if name in usage), 0)
 
 
 def cost(usd: float) -> str:

@@ -13,6 +13,7 @@ from codex_adapter.agents.claude.stream.lines import Block, System
 from codex_adapter.agents.claude.stream.notices import ended_tool
 from codex_adapter.agents.claude.stream.plans import Plans
 from codex_adapter.agents.claude.stream.tools import call_payloads, result_payloads, tool_call, tool_result
+from codex_adapter.core.free_text import FreeText
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import status_event
 from codex_adapter.core.payloads import facet_with_payloads
@@ -25,12 +26,16 @@ _MOST_ANSWERS = 64
 
 
 class Calls:
-    """The tool calls of a run. `state` has the open ones; `masker` masks the texts of the plan, which are kept (X5)."""
+    """The tool calls of a run. `state` has the open ones, and `free` gets the strings of their events.
 
-    __slots__ = ("_answers", "_ended", "_full_payloads", "_masker", "_plans", "_state")
+    `masker` masks the texts of the plan, which are kept, and long payloads (X5).
+    """
 
-    def __init__(self, state: StreamState, masker: Masker, *, full_payloads: bool) -> None:
+    __slots__ = ("_answers", "_ended", "_free", "_full_payloads", "_masker", "_plans", "_state")
+
+    def __init__(self, state: StreamState, masker: Masker, free: FreeText, *, full_payloads: bool) -> None:
         self._state = state
+        self._free = free
         self._masker = masker
         self._full_payloads = full_payloads
         self._plans = Plans(masker.mask)
@@ -46,9 +51,10 @@ class Calls:
             self._state.tool_opened(block.id, tool)
         if thread is None:
             self._plans.call(block)
+        self._free.add_tool(tool)
         facet = ToolCall(tool, None, None)
         if self._full_payloads:
-            facet = facet_with_payloads(tool, call_payloads(block, tool.kind), {}, self._masker, [])
+            facet = facet_with_payloads(tool, call_payloads(block, tool.kind), {}, self._masker, self._free.texts)
         return Event(0, KIND, "tool_call", "tool", None, None, facet)
 
     def answer(self, use_id: str | None) -> None:
@@ -78,13 +84,15 @@ class Calls:
             if tool.status == "running" and ended is not None:
                 tool = ended_tool(tool, ended)
             self._state.background_closed(use_id)
+        self._free.add_tool(tool)
         facet = ToolCall(tool, None, None)
         if self._full_payloads:
-            facet = facet_with_payloads(tool, {}, result_payloads(block, tool.kind), self._masker, [])
+            facet = facet_with_payloads(tool, {}, result_payloads(block, tool.kind), self._masker, self._free.texts)
         events = [Event(0, KIND, "tool_call" if continues else "tool_result", "tool", None, None, facet)]
         if thread is None and opened is not None:
             plan = self._plans.result(opened.tool_name, block, raw)
             if plan is not None:
+                self._free.long = True
                 events.append(status_event(KIND, None, Plan(plan)))
         return events
 
@@ -98,10 +106,17 @@ class Calls:
             self._ended[use_id] = line
             return []
         self._state.background_closed(use_id)
+        self._free.add_tool(opened)
         facet = ToolCall(replace(ended_tool(opened, line), bytes=ToolBytes()), None, None)
         return [Event(0, KIND, "tool_result", "tool", None, None, facet)]
 
     def turn_ended(self) -> list[Event]:
         """Return a result for each open call that does not continue in the background (M9)."""
+        return self.close(background=False)
+
+    def close(self, *, background: bool = True) -> list[Event]:
+        """Return a result for each open call; without `background`, not for those that continue there (M9)."""
         self._ended.clear()
-        return self._state.close_tools(background=False)
+        for tool in self._state.open_tools.values():
+            self._free.add_tool(tool)
+        return self._state.close_tools(background=background)

@@ -88,4 +88,4 @@ def _amount(usd: float) -> float | None:
 
 
 def _rounded(usd: float | None) -> float | None:
-    return None if usd is None else round(usd, _DIGITS)
+    return None if usd is None else round(float(usd), _DIGITS)

@@ -22,8 +22,10 @@ from codex_adapter.agents.claude.stream.line_parser import parse_lines
 from codex_adapter.agents.claude.stream.notices import LIMIT_MESSAGES, QUIET, RETRYING, rate_limit, retry
 from codex_adapter.agents.claude.stream.usage import add_counts, counts
 from codex_adapter.core.bad_lines import BadLine
+from codex_adapter.core.bounds import MESSAGE_LIMIT
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
+from codex_adapter.core.free_text import FreeText
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.payloads import json_text
@@ -69,7 +71,8 @@ class ClaudeDecoder(Decoder):
         self._answers = b""
         self._input_open = True
         self._costs = RunCosts()
-        self._calls = Calls(self.state, masker, full_payloads=full_payloads)
+        self._free = FreeText()
+        self._calls = Calls(self.state, masker, self._free, full_payloads=full_payloads)
         self._agent: AgentInfo | None = None
         self._blocks: dict[str | None, tuple[str, int]] = {}
         """The current message of each thread and its number of blocks, by the tool call that started the thread."""
@@ -85,18 +88,26 @@ class ClaudeDecoder(Decoder):
                 self.state.line_stalled()
                 out.append(error_event(KIND, line.message))
                 continue
-            self._see_session(getattr(line, "session_id", None))
-            for event in _LINES[type(line)](self, line):
-                if self._session.waiting:
+            session_id = getattr(line, "session_id", None)
+            if session_id != self._session_seen and session_id is not None:
+                self._see_session(session_id)
+            events = _LINES[type(line)](self, line)
+            if self._session.waiting:
+                for event in events:
                     out += self._session.attach_to(event)
-                else:
-                    out.append(event)
-        return Decoded(out)
+            else:
+                out += events
+        return self._free.take(out)
 
     @override
     def finish(self) -> Decoded:
         """Implement `Decoder.finish`: close open calls, and report a session id that no event has shown. (M5, M9)"""
-        return Decoded([*self.state.close_tools(), *self._session.finish()])
+        return self._free.take([*self._calls.close(), *self._session.finish()])
+
+    @override
+    def close_tools(self) -> Decoded:
+        """Implement `Decoder.close_tools` (M9)."""
+        return self._free.take(self._calls.close())
 
     @override
     def receive_stderr(self, data: bytes) -> None:
@@ -142,12 +153,11 @@ class ClaudeDecoder(Decoder):
             return None
         return self._hint or self._stderr_hint
 
-    def _see_session(self, session_id: str | None) -> None:
-        if session_id is not None and session_id != self._session_seen:
-            self._session_seen = session_id
-            self._session_shown = self._session.mask_id(session_id, self._mask)
-            if self._session.session_id is not None:
-                self.state.session_started(self._session.session_id)
+    def _see_session(self, session_id: str) -> None:
+        self._session_seen = session_id
+        self._session_shown = self._session.mask_id(session_id, self._mask)
+        if self._session.session_id is not None:
+            self.state.session_started(self._session.session_id)
 
     def _assistant(self, line: cl.Assistant) -> list[Event]:
         message, thread = line.message, line.parent_tool_use_id
@@ -163,9 +173,9 @@ class ClaudeDecoder(Decoder):
             if block.type == "text":
                 if thread is None:
                     self.state.message_completed(block.text)
-                events.append(_text(block.text, f"{message.id}#{number}", "agent_message", "complete", thread))
+                events.append(self._text(block.text, f"{message.id}#{number}", "agent_message", "complete", thread))
             elif block.type == "thinking":
-                events.append(_text(block.thinking, f"{message.id}#{number}", "reasoning", "complete", thread))
+                events.append(self._text(block.thinking, f"{message.id}#{number}", "reasoning", "complete", thread))
             elif block.name == _ANSWER and block.type == "tool_use" and thread is None:
                 events.append(self._answer(block, f"{message.id}#{number}"))
             elif block.type in _CALLS:
@@ -183,7 +193,22 @@ class ClaudeDecoder(Decoder):
             return []
         self.state.line_stalled()
         self._hint = hint_of_error(line.api_error_type or line.error, line.api_error_status, text)
-        return [error_event(KIND, text or "request failed", _FROM_ITEM)]
+        return [self._error(text or "request failed")]
+
+    def _text(self, text: str, item_id: str, item_type: str, phase: TextPhase, parent_id: str | None) -> Event:
+        self._free.add_text(text, item_id, parent_id)
+        part = TextPart(item_id, item_type, phase, 1, 1, parent_id)
+        return Event(0, KIND, "text_output", "assistant", text, None, part)
+
+    def _error(self, message: str) -> Event:
+        self._free.add_message(message)
+        return error_event(KIND, message, _FROM_ITEM)
+
+    def _status(self, message: str) -> Event:
+        """Return a status event with words of the CLI, masked here: elsewhere only messages of errors are (X5)."""
+        message = self._masker.mask_beginning(message, MESSAGE_LIMIT)
+        self._free.add_message(message)
+        return status_event(KIND, message)
 
     def _next_block(self, thread: str | None, message_id: str) -> int:
         seen, number = self._blocks.get(thread, ("", 0))
@@ -199,7 +224,7 @@ class ClaudeDecoder(Decoder):
         text = json_text(block.input) or ""
         self.state.message_completed(text)
         self._calls.answer(block.id)
-        return _text(text, item_id, "agent_message", "complete", None)
+        return self._text(text, item_id, "agent_message", "complete", None)
 
     def _user(self, line: cl.User) -> list[Event]:
         content = line.message.content
@@ -219,9 +244,9 @@ class ClaudeDecoder(Decoder):
             return []
         item_id = f"{self._blocks.get(thread, ('', 0))[0]}#{part.index}"
         if part.delta.type == "text_delta":
-            return [_text(part.delta.text, item_id, "agent_message", "delta", thread)]
+            return [self._text(part.delta.text, item_id, "agent_message", "delta", thread)]
         if part.delta.type == "thinking_delta":
-            return [_text(part.delta.thinking, item_id, "reasoning", "delta", thread)]
+            return [self._text(part.delta.thinking, item_id, "reasoning", "delta", thread)]
         return []
 
     def _system(self, line: cl.System) -> list[Event]:
@@ -259,14 +284,14 @@ class ClaudeDecoder(Decoder):
     def _informational(self, line: cl.System) -> list[Event]:
         text = line.content or line.text or line.subtype
         if line.level in ("warning", "error"):
-            return [error_event(KIND, text, _FROM_ITEM)]
-        return [status_event(KIND, self._masker.mask(text))]
+            return [self._error(text)]
+        return [self._status(text)]
 
     def _denied(self, line: cl.System) -> list[Event]:
         return [self._denial(line.tool_name)]
 
     def _denial(self, tool_name: str | None) -> Event:
-        return status_event(KIND, f"permission denied: {self._mask(tool_name or 'a tool')}")
+        return self._status(f"permission denied: {tool_name or 'a tool'}")
 
     def _phase(self, line: cl.System) -> list[Event]:
         if line.compact_result == "failed":
@@ -352,7 +377,3 @@ _LINES: Final[dict[type, Callable[[ClaudeDecoder, Any], list[Event]]]] = {
     cl.Unknown: ClaudeDecoder._unknown_line,
     **dict.fromkeys(cl.Notice.__args__, ClaudeDecoder._notice),
 }
-
-
-def _text(text: str, item_id: str, item_type: str, phase: TextPhase, parent_id: str | None) -> Event:
-    return Event(0, KIND, "text_output", "assistant", text, None, TextPart(item_id, item_type, phase, 1, 1, parent_id))

@@ -7,8 +7,11 @@ does not start. (M5, M9, F12)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Final
 
+import msgspec
 from typing_extensions import override
 
 from codex_adapter.agents.codex.advice import ADVICE
@@ -51,6 +54,11 @@ SANDBOX_FAILED: Final = "codex sandbox cannot start: commands fail"
 _FROM_ITEM: Final = ErrorSource("item")
 _FROM_LINE: Final = ErrorSource("event")
 _SANDBOX_NOTICE: Final = HintNotice("sandbox_unavailable", ADVICE["sandbox_unavailable"])
+_TEXT_OF_STEP: Final = attrgetter("text")
+# Copying the steps in C is five times less work than a call for each.
+_plan_items: Callable[[Sequence[te.TodoStep]], tuple[PlanItem, ...]] = partial(
+    msgspec.convert, type=tuple[PlanItem, ...], from_attributes=True
+)
 _TEXT_PHASES: Final[Mapping[ToolPhase, TextPhase]] = {"start": "start", "delta": "snapshot", "complete": "complete"}
 
 
@@ -278,10 +286,10 @@ class CodexDecoder(Decoder):
         return Event(0, KIND, "text_output", "assistant", text, None, part)
 
     def _plan(self, item: te.TodoList, _phase: ToolPhase) -> Event:
-        text = "\n".join([step.text for step in item.items])
+        text = "\n".join(map(_TEXT_OF_STEP, item.items))
         self._free_text.append(text)
         self._long |= len(text) + 7 * len(item.items) > LONG_PLAN
-        return status_event(KIND, None, Plan(tuple([PlanItem(step.text, step.completed) for step in item.items])))
+        return status_event(KIND, None, Plan(_plan_items(item.items)))
 
     def _warning(self, item: te.ErrorItem, _phase: ToolPhase) -> Event:
         return self._error(item.message, _FROM_ITEM)

@@ -511,7 +511,11 @@ FIELDS = (
     "event",
     "delta",
     "text",
+    *("status", "attempt", "retry_delay_ms", "claude_code_version", "model", "rate_limit_info", "utilization"),
+    *("total_cost_usd", "model_usage_since_last_result", "costUSD", "tool_use_result", "backgroundTaskId", "isAsync"),
+    *("task", "tasks", "taskId", "statusChange", "success", "todos", "subject", "parent_tool_use_id", "summary"),
 )
+NOTICES = ("init", "api_retry", "model_fallback", "permission_denied", "status", "hook_response", "task_notification")
 VALUES = st.recursive(
     st.one_of(
         st.none(),
@@ -519,7 +523,8 @@ VALUES = st.recursive(
         st.integers(),
         st.floats(),
         st.text(max_size=5),
-        st.sampled_from(["assistant", "user", "system", "result", "stream_event", "tool_use", "tool_result", "init"]),
+        st.sampled_from(["assistant", "user", "system", "result", "stream_event", "tool_use", "tool_result", "t"]),
+        st.sampled_from([*NOTICES, "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "completed", "rejected"]),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),

@@ -88,3 +88,13 @@ def test_release_and_model_are_reported_when_they_change() -> None:
 def test_other_notices_have_a_message_or_no_event(line: Any, messages: list[str]) -> None:
     events, _ = run(INIT, line, secrets=(SECRET,))
     assert [(event.kind, event.message) for event in events[1:]] == [("status", message) for message in messages]
+
+
+@pytest.mark.rule("B3", "X5")
+def test_a_long_message_is_masked_and_cut() -> None:
+    long = f"{SECRET} {'x' * 10_000} {SECRET}"
+    for line in (system("notification", text=long), system("permission_denied", tool_name=long)):
+        message = run(INIT, line, secrets=(SECRET,))[0][1].message
+        assert message is not None
+        assert len(message.encode()) <= 4_096
+        assert SECRET not in message

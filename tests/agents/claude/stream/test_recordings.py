@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from codex_adapter import Completion, Event, Pipeline
 from codex_adapter.agents.claude.agent import AGENT
 from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.core.masking.masker import Masker
-from codex_adapter.events import AgentInfo, ExitStatus, RateLimit, Retry, TokenUsage, ToolCall
+from codex_adapter.events import AgentInfo, Dropped, ExitStatus, RateLimit, Retry, TokenUsage, Tool, ToolCall
 from codex_adapter.hints import Hint
-from codex_adapter.records import encode_completion, encode_events
+from codex_adapter.records import decode_record, encode_completion, encode_events, encode_record
 from tests.regenerate_goldens import golden
 
 SECRET = "hunter2-canary-of-a-line"
@@ -146,6 +147,74 @@ def test_a_secret_in_any_field_of_a_line_is_masked(recording: Path, returncode: 
             assert SECRET.encode() not in shown, place
 
 
+@pytest.mark.rule("B2", "B3", "B4")
+def test_a_long_string_in_any_field_keeps_the_bounds(recording: Path, returncode: int) -> None:
+    lines = recording.read_bytes().splitlines(keepends=True)
+    random = Random(recording.stem)
+    places = [(number, place) for number, line in enumerate(lines) for place in strings(json.loads(line))]
+    for number, place in random.sample(places, min(len(places), 40)):
+        value = json.loads(lines[number])
+        plant(value, place, "long " * 30_000)
+        events, _ = decoded([*lines[:number], json.dumps(value).encode() + b"\n", *lines[number + 1 :]], returncode)
+        for event in events:
+            assert len((event.text or "").encode()) <= 65_536
+            assert len((event.message or "").encode()) <= 4_096
+            assert len(msgspec.json.encode(event.data)) <= 65_536, place
+
+
+@pytest.mark.rule("L4", "AG3", "M9", "W1")
+def test_any_value_in_any_place_gives_whole_records(recording: Path, returncode: int) -> None:
+    lines = recording.read_bytes().splitlines(keepends=True)
+    random = Random(recording.stem)
+    places = [(number, place) for number, line in enumerate(lines) for place in all_places(json.loads(line))]
+    for number, place in random.sample(places, min(len(places), 150)):
+        for odd in random.sample(ODD_VALUES, 3):
+            value = json.loads(lines[number])
+            plant(value, place, odd)
+            mutated = [*lines[:number], json.dumps(value).encode() + b"\n", *lines[number + 1 :]]
+            events, completion = decoded(mutated, returncode, full=True)
+            records = [*encode_events(events).splitlines(), encode_completion(len(events), completion)]
+            assert [encode_record(decode_record(record)) for record in records[:-1]] == [
+                line + b"\n" for line in records[:-1]
+            ]
+            if not any(isinstance(event.data, Dropped) for event in events):
+                called = {tool.backend_item_id for tool in tools(events, "tool_call")}
+                assert called <= {tool.backend_item_id for tool in tools(events, "tool_result")}, place
+
+
+ODD_VALUES: list[object] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "t",
+    "\u00e9\u2028",
+    [],
+    [7],
+    {},
+    {"id": 7},
+    "x" * 70_000,
+]
+
+
+def tools(events: Iterable[Event], kind: str) -> Iterator[Tool]:
+    """Return the tools of the events of a kind, without calls that have no id."""
+    for event in events:
+        if event.kind == kind and isinstance(event.data, ToolCall) and event.data.tool.backend_item_id:
+            yield event.data.tool
+
+
+def all_places(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Return the path of each part of a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in inner:
+        yield (*path, name)
+        yield from all_places(part, (*path, name))
+
+
 def strings(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """Return the path of each string of a JSON value, but for the type of its line."""
     if isinstance(value, str) and path != ("type",):
@@ -158,8 +227,8 @@ def strings(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[s
             yield from strings(inner, (*path, index))
 
 
-def plant(value: object, path: tuple[str | int, ...]) -> None:
+def plant(value: object, path: tuple[str | int, ...], text: object = f"it is {SECRET} here") -> None:
     *above, last = path
     for step in above:
         value = value[step]  # type: ignore[index]
-    value[last] = f"it is {SECRET} here"  # type: ignore[index]
+    value[last] = text  # type: ignore[index]
