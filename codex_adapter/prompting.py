@@ -14,7 +14,7 @@ from codex_adapter import AdapterError, BackendError, Completion, Event, RunCanc
 from codex_adapter.events import ToolCall
 from codex_adapter.records import split_batch
 from codex_adapter.text import TextAssembler
-from codex_adapter.workspace import WorkspaceError, create_empty_directory, isolate_environment
+from codex_adapter.workspace import WorkspaceError, create_empty_directory, isolate_environment, name_empty_directory
 
 __all__ = ["AgentPrompter", "AgentReply", "OnEvents", "OpenRun", "PromptedAgent", "ToolUsed"]
 
@@ -61,12 +61,14 @@ class ToolUsed(BackendError):
 class AgentPrompter:
     """A runner of one agent, with one prompt at a time.
 
-    Each run works in an empty directory of its own, finds no repository, and looks up no program in the workspace.
+    Each run works in the same directory, which is empty, finds no repository, and looks up no program in the workspace.
+    The directory has one path for all runs, because an agent may find a session only where it began (O18).
     """
 
     def __init__(self, agent: PromptedAgent, open_run: OpenRun) -> None:
         self._agent = agent
         self._open_run = open_run
+        self._directory = name_empty_directory()
         self._run: RunHandle | None = None
         self._scope = trio.CancelScope()
 
@@ -93,7 +95,7 @@ class AgentPrompter:
         outcome: Completion | AdapterError = RunCancelled("cancelled")
         with trio.CancelScope() as self._scope:
             try:
-                with create_empty_directory(workspace) as directory:
+                with create_empty_directory(workspace, self._directory) as directory:
                     isolated = _isolate(self._agent.restricted(request), directory, workspace)
                     async with self._open_run(isolated) as run:
                         try:

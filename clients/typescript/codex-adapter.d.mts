@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 73c6fe8bc3207a2b357417052cb7253b3badbcc30239036c189359de65ba951c. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 d7fcce98efc34f3374fd0302ff800551b6612e485eb5edeb09e131bb3410326d. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -467,6 +467,8 @@ export interface RunOptions extends Omit<RunRequest, "prompt"> {
     signal?: AbortSignal | undefined;
     /** The id of the run in the daemon and its journal, by default a new one. */
     runId?: string;
+    /** The kind of the agent, by default `codex`. `run` starts a daemon that serves it. `openDaemon` needs `--agent` in `args`. */
+    agentKind?: string;
 }
 /** The base of all errors of this module. No message contains text of the agent or the request. */
 export declare class AdapterError extends Error {
@@ -582,6 +584,6 @@ export declare class Daemon implements AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
     /** @internal */
-    [start](prompt: string, { signal, runId, ...rest }: RunOptions, release: () => Promise<void>): Run;
+    [start](prompt: string, { signal, runId, agentKind, ...rest }: RunOptions, release: () => Promise<void>): Run;
 }
 export {};

@@ -1,6 +1,6 @@
-// Compiled from codex-adapter.mts, SHA-256 73c6fe8bc3207a2b357417052cb7253b3badbcc30239036c189359de65ba951c. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 d7fcce98efc34f3374fd0302ff800551b6612e485eb5edeb09e131bb3410326d. Do not edit.
 /**
- * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
+ * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
  *     const r = run("Fix the failing test", { working_dir: "/src/app" });
  *     for await (const event of r) console.log(event.kind, event.text);
@@ -69,8 +69,9 @@ export class DaemonError extends AdapterError {
 /** Start one run with its own daemon, which has exited when `completion` settles. */
 export function run(prompt, options = {}) {
     const { command, args, cwd, environment, stderr, ...rest } = options;
+    const kind = rest.agentKind === undefined ? [] : ["--agent", rest.agentKind];
     const daemon = new Daemon({
-        ...(command && { command }), ...(args && { args }), ...(cwd && { cwd }),
+        ...(command && { command }), args: [...kind, ...(args ?? [])], ...(cwd && { cwd }),
         ...(environment && { environment }), ...(stderr && { stderr }),
     });
     return daemon[start](prompt, rest, () => daemon.close());
@@ -308,7 +309,7 @@ export class Daemon {
         return this.close();
     }
     /** @internal */
-    [start](prompt, { signal, runId = randomUUID(), ...rest }, release) {
+    [start](prompt, { signal, runId = randomUUID(), agentKind = "codex", ...rest }, release) {
         const tell = (method, params) => void this.#request(method, params).catch(() => { });
         const lost = this.#failure ?? (this.#closing && new DaemonError("The daemon is closing. Open another one."));
         const taken = this.#runs.has(runId) && new InvalidRequestError("invalid_request", "A live run has this runId. Pass another one.");
@@ -319,7 +320,7 @@ export class Daemon {
             return made;
         }
         this.#runs.set(runId, made);
-        const params = { runId, agentKind: "codex", request: { ...rest, prompt }, credit: WINDOW };
+        const params = { runId, agentKind, request: { ...rest, prompt }, credit: WINDOW };
         this.#request("run/start", params).catch((error) => {
             if (this.#runs.delete(runId))
                 made[completed](error);

@@ -1,5 +1,5 @@
 /**
- * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
+ * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
  *     const r = run("Fix the failing test", { working_dir: "/src/app" });
  *     for await (const event of r) console.log(event.kind, event.text);
@@ -521,6 +521,8 @@ export interface RunOptions extends Omit<RunRequest, "prompt"> {
   signal?: AbortSignal | undefined;
   /** The id of the run in the daemon and its journal, by default a new one. */
   runId?: string;
+  /** The kind of the agent, by default `codex`. `run` starts a daemon that serves it. `openDaemon` needs `--agent` in `args`. */
+  agentKind?: string;
 }
 
 /** The base of all errors of this module. No message contains text of the agent or the request. */
@@ -586,8 +588,9 @@ export class DaemonError extends AdapterError {
 /** Start one run with its own daemon, which has exited when `completion` settles. */
 export function run(prompt: string, options: RunOptions & DaemonOptions = {}): Run {
   const { command, args, cwd, environment, stderr, ...rest } = options;
+  const kind = rest.agentKind === undefined ? [] : ["--agent", rest.agentKind];
   const daemon = new Daemon({
-    ...(command && { command }), ...(args && { args }), ...(cwd && { cwd }),
+    ...(command && { command }), args: [...kind, ...(args ?? [])], ...(cwd && { cwd }),
     ...(environment && { environment }), ...(stderr && { stderr }),
   });
   return daemon[start](prompt, rest, () => daemon.close());
@@ -841,7 +844,7 @@ export class Daemon implements AsyncDisposable {
   }
 
   /** @internal */
-  [start](prompt: string, { signal, runId = randomUUID(), ...rest }: RunOptions, release: () => Promise<void>): Run {
+  [start](prompt: string, { signal, runId = randomUUID(), agentKind = "codex", ...rest }: RunOptions, release: () => Promise<void>): Run {
     const tell = (method: string, params: object) => void this.#request(method, params).catch(() => {});
     const lost = this.#failure ?? (this.#closing && new DaemonError("The daemon is closing. Open another one."));
     const taken = this.#runs.has(runId) && new InvalidRequestError("invalid_request", "A live run has this runId. Pass another one.");
@@ -852,7 +855,7 @@ export class Daemon implements AsyncDisposable {
       return made;
     }
     this.#runs.set(runId, made);
-    const params: StartParams = { runId, agentKind: "codex", request: { ...rest, prompt }, credit: WINDOW };
+    const params: StartParams = { runId, agentKind, request: { ...rest, prompt }, credit: WINDOW };
     this.#request("run/start", params).catch((error: AdapterError) => {
       if (this.#runs.delete(runId)) made[completed](error);
     });

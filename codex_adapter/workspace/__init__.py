@@ -9,7 +9,13 @@ from codex_adapter.workspace.commands import CommandResult, run_command
 from codex_adapter.workspace.errors import Code, WorkspaceError
 from codex_adapter.workspace.files import Workspace
 from codex_adapter.workspace.fingerprints import fingerprint
-from codex_adapter.workspace.isolation import create_empty_directory, is_replaceable, isolate_environment, seal_imports
+from codex_adapter.workspace.isolation import (
+    create_empty_directory,
+    is_replaceable,
+    isolate_environment,
+    name_empty_directory,
+    seal_imports,
+)
 from codex_adapter.workspace.listing import Entry, Listing
 from codex_adapter.workspace.paths import split_path
 from codex_adapter.workspace.programs import Program, open_program
@@ -37,6 +43,7 @@ __all__ = [
     "isolate_environment",
     "list_secret_places",
     "list_steering_names",
+    "name_empty_directory",
     "open_program",
     "run_command",
     "seal_imports",

@@ -14,7 +14,14 @@ from codex_adapter.runtime.containment.marks import directory_name, new_mark
 from codex_adapter.workspace.errors import WorkspaceError
 from codex_adapter.workspace.steering_files import find_own_programs, is_below
 
-__all__ = ["create_empty_directory", "is_inside", "is_replaceable", "isolate_environment", "seal_imports"]
+__all__ = [
+    "create_empty_directory",
+    "is_inside",
+    "is_replaceable",
+    "isolate_environment",
+    "name_empty_directory",
+    "seal_imports",
+]
 
 _SEARCHED: Final = ("PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD")
 """Variables with search paths for programs, libraries and modules."""
@@ -37,18 +44,23 @@ def seal_imports(workspace: str) -> None:
     sys.path[:] = [entry for entry in sys.path if not is_replaceable(entry or ".", workspace)]
 
 
-@contextmanager
-def create_empty_directory(workspace: str) -> Iterator[str]:
-    """Create an empty directory outside of the workspace, and remove it after the body.
+def name_empty_directory() -> str:
+    """Return a new name for `create_empty_directory`, which marks it as a directory of the adapter (N5)."""
+    return directory_name(new_mark())
 
-    Its name marks it as a directory of the adapter. Raises `WorkspaceError` (N5, H15).
+
+@contextmanager
+def create_empty_directory(workspace: str, name: str) -> Iterator[str]:
+    """Create an empty directory with this name outside of the workspace, and remove it after the body.
+
+    Raises `WorkspaceError` (N5, H15).
     """
     try:
         place = tempfile.gettempdir()
         if is_inside(place, workspace):
             problem = "The temporary directory is in the workspace, where commands can change it"
             raise WorkspaceError("denied", f"{problem}. Set TMPDIR to a directory outside of the workspace.")
-        directory = Path(place, directory_name(new_mark()))
+        directory = Path(place, name)
         directory.mkdir(0o700)
     except OSError:
         raise WorkspaceError("io", "The temporary directory cannot be written to. Set TMPDIR to another one.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,20 @@ LONG = (
 HANGING = (*BEGUN, Hang())
 FLOOD = (*BEGUN, Repeat(json.dumps(agent_message("item_0", "x" * 1000))))
 SECRET = "plainly-a-secret-8f2c"
+
+
+@pytest.mark.rule("C23")
+def test_a_run_can_be_of_another_agent(node: Node) -> None:
+    node.cli.env["PYTHONPATH"] = str(Path(__file__).parents[1] / "toy")
+    program = """
+        const one = run("hello", { agentKind: "toy" });
+        say((await one.completion).final_text);
+        const daemon = await openDaemon({ args: ["--agent", "toy", "--agent", "codex", ...args] });
+        for (const agentKind of ["toy", "codex"]) say((await daemon.run("x", { agentKind }).completion).final_text);
+        await daemon.close();
+        """
+    said = node.run(program, node.agent(*GOOD))
+    assert said == ["You said: hello", "You said: x", "Fixed \u2028 ü \U0001f980."]
 
 
 def test_a_run_gives_the_records_of_the_command(node: Node) -> None:

@@ -65,11 +65,11 @@ def _steps(file: Path) -> Iterator[Step]:
         _assistant({"type": "text", "text": f"I created {_FILE}; it did not exist before."}),
         {"type": "result", "subtype": "success", "is_error": False, "result": f"I created {_FILE}."},
     )
-    yield ReadPrompt()
     yield WriteFile(str(file), _GREETING)
     for line in lines:
         yield Sleep(0.2)
         yield PrintJson({**line, "session_id": _SESSION})
+    yield ReadPrompt()  # the input stays open until the result
 
 
 def _assistant(block: dict[str, Any]) -> dict[str, Any]:

@@ -105,6 +105,7 @@ async def test_each_turn_is_a_run_that_can_change_nothing_by_itself_in_one_sessi
     assert dict(first.extensions) == held
     assert dict(second.extensions) == held | {RESUME: {"selector": "id", "id": THREAD_ID}}
     assert "Do it." in first.prompt.splitlines()
+    assert stage.facts(1).cwd == stage.facts(2).cwd
     for turn in (1, 2):
         facts = stage.facts(turn)
         assert not Path(facts.cwd).is_relative_to(stage.bench.root)

@@ -49,7 +49,7 @@ _FROM_ITEM: Final = ErrorSource("item")
 _SYNTHETIC: Final = "<synthetic>"
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ANSWER: Final = "StructuredOutput"
-"""The tool that the CLI adds for an output schema. Its input is the answer of the model."""
+"""The tool that the CLI adds for an output schema. The result of the turn has its last valid input."""
 _MOST_MESSAGES: Final = 64
 
 
@@ -177,7 +177,7 @@ class ClaudeDecoder(Decoder):
             elif block.type == "thinking":
                 events.append(self._text(block.thinking, f"{message.id}#{number}", "reasoning", "complete", thread))
             elif block.name == _ANSWER and block.type == "tool_use" and thread is None:
-                events.append(self._answer(block, f"{message.id}#{number}"))
+                self._calls.answer(block.id)
             elif block.type in _CALLS:
                 events.append(self._calls.call(block, self._session_shown, thread))
             elif block.type.endswith("_tool_result"):
@@ -218,13 +218,6 @@ class ClaudeDecoder(Decoder):
                 self._blocks.clear()
         self._blocks[thread] = (message_id, number + 1)
         return number
-
-    def _answer(self, block: cl.Block, item_id: str) -> Event:
-        """Return the message of an answer for an output schema. Its result says only whether the schema accepts it."""
-        text = json_text(block.input) or ""
-        self.state.message_completed(text)
-        self._calls.answer(block.id)
-        return self._text(text, item_id, "agent_message", "complete", None)
 
     def _user(self, line: cl.User) -> list[Event]:
         content = line.message.content
@@ -321,8 +314,12 @@ class ClaudeDecoder(Decoder):
             self._session_missing |= self._hint == "session_unknown"
             return [*events, status_event(KIND, TURN_FAILED)]
         self._hint = None
-        if line.result:
-            self.state.message_completed(line.result)
+        answer = json_text(line.structured_output)
+        if answer is not None:
+            # Up to 2.1.152, the model can continue after its answer, and `result` is its last text.
+            events.append(self._text(answer, _ANSWER, "agent_message", "complete", None))
+        if final := answer or line.result:
+            self.state.message_completed(final)
         self.state.turn_completed(usage, self._run_usage)
         return [*events, status_event(KIND, None, None if usage is None else TokenUsage(usage, cost.turn))]
 

@@ -141,6 +141,7 @@ class Result(msgspec.Struct, gc=False, tag="result"):
     subtype: str = ""
     is_error: bool = False
     result: str | None = None
+    structured_output: msgspec.Raw = NO_VALUE
     errors: list[str] = []
     session_id: str | None = None
     usage: dict[str, msgspec.Raw] | None = None

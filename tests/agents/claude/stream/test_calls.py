@@ -197,7 +197,7 @@ def test_the_texts_of_a_plan_are_masked_and_bounded() -> None:
 def test_answers_for_an_output_schema_are_remembered_in_bounded_memory() -> None:
     answers = [use("StructuredOutput", f"a{number}", n=number) for number in range(65)]
     events, _ = run(INIT, *answers, answered("a64", "ok"), answered("a0", "ok"))
-    assert [event.kind for event in events[-2:]] == ["text_output", "tool_result"]
+    assert [event.kind for event in events if event.kind != "status"] == ["tool_result"]
 
 
 @pytest.mark.rule("M9")

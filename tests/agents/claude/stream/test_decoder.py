@@ -99,10 +99,12 @@ def test_a_turn_with_a_text() -> None:
 def test_the_answer_for_an_output_schema_is_a_message_and_not_a_tool() -> None:
     refused = (assistant(use("StructuredOutput", "a", n="one")), result_line("a", "wrong type", is_error=True))
     accepted = (assistant(use("StructuredOutput", "b", n=1)), result_line("b", "Structured output provided"))
-    events, completion = run(INIT, *refused, *accepted, {**DONE, "result": '{"n":1}'})
-    assert [event.kind for event in events] == ["status", "text_output", "text_output", "status"]
-    assert [event.text for event in events if event.text] == ['{"n": "one"}', '{"n": 1}']
-    assert completion.final_text == '{"n":1}'
+    done = {**DONE, "structured_output": {"n": 1}}
+    for after in ([], [assistant({"type": "text", "text": "Anything else?"})]):
+        events, completion = run(INIT, *refused, *accepted, *after, done)
+        assert {event.kind for event in events} == {"status", "text_output"}
+        assert events[-2].data == TextPart("StructuredOutput", "agent_message", "complete", 1, 1)
+        assert events[-2].text == completion.final_text == '{"n": 1}'
     of_sub_agent = assistant(use("StructuredOutput", "c", n=1), parent_tool_use_id="t")
     assert [event.kind for event in events_of(INIT, of_sub_agent, result_line("c", "x"))] == [
         *("status", "tool_call", "tool_result"),
