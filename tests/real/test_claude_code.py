@@ -17,13 +17,12 @@ import trio
 
 from codex_adapter import BackendError, Completion, Event, RunRequest, open_run
 from codex_adapter.agents.claude import extension_keys as keys
-from codex_adapter.agents.claude.binary import find_binary
 from codex_adapter.agents.claude.config import ClaudeConfig
-from codex_adapter.errors import SpawnError
 from codex_adapter.events import ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, script
 
+from .agents import claude_programs
 from .oracle import Oracle
 
 pytestmark = pytest.mark.real
@@ -34,14 +33,10 @@ UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
 
 def programs() -> list[Any]:
     """The programs to test, or one skipped parameter."""
-    directory = os.environ.get("CLAUDE_RELEASES")
-    found = sorted(Path(directory).glob("*/node_modules/@anthropic-ai/claude-code-linux-*/claude")) if directory else []
+    found = claude_programs()
     if not found:
-        try:
-            found = [Path(find_binary(ClaudeConfig(), os.environ).path)]
-        except SpawnError:
-            why = "no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES"
-            return [pytest.param(None, marks=pytest.mark.skip(why))]
+        why = "no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES"
+        return [pytest.param(None, marks=pytest.mark.skip(why))]
     return [pytest.param(path, id=_release_of(path)) for path in found]
 
 
