@@ -33,16 +33,20 @@ class FreeText:
 
     def add_tool(self, tool: Tool) -> None:
         """Add the strings of a tool call or a result, without its payloads. The call's two ids are the same."""
+        texts = self.texts
         item_id, name, parent_id = tool.backend_item_id, tool.tool_name, tool.parent_id
         if item_id is not None:
-            self.texts.append(item_id)
-            self.long |= len(item_id) > LONG_NAME
+            texts.append(item_id)
+            if len(item_id) > LONG_NAME:
+                self.long = True
         if name is not None:
-            self.texts.append(name)
-            self.long |= len(name) > LONG_NAME
+            texts.append(name)
+            if len(name) > LONG_NAME:
+                self.long = True
         if parent_id is not None:
-            self.texts.append(parent_id)
-            self.long |= len(parent_id) > LONG_NAME
+            texts.append(parent_id)
+            if len(parent_id) > LONG_NAME:
+                self.long = True
 
     def add_message(self, message: str) -> None:
         """Add the message of an error or of a status event."""

@@ -57,6 +57,8 @@ _SENTENCES: Final[Sequence[tuple[str, Hint]]] = (
     (r"API Error: Claude's response exceeded the \d+ output token maximum", "answer_incomplete"),
     (r"API Error: (?:Claude Code is unable to respond|.{0,80}violate our Usage Policy)", "policy_refused"),
     (r"API Error: (?:Connection error|Connection refused|Can't reach|Unable to connect|fetch failed)", "no_network"),
+    (r"API Error: The model has reached its context window limit", "context_too_long"),
+    (r"API Error: (?:JSON Parse error|Unexpected token)", "server_error"),
     (r"API Error: Connection lost", "stream_cut"),
     (r"API Error: Request timed out", "no_network"),
 )

@@ -346,6 +346,16 @@ def test_notices_of_the_system() -> None:
     ("line", "hint"),
     [
         ({"subtype": "success", "is_error": True, "result": "API Error: 401 x"}, "not_logged_in"),
+        (
+            {
+                "subtype": "success",
+                "is_error": True,
+                "result": "API Error: The model has reached its context window limit.",
+            },
+            "context_too_long",
+        ),
+        ({"subtype": "success", "is_error": True, "result": "API Error: JSON Parse error: x"}, "server_error"),
+        ({"subtype": "success", "is_error": True, "result": "API Error: Unexpected token 'o'"}, "server_error"),
         ({"subtype": "success", "is_error": True, "api_error_type": "billing_error"}, "quota_exceeded"),
         (
             {"subtype": "error_during_execution", "errors": ["No conversation found with session ID: x"]},
