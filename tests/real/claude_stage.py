@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from typing_extensions import override
 
+from codex_adapter import RunConfig, RunRequest
 from codex_adapter.agents.claude.binary import find_binary
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.errors import SpawnError
@@ -63,12 +64,21 @@ class ClaudeStage(Stage):
             self._address = f"http://127.0.0.1:{server.port}"
             yield server
 
+    @override
+    def request(self, prompt: str = "Do it.", *, env: Mapping[str, str] | None = None, **options: Any) -> RunRequest:
+        service = {"ANTHROPIC_BASE_URL": self._address, "ANTHROPIC_API_KEY": "sk-ant-scripted", "SHELL": "/bin/bash"}
+        settings = {"HOME": str(self.root / "home"), "CLAUDE_CODE_MAX_RETRIES": "1", "NO_PROXY": "127.0.0.1"}
+        variables = {**service, **settings, **self.oracle.environment, **(env or {})}
+        return RunRequest(**{"prompt": prompt, "working_dir": str(self.workspace), "env": variables, **options})
+
+    @override
+    def run_config(self, **options: Any) -> RunConfig:
+        return ClaudeConfig(**{"binary": str(self.release.binary), "config_dir": str(self.home), **options})
+
     @property
     @override
     def environment(self) -> dict[str, str]:
-        service = {"ANTHROPIC_BASE_URL": self._address, "ANTHROPIC_API_KEY": "sk-ant-scripted", "SHELL": "/bin/bash"}
-        settings = {"CLAUDE_CONFIG_DIR": str(self.home), "CLAUDE_CODE_MAX_RETRIES": "1", "NO_PROXY": "127.0.0.1"}
-        return {**os.environ, **dict(self.request().env), **service, **settings}
+        return {**os.environ, **dict(self.request().env), "CLAUDE_CONFIG_DIR": str(self.home)}
 
     @property
     @override

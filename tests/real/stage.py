@@ -18,11 +18,12 @@ from codex_adapter import (
     CodexConfig,
     Completion,
     Event,
+    RunConfig,
     RunHandle,
     RunRequest,
     open_run,
 )
-from codex_adapter.testing import ModelServer, Scenario, mcp_config
+from codex_adapter.testing import ModelServer, Scenario, Shell, mcp_config
 
 from .oracle import Oracle, Process
 from .releases import Release
@@ -101,16 +102,25 @@ class Stage:
 
     def sandboxed(self, mode: str, **options: Any) -> RunRequest:
         """A request for a run in this sandbox mode."""
-        return self.request(extensions={"backend.codex.exec.sandbox_mode": mode}, **options)
+        return self.request(extensions={f"backend.{self.agent}.exec.sandbox_mode": mode}, **options)
+
+    def shell(self, command: str) -> Shell:
+        """A call of the shell tool that executes a script; an agent may refuse some commands."""
+        (self.root / "script").write_text(command)
+        return Shell(f"bash {self.root / 'script'}")
 
     def config(self, **options: Any) -> CodexConfig:
         """The configuration of this release's backend."""
         return CodexConfig(**{"binary": str(self.release.binary), "codex_home": str(self.home), **options})
 
+    def run_config(self, **options: Any) -> RunConfig:
+        """The configuration of the agent's backend."""
+        return self.config(**options)
+
     @asynccontextmanager
     async def running(self, request: RunRequest | None = None, **config: Any) -> AsyncIterator[RunHandle]:
         """A run under way; when the block has ended, nothing of it is left."""
-        async with open_run(request or self.request(), config=self.config(**config)) as run:
+        async with open_run(request or self.request(), agent=self.agent, config=self.run_config(**config)) as run:
             self.oracle.look()
             yield run
             self.oracle.look()
@@ -144,9 +154,10 @@ class Stage:
             await trio.to_thread.run_sync(server.wait_for_requests, count, abandon_on_cancel=True)
         self.oracle.look()
 
-    def signal(self, name: str, *, to: str = "codex") -> None:
+    def signal(self, name: str, *, to: str = "agent") -> None:
         """Send the signal `SIG{name}` to the CLI, or to the launcher when `to` is `node`."""
-        found = self.oracle.agent() if to == "codex" else next(p for p in self.oracle.look() if p.argv[0] == to)
+        is_it = self.is_agent if to == "agent" else lambda process: process.argv[0] == to
+        found = next(process for process in self.oracle.look() if is_it(process))
         os.kill(found.pid, getattr(signal, f"SIG{name}"))
 
     def fifo(self, name: str = "fifo") -> Path:

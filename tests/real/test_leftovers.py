@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from codex_adapter import RunCancelled
 from codex_adapter.testing import McpCall, Shell, answer, script
 
+from .claude_stage import ClaudeRelease, ClaudeStage, installed_claude
+from .releases import installed
 from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
@@ -21,12 +25,22 @@ LEAVING = {
 }
 
 
+@pytest.fixture(params=list[object]([*installed(), *installed_claude()[:1]]) or [None], ids=str)
+def each_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
+    """A place for runs of each agent in turn."""
+    if request.param is None:
+        pytest.skip("no agent CLI: install openai-codex-cli-bin or claude-agent-sdk")
+    kind = ClaudeStage if isinstance(request.param, ClaudeRelease) else Stage
+    return kind(request.param, tmp_path)
+
+
 @pytest.mark.rule("F2")
 @pytest.mark.parametrize("mode", ["workspace-write", pytest.param("danger-full-access", marks=pytest.mark.smoke)])
-async def test_what_commands_left_in_the_background_is_gone_after_the_run(mode: str, stage: Stage) -> None:
+async def test_what_commands_left_in_the_background_is_gone_after_the_run(mode: str, each_stage: Stage) -> None:
+    stage = each_stage
     fifo = stage.fifo()
     command = "\n".join([*LEAVING.values(), "echo up > fifo"])
-    with stage.model(script(Shell(command), answer("Done.", gate="go on"))) as server:
+    with stage.model(script(stage.shell(command), answer("Done.", gate="go on"))) as server:
         async with stage.running(stage.sandboxed(mode)) as run:
             await stage.told(fifo)
             await stage.asked(server, 2)
@@ -82,10 +96,11 @@ async def test_a_cli_that_a_signal_ends_leaves_nothing(number: str, mode: str, s
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, stage: Stage) -> None:
+async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, each_stage: Stage) -> None:
+    stage = each_stage
     fifo = stage.fifo()
     command = "\n".join([*LEAVING.values(), "echo up > fifo; sleep 605"])
-    with stage.model(script(Shell(command), "never")):
+    with stage.model(script(stage.shell(command), "never")):
         async with stage.running(stage.sandboxed(mode)) as run:
             await stage.told(fifo)
             run.kill()
@@ -95,10 +110,11 @@ async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, stage: Sta
 
 @pytest.mark.rule("K8")
 @pytest.mark.parametrize("how", ["cancel", "kill", "signal"])
-async def test_an_ended_run_leaves_the_workspace_as_it_was(how: str, stage: Stage) -> None:
+async def test_an_ended_run_leaves_the_workspace_as_it_was(how: str, each_stage: Stage) -> None:
+    stage = each_stage
     stage.fifo()
     (stage.workspace / ".aws").mkdir()
-    with stage.model(script(Shell("echo up > fifo; sleep 605"), "never")):
+    with stage.model(script(stage.shell("echo up > fifo; sleep 605"), "never")):
         async with stage.running(stage.sandboxed("workspace-write")) as run:
             await stage.told(stage.workspace / "fifo")
             if how == "signal":
@@ -121,9 +137,10 @@ async def test_an_mcp_server_that_is_deaf_is_gone_when_the_run_is_killed(stage: 
     assert isinstance(outcome.error, RunCancelled)
 
 
-async def test_a_stopped_cli_is_ended_too(stage: Stage) -> None:
+async def test_a_stopped_cli_is_ended_too(each_stage: Stage) -> None:
+    stage = each_stage
     fifo = stage.fifo()
-    with stage.model(script(Shell("echo up > fifo; sleep 605"), "never")):
+    with stage.model(script(stage.shell("echo up > fifo; sleep 605"), "never")):
         async with stage.running() as run:
             await stage.told(fifo)
             stage.signal("STOP")

@@ -22,6 +22,7 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import CAPABILITIES
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.launch import check_launch, prepare_launch
+from codex_adapter.agents.claude.mount_targets import MOUNT_TARGETS
 from codex_adapter.agents.claude.run_secrets import run_secrets
 from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.agents.claude.validation import check_config
@@ -41,9 +42,6 @@ __all__ = ["AGENT", "ClaudeAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
 """They follow the interrupt request, and come first when standard input is closed, after the first turn."""
-
-_MOUNT_TARGETS: Final = (".claude/.cc-writes", ".claude")
-"""The directories that the CLI's sandbox creates as mount points, the inner one first."""
 
 _RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
     {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
@@ -95,7 +93,7 @@ class ClaudeAgent(Agent):
             temporary = await held.enter_async_context(private_directory(mark))
             if options.sandboxed:
                 roots = [launch.cwd, *options.add_dirs]
-                await held.enter_async_context(mount_targets_removed(roots, _MOUNT_TARGETS))
+                await held.enter_async_context(mount_targets_removed(roots, MOUNT_TARGETS))
             yield Launch(
                 argv=launch.argv(),
                 env={**launch.env, **dict.fromkeys(TEMPORARY_DIRECTORIES, temporary), **launch.temporary},

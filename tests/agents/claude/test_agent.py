@@ -311,3 +311,12 @@ async def test_a_temporary_directory_in_which_the_sandbox_cannot_make_sockets_is
         await collect(request, agent="claude_code", config=stage.config)
     free = replace(stage.request(**FREE), env={"TMPDIR": long})
     assert (await collect(free, agent="claude_code", config=stage.config)).ok
+
+
+@pytest.mark.rule("K8", "AG8")
+async def test_mount_points_of_a_killed_sandbox_are_removed_and_files_stay(stage: Stage) -> None:
+    (stage.workspace / ".zshrc").touch(mode=0o444)
+    before = "mkdir .claude; touch .bashrc .claude/skills; chmod 444 .bashrc .claude/skills; echo x > .profile"
+    stage.write(*answer(), before=before)
+    assert (await collect(stage.request(), agent="claude_code", config=stage.config)).ok
+    assert sorted(path.name for path in stage.workspace.iterdir()) == [".profile", ".zshrc"]
