@@ -12,7 +12,14 @@ import msgspec
 from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.lines import Line, Tone, first_line, last_lines, printable, with_facts
-from codex_adapter.cli.present.wording import cost, describe_agent, describe_limit, describe_retry, tokens
+from codex_adapter.cli.present.wording import (
+    cost,
+    count_tokens,
+    describe_agent,
+    describe_limit,
+    describe_retry,
+    tokens,
+)
 from codex_adapter.events import (
     TURN_FAILED,
     AgentInfo,
@@ -133,7 +140,7 @@ class RunNarrator:
         if not isinstance(outcome, Completion):
             return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
         if outcome.usage:
-            cached = f"{outcome.usage.get('cached_input_tokens', 0):,} cached"
+            cached = f"{count_tokens(outcome.usage, 'cached'):,} cached"
             lines.append(Line("notice", f"tokens: {tokens(outcome.usage)}, {cached}"))
         if outcome.cost_usd is not None:
             lines.append(Line("notice", f"cost: {cost(outcome.cost_usd)}"))
