@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 73c6fe8bc3207a2b357417052cb7253b3badbcc30239036c189359de65ba951c. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 559c783263530e22c11f7a54dea62cc65f07c162544522e87b1f1e33a58ad834. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -296,6 +296,13 @@ export type RunRequest = {
         "backend.codex.output_schema"?: Record<string, unknown>;
         "backend.codex.tools"?: "all" | "none";
         "backend.codex.tool_payloads"?: "metadata" | "full";
+        "backend.pi.provider"?: string;
+        "backend.pi.thinking"?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh";
+        "backend.pi.exec.sandbox_mode"?: "read-only" | "danger-full-access";
+        "backend.pi.exec.trust_project"?: boolean;
+        "backend.pi.images"?: Array<string>;
+        "backend.pi.tools"?: "all" | "none";
+        "backend.pi.tool_payloads"?: "metadata" | "full";
     };
     /** The caller's own words for the run. A journal keeps them; the agent never sees them. */
     labels?: Record<string, string>;

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 73c6fe8bc3207a2b357417052cb7253b3badbcc30239036c189359de65ba951c. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 559c783263530e22c11f7a54dea62cc65f07c162544522e87b1f1e33a58ad834. Do not edit.
 /**
  * Run the Codex CLI from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
