@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 392a343557ebfe5559c4c79ad1c8ea9f89e115fe3afd65823f03374329d27a68. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 bfd07e451e8e13d3994cb0d3e32aab3103c3ebc5eef6ce0ebc531bf3836835e9. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -286,6 +286,7 @@ export type RunRequest = {
         "backend.claude_code.max_turns"?: number;
         "backend.claude_code.max_budget_usd"?: number;
         "backend.claude_code.partial_messages"?: boolean;
+        "backend.claude_code.require_mcp_servers"?: boolean;
         "backend.claude_code.tools"?: "all" | "none";
         "backend.claude_code.tool_payloads"?: "metadata" | "full";
         "backend.codex.settings"?: Record<string, unknown>;

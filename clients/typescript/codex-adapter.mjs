@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 392a343557ebfe5559c4c79ad1c8ea9f89e115fe3afd65823f03374329d27a68. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 bfd07e451e8e13d3994cb0d3e32aab3103c3ebc5eef6ce0ebc531bf3836835e9. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
