@@ -27,16 +27,19 @@ __all__ = [
 class BadLine(msgspec.Struct, frozen=True, gc=False):
     """A line that is not one of the agent's. `message` is the canonical text, which quotes nothing of the line.
 
+    `oversize` is whether the line was skipped unread, because it is over the limit.
+
     This is a value and not an exception: the context of an exception would have the decoder's error, which quotes the
     line (X2, X3).
     """
 
     message: str
+    oversize: bool = False
 
 
 def oversize(agent_kind: str, line: OversizeLine) -> BadLine:
     """Return the bad line for a line over the limit (L2)."""
-    return BadLine(parse_error_text(agent_kind, f"line longer than {line.limit} bytes", line.length))
+    return BadLine(parse_error_text(agent_kind, f"line longer than {line.limit} bytes", line.length), oversize=True)
 
 
 def not_an_object(agent_kind: str, line: bytes | bytearray) -> BadLine:
