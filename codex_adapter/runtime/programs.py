@@ -52,26 +52,35 @@ class Binary(msgspec.Struct, frozen=True):
     launcher: bool = False
 
 
+def _is_no_launcher(_path: Path) -> bool:
+    return False
+
+
+def _find_no_binary(_launcher: Path) -> None:
+    return None
+
+
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The program of an agent CLI: its names, where it can be installed, and how it prints its release.
 
     `name` is the CLI for a person, with its article. `command` is the name on PATH. `variable` names the environment
     variable with its path. `install` is the next step if it is missing: the end of a sentence.
 
-    `wheel` is the distribution that has the binary, `wheel_binary` the binary below the import package of the wheel,
-    which is its first part. `is_launcher` says whether a resolved path is an npm launcher, and `native_binary` finds
-    the binary that the launcher would start. `parse_version` finds the release in the output of `--version`.
+    `parse_version` finds the release in the output of `--version`. `wheel` is the distribution that has the binary, or
+    None. `wheel_binary` is the binary below the import package of the wheel, which is its first part. `is_launcher`
+    says whether a resolved path is an npm launcher, and `native_binary` finds the binary that the launcher would start.
+    By default, the program is not in a wheel and has no launcher.
     """
 
     name: str
     command: str
     variable: str
     install: str
-    wheel: str
-    wheel_binary: tuple[str, ...]
-    is_launcher: Callable[[Path], bool]
-    native_binary: Callable[[Path], Path | None]
     parse_version: Callable[[str], Version | None]
+    wheel: str | None = None
+    wheel_binary: tuple[str, ...] = ()
+    is_launcher: Callable[[Path], bool] = _is_no_launcher
+    native_binary: Callable[[Path], Path | None] = _find_no_binary
 
     @property
     def role(self) -> str:
@@ -91,7 +100,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
             return self._named(configured, search_path, "configured", "config.binary", at)
         if environ.get(self.variable):
             return self._named(environ[self.variable], search_path, self.variable, f"${self.variable}", at)
-        wheel = self._in_wheel()
+        wheel = None if self.wheel is None else self._in_wheel()
         if wheel is not None:
             return self._executable(wheel, "wheel", f"the binary of {self.wheel}", at)
         found = _which(self.command, search_path, at)
