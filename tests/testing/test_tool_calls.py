@@ -46,6 +46,7 @@ def _arguments(item: Item, request: dict[str, Any]) -> dict[str, Any]:
     [
         ("exec_command", {"cmd": "ls", "yield_time_ms": 30_000}),
         ("shell_command", {"command": "ls"}),
+        ("bash", {"command": "ls"}),
         ("shell", {"command": ["bash", "-lc", "ls"]}),
     ],
 )

@@ -128,12 +128,12 @@ def _call(name: str, arguments: Mapping[str, Any], tools: Tools, key: str, names
 
 
 def _shell(command: str, arguments: Mapping[str, Any], tools: Tools, key: str) -> Json:
-    tool = tools.first("exec_command", "shell_command", "local_shell", "shell")
+    tool = tools.first("exec_command", "shell_command", "local_shell", "shell", "bash")
     argv = ["bash", "-lc", command]
     match tool:
         case "exec_command":
             return _call(tool, {"cmd": command, "yield_time_ms": 30_000, **arguments}, tools, key)
-        case "shell_command":
+        case "shell_command" | "bash":
             return _call(tool, {"command": command, **arguments}, tools, key)
         case "local_shell":
             call: Json = {"type": "local_shell_call", "id": f"ls_{key}", "call_id": f"call_{key}"}
