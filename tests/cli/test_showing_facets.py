@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from codex_adapter import Completion, Event, ExitStatus
 from codex_adapter.cli.present.lines import Line
 from codex_adapter.cli.present.run_narration import RunNarrator
-from codex_adapter.cli.present.wording import cost, describe_limit, describe_retry
+from codex_adapter.cli.present.wording import cost, describe_limit, describe_retry, tokens
 from codex_adapter.cli.view.index_text import index_lines
 from codex_adapter.cli.view.journal_index import read_index
 from codex_adapter.cli.view.page import page
@@ -187,3 +187,15 @@ def test_the_index_has_the_costs(tmp_path: Path) -> None:
     table = [line.text for line in index_lines(index, None)]
     assert ("COST" in table[0], "$0.0315" in table[1]) == (True, True)
     assert "$0.0315" in index_page(index, [], lambda _: None).decode()
+
+
+@pytest.mark.parametrize(
+    ("usage", "text"),
+    [
+        ({"input_tokens": 12_300, "output_tokens": 4, "input": 1}, "12,300 in, 4 out"),
+        ({"input": 12_300, "output": 4}, "12,300 in, 4 out"),
+        ({}, "0 in, 0 out"),
+    ],
+)
+def test_tokens_are_shown_by_whichever_name_the_agent_gives_them(usage: dict[str, int], text: str) -> None:
+    assert tokens(usage) == text

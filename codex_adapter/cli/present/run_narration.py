@@ -13,8 +13,8 @@ from codex_adapter import AdapterError, BackendError, Completion, Event
 from codex_adapter.cli.present.folding import Folding
 from codex_adapter.cli.present.lines import Line, Tone, first_line, last_lines, printable, with_facts
 from codex_adapter.cli.present.wording import (
-    cached_tokens,
     cost,
+    count_tokens,
     describe_agent,
     describe_limit,
     describe_retry,
@@ -141,7 +141,7 @@ class RunNarrator:
             return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
         usage = outcome.run_usage or outcome.usage
         if usage:
-            lines.append(Line("notice", f"tokens: {tokens(usage)}, {cached_tokens(usage):,} cached"))
+            lines.append(Line("notice", f"tokens: {tokens(usage)}, {count_tokens(usage, 'cached'):,} cached"))
         if outcome.cost_usd is not None:
             lines.append(Line("notice", f"cost: {cost(outcome.cost_usd)}"))
         if outcome.status.success:

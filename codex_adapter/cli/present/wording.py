@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from codex_adapter.cli.view.timeline_model import Outcome
 from codex_adapter.events import AgentInfo, Completion, RateLimit, Retry
@@ -15,8 +15,8 @@ __all__ = [
     "OUTCOMES",
     "Verdict",
     "amount",
-    "cached_tokens",
     "cost",
+    "count_tokens",
     "date_of",
     "describe_agent",
     "describe_limit",
@@ -37,8 +37,13 @@ OUTCOMES: Final[Mapping[Outcome, str]] = {
 }
 """The outcome of a turn or of a tool call in words."""
 
-_CACHED: Final = ("cached_input_tokens", "cache_read_input_tokens")
-"""The names of agents for tokens of the input that the service had in its cache."""
+_TOKENS: Final = {
+    "input": ("input_tokens", "input"),
+    "output": ("output_tokens", "output"),
+    "cached": ("cached_input_tokens", "cache_read_input_tokens", "cacheRead"),
+}
+"""The names that agents give to the same count of tokens."""
+
 _YEAR_9999: Final = 253_370_764_800
 
 
@@ -121,12 +126,12 @@ def size(count: int) -> str:
 
 def tokens(usage: Mapping[str, int]) -> str:
     """Format the most important counts of tokens, such as `12,300 in, 450 out`."""
-    return f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
+    return f"{count_tokens(usage, 'input'):,} in, {count_tokens(usage, 'output'):,} out"
 
 
-def cached_tokens(usage: Mapping[str, int]) -> int:
-    """Return the number of tokens that the service had in its cache."""
-    return next((usage[name] for name in _CACHED if name in usage), 0)
+def count_tokens(usage: Mapping[str, int], what: Literal["input", "output", "cached"]) -> int:
+    """Return one count of tokens, which each agent reports by its own name; 0 if it does not report it."""
+    return next((usage[name] for name in _TOKENS[what] if name in usage), 0)
 
 
 def cost(usd: float) -> str:

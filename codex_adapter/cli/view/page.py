@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codex_adapter.cli.present.html import Content, Markup, element
-from codex_adapter.cli.present.wording import amount, cached_tokens, cost, date_of, duration, tokens, verdict
+from codex_adapter.cli.present.wording import amount, cost, count_tokens, date_of, duration, tokens, verdict
 from codex_adapter.cli.view.page_document import document
 from codex_adapter.cli.view.page_entries import MessageMarkup, entries_section, troubles_section
 from codex_adapter.cli.view.page_timeline import timeline_section
@@ -67,7 +67,7 @@ def _facts(run: RunTimeline) -> Iterator[Markup]:
         yield _fact("Duration", duration(run.span.seconds))
     usage = _usage(run)
     if usage:
-        cached = cached_tokens(usage)
+        cached = count_tokens(usage, "cached")
         yield _fact("Tokens", tokens(usage), f"{cached:,} of them cached" if cached else None)
     if isinstance(run.ending, CompletedRecord) and run.ending.completion.cost_usd is not None:
         yield _fact("Cost", cost(run.ending.completion.cost_usd), "as the agent CLI reports it")
