@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["GROUP", "agent_of", "kinds", "known_places"]
 
 GROUP: Final = "codex_adapter.agents"
-_OWN: Final = {"claude_code": "codex_adapter.agents.claude.agent", "codex": "codex_adapter.agents.codex.agent"}
+_OWN: Final = {
+    "claude_code": "codex_adapter.agents.claude.agent",
+    "codex": "codex_adapter.agents.codex.agent",
+    "pi": "codex_adapter.agents.pi.agent",
+}
 """The module of each agent of this package, by kind; each module has an `AGENT`."""
 
 

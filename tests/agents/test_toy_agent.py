@@ -65,11 +65,11 @@ def texts(events: list[Event]) -> list[str]:
 
 @pytest.mark.rule("AG5")
 def test_an_agent_of_another_distribution_is_found_by_its_kind() -> None:
-    assert kinds() == ["claude_code", "codex", "toy"]
+    assert kinds() == ["claude_code", "codex", "pi", "toy"]
     assert agent_of("toy").kind == "toy"
     assert agent_of("codex").kind == "codex"
-    with pytest.raises(UnknownBackendError, match="installed kinds are claude_code, codex, toy"):
-        agent_of("pi")
+    with pytest.raises(UnknownBackendError, match="installed kinds are claude_code, codex, pi, toy"):
+        agent_of("other")
 
 
 @pytest.mark.rule("AG1", "AG5")

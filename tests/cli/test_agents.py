@@ -79,7 +79,7 @@ def test_a_daemon_takes_the_options_of_all_its_agents_each_once(capfd: pytest.Ca
 def test_a_kind_that_is_not_installed_is_refused(capfd: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--agent", "hunter2"]) == 2
     stderr = capfd.readouterr().err
-    assert "--agent must be claude_code, codex or toy. See `codex-adapter" in stderr
+    assert "--agent must be claude_code, codex, pi or toy. See `codex-adapter" in stderr
     assert "hunter2" not in stderr
 
 

@@ -45,7 +45,7 @@ def test_the_real_cli_runs_offline_and_writes_its_file(cli: Cli, empty: Path) ->
 @pytest.mark.rule("TK2")
 @pytest.mark.parametrize(
     ("kind", "package", "name"),
-    [("codex", "codex_cli_bin", "the Codex CLI"), ("claude_code", "claude_agent_sdk", "Claude Code")],
+    [("codex", "codex_cli_bin", "the Codex CLI"), ("claude_code", "claude_agent_sdk", "Claude Code"), ("pi", "", "pi")],
 )
 def test_without_a_cli_it_says_so_and_uses_the_scripted_agent(
     cli: Cli, empty: Path, kind: str, package: str, name: str

@@ -22,6 +22,7 @@ from codex_adapter import (
 )
 from codex_adapter.agents.claude import extensions as claude
 from codex_adapter.agents.codex.extensions import CAPABILITIES, read_extensions
+from codex_adapter.agents.pi import extensions as pi
 from codex_adapter.cli.schema.command import json_schema
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.records import encode_completion, encode_events
@@ -109,7 +110,8 @@ def test_what_is_no_record_does_not_fit(record: dict[str, Any]) -> None:
 def test_the_requests_extensions_are_those_that_are_read() -> None:
     described = SCHEMA["$defs"]["RunRequest"]["properties"]["extensions"]["properties"]
     agents = [(CAPABILITIES, read_extensions), (claude.CAPABILITIES, claude.read_extensions)]
-    assert set(described) < CAPABILITIES | claude.CAPABILITIES
+    agents.append((pi.CAPABILITIES, pi.read_extensions))
+    assert set(described) < CAPABILITIES | claude.CAPABILITIES | pi.CAPABILITIES
 
     class Anything:
         cwd = "/"

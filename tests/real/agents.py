@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,13 +14,15 @@ import pytest
 from codex_adapter.agents import agent_of
 from codex_adapter.agents.claude.binary import find_binary
 from codex_adapter.agents.claude.config import ClaudeConfig
+from codex_adapter.agents.pi.binary import find_binary as find_pi
+from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.errors import SpawnError
 from codex_adapter.testing import ModelServer, RawItem
 from codex_adapter.testing.scenario import Item, Message
 
 from .releases import installed
 
-__all__ = ["AGENTS", "RealAgent", "claude_programs", "each_agent"]
+__all__ = ["AGENTS", "RealAgent", "claude_programs", "each_agent", "node_path", "pi_programs", "write_pi_files"]
 
 
 class RealAgent(NamedTuple):
@@ -27,14 +30,16 @@ class RealAgent(NamedTuple):
 
     `program` is its newest release on this machine, None if it is not installed. `prepare` writes its settings below a
     directory and returns the variables that connect it to the model. `structured` is the item with which the model
-    answers for an output schema. `login` is the exit status of its login's `status` with these variables.
+    answers for an output schema, None if the agent has none. `login` is the exit status of its login's `status` with
+    these variables, None if the agent logs in only in its own program. `failed` is the exit status after a failed turn.
     """
 
     kind: str
     program: Path | None
     prepare: Callable[[Path, ModelServer], Mapping[str, str]]
-    structured: Callable[[str, Any], Item]
-    login: int
+    structured: Callable[[str, Any], Item] | None
+    login: int | None
+    failed: int = 1
 
     def options(self) -> list[str]:
         """Return the option of the command line that names the program."""
@@ -65,6 +70,43 @@ def claude_programs() -> list[Path]:
         return [Path(find_binary(ClaudeConfig(), os.environ).path)]
     except SpawnError:
         return []
+
+
+def pi_programs() -> list[Path]:
+    """Return the programs of pi: those in `$PI_RELEASES/<version>/`, else the one that a run finds."""
+    directory = os.environ.get("PI_RELEASES")
+    found = Path(directory).glob("*/node_modules/.bin/pi") if directory else ()
+    programs = sorted(found, key=lambda path: [int(number) for number in path.parents[2].name.split(".")])
+    if programs:
+        return programs
+    try:
+        return [Path(find_pi(PiConfig(), os.environ).path)]
+    except SpawnError:
+        return []
+
+
+def node_path(program: Path) -> str:
+    """Return a PATH that begins with the Node.js that npm installed beside a program, if it did."""
+    node = program.parents[1] / "node" / "bin"
+    return f"{node}:{os.environ['PATH']}" if node.exists() else os.environ["PATH"]
+
+
+def write_pi_files(directory: Path, address: str) -> None:
+    """Write the files that connect pi to a service, and let it try a failed request once more."""
+    directory.mkdir(exist_ok=True)
+    models = [{"id": "mock-model", "input": ["text", "image"]}]
+    provider = {"baseUrl": address, "api": "openai-responses", "apiKey": "sk-scripted", "models": models}
+    (directory / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+    retry = {"enabled": True, "maxRetries": 1, "baseDelayMs": 1}
+    # Without a default, the CLI takes the first model that has a key, such as ANTHROPIC_API_KEY.
+    settings = {"defaultProvider": "scripted", "defaultModel": "mock-model", "retry": retry}
+    (directory / "settings.json").write_text(json.dumps(settings))
+
+
+def _prepare_pi(root: Path, server: ModelServer) -> Mapping[str, str]:
+    write_pi_files(root / "pi", server.base_url)
+    path = {} if (program := _newest(pi_programs())) is None else {"PATH": node_path(program)}
+    return {"PI_CODING_AGENT_DIR": str(root / "pi"), **path}
 
 
 def _prepare_codex(root: Path, server: ModelServer) -> Mapping[str, str]:
@@ -102,6 +144,7 @@ def _newest(programs: list[Path]) -> Path | None:
 AGENTS: Final = (
     RealAgent("codex", _codex_program(), _prepare_codex, _message, login=1),
     RealAgent("claude_code", _newest(claude_programs()), _prepare_claude, _claude_answer, login=0),
+    RealAgent("pi", _newest(pi_programs()), _prepare_pi, None, login=None, failed=0),
 )
 
 

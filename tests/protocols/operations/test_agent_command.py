@@ -164,7 +164,7 @@ def test_a_closed_output_stops_the_work(cli: Cli) -> None:
             (["--task", "x"], "--task needs an agent. Specify --agent codex, too"),
             (["--turns", "3"], "--turns needs an agent"),
             (["--idle-timeout", "3"], "--idle-timeout needs an agent"),
-            (["--agent", "other", "--task", "x"], "--agent must be claude_code or codex"),
+            (["--agent", "other", "--task", "x"], "--agent must be claude_code, codex or pi"),
             (["--agent", "codex"], "--task is missing"),
             (["--agent", "codex", "--task", " "], "--task is missing"),
             (["--agent", "codex", "--task", "x", "--turns", "0"], "--turns must be a whole number"),

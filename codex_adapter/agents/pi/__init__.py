@@ -1,0 +1,1 @@
+"""pi as an agent."""

@@ -1,0 +1,119 @@
+"""Examine pi on this machine: program, release and login (C4)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+
+from codex_adapter.agents.pi.advice import INSTALL, LOGIN
+from codex_adapter.agents.pi.binary import find_binary, release_of
+from codex_adapter.agents.pi.command import agent_directory, merge_environment
+from codex_adapter.agents.pi.config import PiConfig
+from codex_adapter.agents.pi.releases import MINIMUM, PROJECT_TRUST, has_project_trust
+from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.file_systems import Inquiry, inquire
+from codex_adapter.findings import AgentReport, BinaryReport, Finding
+from codex_adapter.runtime.login_files import read_json
+from codex_adapter.runtime.programs import Binary, Version
+
+__all__ = ["examine"]
+
+_VARIABLES: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+"""The variables of the most used providers; the CLI knows many more."""
+_PATIENCE: Final = 20.0
+_NO_START: Final = f"It needs Node.js 22.19 or newer on PATH (0.74: 20.6). Then install it again: {INSTALL}"
+_NO_SANDBOX: Final = (
+    "With --sandbox read-only, the agent has only tools that read files. With danger-full-access, nothing limits its "
+    "commands: run it in a container."
+)
+
+
+async def examine(config: PiConfig) -> AgentReport:
+    """Examine the CLI that a run with this configuration would execute (S6, S8)."""
+    environ = merge_environment(os.environ, config, {})
+    binary, findings = await _find_installed(config, environ)
+    login = await inquire(partial(_read_login, environ=environ))
+    logins = [name for name, found in login.items() if found]
+    if logins:
+        findings.append(Finding("login", "ok", " and ".join(logins)))
+    else:
+        findings.append(Finding("login", "warning", "no login found", LOGIN))
+    return AgentReport(
+        binary=binary,
+        findings=findings,
+        login=login,
+        logged_in=bool(logins),
+        sandbox_findings=[Finding("agent sandbox", "warning", "pi has no sandbox", _NO_SANDBOX)],
+    )
+
+
+async def _find_installed(config: PiConfig, environ: Mapping[str, str]) -> tuple[BinaryReport | None, list[Finding]]:
+    """Find the CLI that a run would execute, its release, and whether it starts (S6, S8)."""
+    try:
+        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
+    except SpawnError as error:
+        problem = "not found" if error.not_found else "cannot be executed"
+        return None, [Finding("pi", "failed", problem, error.advice)]
+    except BackendError as error:
+        return None, [Finding("pi", "failed", "no answer", error.advice)]
+    release = await release_of(binary, environ)
+    supported = None if release is None else release[:3] >= MINIMUM[:3]
+    report = BinaryReport(
+        path=binary.path,
+        origin=binary.origin,
+        version=None if release is None else str(release),
+        supported=supported,
+        features={} if release is None else {"a project that is not trusted": has_project_trust(release)},
+    )
+    if not await _starts(binary, environ):
+        return report, [Finding("pi", "failed", f"{binary.path} does not start", _NO_START)]
+    found = Finding("pi", "ok", f"{binary.path} (from {binary.origin})")
+    return report, [found, _release_finding(release, supported)]
+
+
+def _release_finding(release: Version | None, supported: bool | None) -> Finding:
+    if release is None:
+        return Finding("release", "failed", "the program prints no release", f"Check that it is pi: {INSTALL}")
+    if not supported:
+        advice = f"Install release {PROJECT_TRUST} or newer: {INSTALL}"
+        return Finding("release", "failed", f"{release}, which is not supported", advice)
+    return Finding("release", "ok", f"{release}, supported")
+
+
+async def _starts(binary: Binary, environ: Mapping[str, str]) -> bool:
+    """Return whether the program prints its release and exits with 0. It needs a suitable Node.js."""
+    started = False
+    with trio.move_on_after(_PATIENCE):
+        try:
+            ended = await trio.run_process(
+                [binary.path, "--version"],
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+        except OSError:
+            return False
+        started = ended.returncode == 0
+    return started
+
+
+def _read_login(inquiry: Inquiry, environ: Mapping[str, str]) -> dict[str, bool]:
+    directory = agent_directory(environ)
+    files = dict.fromkeys(("auth.json", "models.json"), False)
+    if directory is not None:
+        inquiry.at("PI_CODING_AGENT_DIR directory", directory)
+        models: Any = read_json(Path(directory, "models.json"))
+        # The CLI creates an empty auth.json on its first start.
+        files = {
+            "auth.json": bool(read_json(Path(directory, "auth.json"))),
+            "models.json": isinstance(models, dict) and bool(models.get("providers")),
+        }
+    return {**files, **{name: bool(environ.get(name)) for name in _VARIABLES}}

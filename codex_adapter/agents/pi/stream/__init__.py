@@ -1,0 +1,1 @@
+"""Decode the output of pi."""

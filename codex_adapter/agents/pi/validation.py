@@ -1,0 +1,35 @@
+"""Check a request for pi and its configuration before a process is started (Q1 to Q6)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from codex_adapter.agents.pi import extension_keys as keys
+from codex_adapter.agents.pi.config import PiConfig
+from codex_adapter.agents.pi.extensions import RunOptions, read_extensions
+from codex_adapter.core import request_checks
+from codex_adapter.core.request_checks import FileSystem, check_model, check_path, check_run_config, check_tool_payloads
+from codex_adapter.request import RunRequest
+
+__all__ = ["check_config", "check_request"]
+
+
+def check_request(request: RunRequest, config: PiConfig, files: FileSystem) -> RunOptions:
+    """Check a request against a configuration and return its options (Q1 to Q6).
+
+    Raise `InvalidRequestError` or `UnsupportedCapabilityError` for the first failure.
+    """
+    options = request_checks.check_request(request, config, files, read_extensions, check_config)
+    if options.model is None and config.model is not None:
+        options = replace(options, model=check_model("config.model", config.model))
+    if config.tool_payloads is not None and keys.TOOL_PAYLOADS not in request.extensions:
+        payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
+        options = replace(options, tool_payloads=payloads)
+    return options
+
+
+def check_config(config: PiConfig) -> None:
+    """Check a configuration without a request. Raise `InvalidRequestError` if it is not valid. (Q5, N3)"""
+    check_run_config(config)
+    if config.agent_dir is not None:
+        check_path("config.agent_dir", config.agent_dir)
