@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 d7fcce98efc34f3374fd0302ff800551b6612e485eb5edeb09e131bb3410326d. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 392a343557ebfe5559c4c79ad1c8ea9f89e115fe3afd65823f03374329d27a68. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -296,6 +296,13 @@ export type RunRequest = {
         "backend.codex.output_schema"?: Record<string, unknown>;
         "backend.codex.tools"?: "all" | "none";
         "backend.codex.tool_payloads"?: "metadata" | "full";
+        "backend.pi.provider"?: string;
+        "backend.pi.thinking"?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh";
+        "backend.pi.exec.sandbox_mode"?: "read-only" | "danger-full-access";
+        "backend.pi.exec.trust_project"?: boolean;
+        "backend.pi.images"?: Array<string>;
+        "backend.pi.tools"?: "all" | "none";
+        "backend.pi.tool_payloads"?: "metadata" | "full";
     };
     /** The caller's own words for the run. A journal keeps them; the agent never sees them. */
     labels?: Record<string, string>;

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 d7fcce98efc34f3374fd0302ff800551b6612e485eb5edeb09e131bb3410326d. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 392a343557ebfe5559c4c79ad1c8ea9f89e115fe3afd65823f03374329d27a68. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

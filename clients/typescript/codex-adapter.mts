@@ -336,6 +336,13 @@ export type RunRequest = {
     "backend.codex.output_schema"?: Record<string, unknown>;
     "backend.codex.tools"?: "all" | "none";
     "backend.codex.tool_payloads"?: "metadata" | "full";
+    "backend.pi.provider"?: string;
+    "backend.pi.thinking"?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh";
+    "backend.pi.exec.sandbox_mode"?: "read-only" | "danger-full-access";
+    "backend.pi.exec.trust_project"?: boolean;
+    "backend.pi.images"?: Array<string>;
+    "backend.pi.tools"?: "all" | "none";
+    "backend.pi.tool_payloads"?: "metadata" | "full";
   };
   /** The caller's own words for the run. A journal keeps them; the agent never sees them. */
   labels?: Record<string, string>;
