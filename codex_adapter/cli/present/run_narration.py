@@ -141,8 +141,7 @@ class RunNarrator:
             return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
         usage = outcome.run_usage or outcome.usage
         if usage:
-            cached = f"{count_tokens(usage, 'cached'):,} cached"
-            lines.append(Line("notice", f"tokens: {tokens(usage)}, {cached}"))
+            lines.append(Line("notice", f"tokens: {tokens(usage)}, {count_tokens(usage, 'cached'):,} cached"))
         if outcome.cost_usd is not None:
             lines.append(Line("notice", f"cost: {cost(outcome.cost_usd)}"))
         if outcome.status.success:
