@@ -19,7 +19,7 @@ AGENTLESS: Final = (
         "agent_places.py",
         "events.py",
         "findings.py",
-        "harness.py",
+        "harness",
         "hints.py",
         "options.py",
         "prompting.py",

@@ -11,9 +11,8 @@ import trio
 
 from codex_adapter import AdapterError, CodexBackend, CodexConfig, Completion, RunHandle, RunRequest
 from codex_adapter.agents.codex import extension_keys as keys
-from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
-from codex_adapter.agents.codex.harness.conversation_home import ConversationHome, is_session
-from codex_adapter.agents.codex.harness.failures import failure
+from codex_adapter.agents.codex.agent import AGENT
+from codex_adapter.agents.codex.harness.conversation_home import CodexHome
 from codex_adapter.agents.codex.harness.home_files import foreign_skills, home_files, instructions_digest
 from codex_adapter.agents.codex.harness.installed import Installation, Installed
 from codex_adapter.agents.codex.harness.releases import check_release, missing
@@ -22,6 +21,9 @@ from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
+from codex_adapter.harness.attachments import link_images, sort_attachments
+from codex_adapter.harness.conversation_home import is_session
+from codex_adapter.harness.failures import failure
 from codex_adapter.hints import ADVICE
 from codex_adapter.spaces import Environment, Reach
 from codex_adapter.turn_errors import AgentSpacesError, TurnError
@@ -96,15 +98,15 @@ class CodexHarness:
         """Open the run of a turn. Raise `TurnError` before the start, OSError, or the errors of a run. (U9, U10)"""
         env = {**turn.environment.env, **turn.env}
         installed = await self._installation.find(env)
-        home = ConversationHome(turn.directory)
+        home = CodexHome(turn.directory)
         with home.exclusive():
             request = await work_through(self._prepare, turn, env, installed, home)
-            async with self._backend.open_run(request, mask_env=_mask_env(turn)) as run:
+            async with self._backend.open_run(request, mask_env=turn.server_env) as run:
                 yield run
 
     def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
         """Return why a run failed, or None (U6)."""
-        return failure(outcome)
+        return failure(outcome, AGENT.name)
 
     async def _user_home(self) -> UserHome:
         # A read of a few megabytes can take minutes. An abandoned read has no effect.
@@ -115,9 +117,7 @@ class CodexHarness:
         home = {} if self._config.codex_home is None else {"CODEX_HOME": self._config.codex_home}
         return {**os.environ, **home, **self._config.env}
 
-    def _prepare(
-        self, turn: HarnessTurn, env: Mapping[str, str], installed: Installed, home: ConversationHome
-    ) -> RunRequest:
+    def _prepare(self, turn: HarnessTurn, env: Mapping[str, str], installed: Installed, home: CodexHome) -> RunRequest:
         """Check the turn, write its CODEX_HOME, and return its request. Block on files."""
         environment = turn.environment
         if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
@@ -141,7 +141,7 @@ class CodexHarness:
             prompt=attachments.prompt(turn.prompt),
             working_dir=turn.cwd,
             env={**env, **places},
-            extensions=_extensions(turn, model.name, link_images(attachments.images, home.images)),
+            extensions=_extensions(turn, model.name, link_images(attachments.images, home.images, _is_readable)),
         )
 
     def _model(self, turn: HarnessTurn, user: UserHome) -> _Model:
@@ -153,16 +153,7 @@ class CodexHarness:
         return _Model(provider, name)
 
 
-def _mask_env(turn: HarnessTurn) -> dict[str, str]:
-    """Return the variables of the turn's MCP servers, because the agent can read them in its settings (U10)."""
-    found: dict[str, str] = {}
-    for server in turn.environment.servers:
-        for name, value in server.env.items():
-            found[name if found.get(name, value) == value else f"{name}_{server.name}"] = value
-    return found
-
-
-def _check_session(turn: HarnessTurn, home: ConversationHome, installed: Installed) -> None:
+def _check_session(turn: HarnessTurn, home: CodexHome, installed: Installed) -> None:
     """Raise `TurnError` for a conversation that cannot be resumed here (U8, U9)."""
     if turn.session is None:
         return
@@ -171,6 +162,11 @@ def _check_session(turn: HarnessTurn, home: ConversationHome, installed: Install
     error = missing(installed, "other_instructions")
     if error is not None and home.start_digest() != instructions_digest(turn.environment):
         raise error
+
+
+def _is_readable(image: str) -> bool:
+    """Return whether the CLI reads this path right: it splits an argument at commas."""
+    return "," not in image and image.isprintable()
 
 
 def _extensions(turn: HarnessTurn, model: str | None, images: Sequence[str]) -> dict[str, Any]:

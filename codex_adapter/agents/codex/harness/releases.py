@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from codex_adapter.agents.codex.harness.attachments import Attachments
 from codex_adapter.agents.codex.harness.installed import Installed
 from codex_adapter.agents.codex.releases import SHORT_DESCRIPTION, need
 from codex_adapter.harness import HarnessTurn
+from codex_adapter.harness.attachments import Attachments
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["check_release", "missing"]
@@ -20,7 +20,7 @@ _NEEDED: Final[Mapping[str, Callable[[HarnessTurn, Attachments], bool]]] = {
     ),
     "hooks": lambda turn, _: bool(turn.environment.hooks),
     "mcp_servers": lambda turn, _: bool(turn.environment.servers),
-    "gif_and_webp": lambda _, attachments: attachments.modern,
+    "gif_and_webp": lambda _, attachments: any(image.format in ("gif", "webp") for image in attachments.images),
 }
 """A predicate for each need, by name: whether a turn has it."""
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codex_adapter.agents.codex.harness.conversation_home import ConversationHome, is_session
+from codex_adapter.agents.codex.harness.conversation_home import CodexHome
+from codex_adapter.harness.conversation_home import is_session
 
-from .environments import a_skill
+from ....harness.environments import a_skill
 
 SESSION = "01234567-89ab-7def-8123-456789abcdef"
 KEPT = ["sessions", "archived_sessions", "state_5.sqlite", "state_5.sqlite-wal", "logs_1.sqlite", "installation_id"]
@@ -30,7 +31,7 @@ GONE = [
 ]
 
 
-def names(home: ConversationHome) -> set[str]:
+def names(home: CodexHome) -> set[str]:
     """What is in it."""
     return {path.name for path in home.path.iterdir()}
 
@@ -63,7 +64,7 @@ def test_nothing_of_earlier_turns_is_left_but_what_the_cli_keeps(
     (source / "scripts" / "run").chmod(0o555)
     login.write_text("{}")
     (elsewhere / "precious").write_text("x")
-    home = ConversationHome(root)
+    home = CodexHome(root)
     home.furnish({}, (), ())
     for name, kind in found.items():
         lay(home.path / name, kind, elsewhere)
@@ -88,7 +89,7 @@ def test_nothing_of_earlier_turns_is_left_but_what_the_cli_keeps(
 
 @pytest.mark.rule("U9")
 def test_it_is_for_its_owner_alone(tmp_path: Path) -> None:
-    home = ConversationHome(tmp_path)
+    home = CodexHome(tmp_path)
     home.furnish({"config.toml": b"secret"}, (), ())
     assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
     assert stat.S_IMODE((home.path / "config.toml").stat().st_mode) == 0o600
@@ -100,7 +101,7 @@ def test_a_source_that_cannot_be_written_to_leaves_a_copy_that_can_be_removed(tm
     source.mkdir()
     (source / "SKILL.md").write_text("skill")
     source.chmod(0o555)
-    home = ConversationHome(tmp_path)
+    home = CodexHome(tmp_path)
     home.furnish({}, (a_skill(source),), ())
     assert (home.path / "skills" / "greeting").stat().st_mode & stat.S_IWUSR
 
@@ -115,9 +116,9 @@ def test_a_source_that_cannot_be_written_to_leaves_a_copy_that_can_be_removed(tm
 def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path: Path, how: str) -> None:
     first = tmp_path / "first"
     first.mkdir()
-    ConversationHome(first).furnish({}, (), ())
+    CodexHome(first).furnish({}, (), ())
     for name in ("state_5.sqlite", "state_5.sqlite-wal", "logs_1.sqlite"):
-        (ConversationHome(first).path / name).touch()
+        (CodexHome(first).path / name).touch()
     then = tmp_path / "then"
     match how:
         case "moved":
@@ -128,11 +129,11 @@ def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path:
             then.symlink_to(first)
         case _:
             then = first
-    ConversationHome(then).furnish({}, (), ())
+    CodexHome(then).furnish({}, (), ())
     known = {"state_5.sqlite", "state_5.sqlite-wal"} if how in ("behind a link", "left alone") else set()
-    assert names(ConversationHome(then)) == {"logs_1.sqlite"} | known
+    assert names(CodexHome(then)) == {"logs_1.sqlite"} | known
     if how == "copied":
-        assert "state_5.sqlite" in names(ConversationHome(first))
+        assert "state_5.sqlite" in names(CodexHome(first))
 
 
 @pytest.mark.rule("U8")
@@ -140,7 +141,7 @@ def test_the_database_is_forgotten_where_its_paths_are_no_longer_right(tmp_path:
     "turns", "A signal kills the agent before it writes a session's first line", "The session does not exist"
 )
 def test_a_session_is_there_when_its_file_is(tmp_path: Path) -> None:
-    home = ConversationHome(tmp_path)
+    home = CodexHome(tmp_path)
     assert not home.has(SESSION)
     file = home.path / "sessions" / "2026" / "01" / "02" / f"rollout-2026-01-02T03-04-05-{SESSION}.jsonl"
     file.mkdir(parents=True)
@@ -164,10 +165,10 @@ def test_a_key_is_what_the_cli_itself_has_given(key: str) -> None:
 
 @pytest.mark.rule("U9")
 def test_what_a_conversation_began_with_is_remembered(tmp_path: Path) -> None:
-    assert ConversationHome(tmp_path).start_digest() is None
-    ConversationHome(tmp_path).record_start("digest")
-    ConversationHome(tmp_path).furnish({}, (), ())
-    assert ConversationHome(tmp_path).start_digest() == "digest"
+    assert CodexHome(tmp_path).start_digest() is None
+    CodexHome(tmp_path).record_start("digest")
+    CodexHome(tmp_path).furnish({}, (), ())
+    assert CodexHome(tmp_path).start_digest() == "digest"
 
 
 @pytest.mark.rule("U8")
@@ -179,7 +180,7 @@ def test_what_a_conversation_began_with_is_remembered(tmp_path: Path) -> None:
     "The adapter removes it and never waits for it",
 )
 def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path, name: str, kind: str) -> None:
-    home = ConversationHome(tmp_path)
+    home = CodexHome(tmp_path)
     home.furnish({"config.toml": b"a = 1\n"}, (), ())
     path = tmp_path / name
     path.unlink(missing_ok=True)
@@ -200,7 +201,7 @@ def test_whatever_lies_in_the_way_is_removed_and_never_waited_for(tmp_path: Path
     "turns", "A database of the CLI is not a valid SQLite file", "The adapter deletes it and the conversation continues"
 )
 def test_what_is_no_database_is_forgotten(tmp_path: Path, content: bytes) -> None:
-    home = ConversationHome(tmp_path)
+    home = CodexHome(tmp_path)
     home.furnish({}, (), ())
     for name in ("state_5.sqlite", "state_5.sqlite-wal"):
         (home.path / name).write_bytes(content)

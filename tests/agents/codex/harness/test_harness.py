@@ -16,7 +16,7 @@ import trio.testing
 
 from codex_adapter import CodexConfig, InvalidRequestError, SpawnError
 from codex_adapter.agents.codex.harness import CodexHarness
-from codex_adapter.agents.codex.harness.conversation_home import ConversationHome
+from codex_adapter.agents.codex.harness.conversation_home import CodexHome
 from codex_adapter.harness import Harness, HarnessTurn
 from codex_adapter.runtime.containment import containment
 from codex_adapter.runtime.containment.containment import Contained
@@ -25,7 +25,7 @@ from codex_adapter.testing import Facts, PrintJson, ReadPrompt, Step, WriteFacts
 from codex_adapter.testing.thread_lines import agent_message
 from codex_adapter.turn_errors import TurnError
 
-from .environments import EMPTY, a_hook, a_server, a_skill, environment
+from ....harness.environments import EMPTY, a_hook, a_server, a_skill, environment
 
 SESSION = "01234567-89ab-7def-8123-456789abcdef"
 LISTS = """#!/bin/sh
@@ -213,7 +213,7 @@ async def test_a_login_is_a_link_to_the_users_own(place: Place) -> None:
     assert not (place.directory / "codex" / "auth.json").exists()
 
 
-@pytest.mark.rule("U5")
+@pytest.mark.rule("U5", "U16")
 async def test_its_models_are_those_that_it_lists_with_the_users_own_first(tmp_path: Path) -> None:
     harness = CodexHarness(lists(tmp_path, "0.163.0"))
     assert await harness.models() == ("openai/default", "openai/second")
@@ -333,7 +333,7 @@ async def test_why_it_does_not_work_is_told(place: Place) -> None:
 )
 async def test_a_second_turn_of_a_session_at_once_is_refused(place: Place) -> None:
     place.begun()
-    with ConversationHome(place.directory).exclusive():
+    with CodexHome(place.directory).exclusive():
         with pytest.raises(TurnError, match="Another turn of this session"):
             await place.turn(session=SESSION)
         assert not (place.directory / "codex" / "config.toml").exists()

@@ -15,7 +15,7 @@ from codex_adapter.agents.codex.harness.home_files import foreign_skills, home_f
 from codex_adapter.agents.codex.harness.user_home import UserHome
 from codex_adapter.spaces import Environment, Server
 
-from .environments import EMPTY, a_hook, a_server, a_skill, environment
+from ....harness.environments import EMPTY, a_hook, a_server, a_skill, environment
 
 pytestmark = pytest.mark.rule("U9")
 

@@ -13,7 +13,7 @@ from codex_adapter.agents.codex.harness.hooks import hooks_file, trusted_hooks
 from codex_adapter.spaces import Hook
 from codex_adapter.turn_errors import TurnError
 
-from .environments import a_hook
+from ....harness.environments import a_hook
 
 pytestmark = pytest.mark.rule("U10")
 

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from codex_adapter.durable import remove_tree
 from codex_adapter.turn_errors import TurnError
 
-__all__ = ["Attachments", "link_images", "sort_attachments"]
+__all__ = ["Attachments", "Image", "link_images", "sort_attachments"]
 
 _HEAD: Final = 16
 _LARGEST_IMAGE: Final = 50 * 1024 * 1024
 _SIGNATURES: Final = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
 
 
-class Attachments(NamedTuple):
-    """Paths of images and of other files. `modern` is true if an image has a format that old releases ignore."""
+class Image(NamedTuple):
+    """The path of an image, and its format: `png`, `jpeg`, `gif` or `webp`."""
 
-    images: tuple[str, ...]
+    path: str
+    format: str
+
+
+class Attachments(NamedTuple):
+    """The images and the paths of other files."""
+
+    images: tuple[Image, ...]
     files: tuple[str, ...]
-    modern: bool
 
     def prompt(self, prompt: str) -> str:
         """Return the prompt with the other files listed at its end."""
@@ -35,9 +41,8 @@ class Attachments(NamedTuple):
 
 def sort_attachments(paths: Sequence[str]) -> Attachments:
     """Sort files by their content. Block on files. Raise `TurnError` if a path is not a readable file. (U10)"""
-    images: list[str] = []
+    images: list[Image] = []
     files: list[str] = []
-    modern = False
     for number, path in enumerate(paths):
         what = f"attachments[{number}]"
         if not path.startswith("/"):
@@ -47,30 +52,30 @@ def sort_attachments(paths: Sequence[str]) -> Attachments:
         if kind is not None:
             if size > _LARGEST_IMAGE:
                 raise TurnError(f"{what} is an image of more than {_LARGEST_IMAGE >> 20} MiB. Make it smaller.")
-            images.append(path)
-            modern = modern or kind in ("gif", "webp")
+            images.append(Image(path, kind))
         elif path.isprintable():
             files.append(path)
         else:
             raise TurnError(f"{what} must have only printable characters in its path")
-    return Attachments(tuple(images), tuple(files), modern)
+    return Attachments(tuple(images), tuple(files))
 
 
-def link_images(images: Sequence[str], directory: Path) -> tuple[str, ...]:
-    """Return the paths of images for the CLI. Replace a path that it would misread with a link in `directory`.
+def link_images(images: Sequence[Image], directory: Path, is_readable: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the paths of images for the CLI. Replace a path that is not readable for it with a link in `directory`.
 
-    Remove the links of earlier turns. Block on files, and raise OSError.
+    The name of a link is a number, with the format as its extension. Remove the links of earlier turns. Block on files,
+    and raise OSError.
     """
     remove_tree(directory)
     directory.mkdir(mode=0o700)
     paths: list[str] = []
     for number, image in enumerate(images):
-        if "," in image or not image.isprintable():
-            link = directory / str(number)
-            link.symlink_to(image)
-            paths.append(str(link))
+        if is_readable(image.path):
+            paths.append(image.path)
         else:
-            paths.append(image)
+            link = directory / f"{number}.{image.format}"
+            link.symlink_to(image.path)
+            paths.append(str(link))
     return tuple(paths)
 
 

@@ -1,4 +1,4 @@
-"""Describe why a run of the Codex CLI failed, without texts of the CLI (U6)."""
+"""Describe why the run of a turn failed, without texts of the agent (U6)."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ _CODES: Final[Mapping[str, ErrorCode]] = {
 }
 
 
-def failure(outcome: Completion | AdapterError) -> AgentSpacesError | None:
-    """Return the error of an outcome, or None for a successful turn. It quotes nothing of the agent. (U6, F9)"""
+def failure(outcome: Completion | AdapterError, agent: str) -> AgentSpacesError | None:
+    """Return the error of an outcome, or None for a successful turn. It quotes nothing of the agent (U6, F9).
+
+    `agent` is the agent's name for a person, with its article.
+    """
     if isinstance(outcome, Completion):
-        return _of_completion(outcome)
+        return _of_completion(outcome, agent)
     if not isinstance(outcome, BackendError):
         return AgentSpacesError(message=str(outcome), details={"kind": outcome.kind})
     return _error(_of_backend(outcome), outcome.hint, failure=outcome.failure)
 
 
-def _of_completion(completion: Completion) -> AgentSpacesError | None:
+def _of_completion(completion: Completion, agent: str) -> AgentSpacesError | None:
     hint, status = completion.hint, completion.status
     if completion.ok or (hint is None and completion.turn == "completed" and completion.final_text is not None):
         return None
+    name = f"{agent[:1].upper()}{agent[1:]}"
     if completion.advice is not None:
         message = completion.advice
     elif completion.turn == "failed":
-        message = "The turn of the Codex CLI failed for an unknown reason."
+        message = f"The turn of {agent} failed for an unknown reason."
     elif completion.turn is None:
-        message = "The Codex CLI exited before a turn began."
+        message = f"{name} exited before a turn began."
     elif completion.turn == "completed":
-        message = "The Codex CLI failed after its turn had completed."
+        message = f"{name} failed after its turn had completed."
     else:
-        message = "The Codex CLI exited during its turn."
+        message = f"{name} exited during its turn."
     return _error(message, hint, exitStatus=status.code, signal=status.signal)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.codex.harness.skills import copy_skill
+from codex_adapter.harness.skills import copy_skill
 from codex_adapter.spaces import Skill
 
 pytestmark = pytest.mark.rule("U9")

@@ -34,6 +34,18 @@ class HarnessTurn(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     attachments: tuple[str, ...] = ()
 
+    @property
+    def server_env(self) -> dict[str, str]:
+        """The variables of all MCP servers: the agent can read them in its settings, so they are masked (U10).
+
+        A name with several values occurs once for each server.
+        """
+        found: dict[str, str] = {}
+        for server in self.environment.servers:
+            for name, value in server.env.items():
+                found[name if found.get(name, value) == value else f"{name}_{server.name}"] = value
+        return found
+
     @override
     def __repr__(self) -> str:
         """Show nothing: it may be secret (X1)."""

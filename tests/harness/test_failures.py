@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -16,13 +16,18 @@ from codex_adapter import (
     RunTimedOut,
     SpawnError,
 )
-from codex_adapter.agents.codex.harness.failures import failure
+from codex_adapter.harness.failures import failure
 from codex_adapter.hints import ADVICE, Hint
+from codex_adapter.turn_errors import AgentSpacesError
 
 pytestmark = pytest.mark.rule("U6", "U10")
 
 WELL = ExitStatus(code=0)
 CODES = {"model_unknown": "model_not_supported", "session_unknown": "harness_session_not_found"}
+
+
+def described(outcome: Completion | AdapterError) -> AgentSpacesError | None:
+    return failure(outcome, "the toy")
 
 
 @pytest.mark.parametrize("hint", get_args(Hint))
@@ -32,7 +37,7 @@ def test_each_hint_has_one_sentence_and_its_code(hint: Hint) -> None:
         Completion(status=ExitStatus(code=1), turn="failed", hint=hint),
         RunTimedOut("timeout", hint=hint),
     ):
-        told = failure(outcome)
+        told = described(outcome)
         assert told is not None
         assert told.code == CODES.get(hint)
         assert "\n" not in told.message
@@ -42,14 +47,14 @@ def test_each_hint_has_one_sentence_and_its_code(hint: Hint) -> None:
 
 
 def test_a_turn_that_was_completed_has_not_failed() -> None:
-    assert failure(Completion(status=WELL, turn="completed")) is None
+    assert described(Completion(status=WELL, turn="completed")) is None
     ended = ExitStatus(signal="SIGKILL")
-    assert failure(Completion(status=ended, turn="completed", final_text="done")) is None
+    assert described(Completion(status=ended, turn="completed", final_text="done")) is None
 
 
 @pytest.mark.rule("F11", "F12")
 def test_a_turn_whose_commands_could_not_be_started_has_failed_though_it_was_completed() -> None:
-    told = failure(Completion(status=WELL, turn="completed", final_text="done", hint="sandbox_unavailable"))
+    told = described(Completion(status=WELL, turn="completed", final_text="done", hint="sandbox_unavailable"))
     assert told is not None
     assert told.message == ADVICE["sandbox_unavailable"]
     assert told.details == {"hint": "sandbox_unavailable", "exitStatus": 0}
@@ -73,7 +78,7 @@ def test_a_turn_whose_commands_could_not_be_started_has_failed_though_it_was_com
     ],
 )
 def test_every_other_outcome_is_told_without_a_code(outcome: Completion | AdapterError) -> None:
-    told = failure(outcome)
+    told = described(outcome)
     assert told is not None
     assert told.code is None
     assert told.message
@@ -81,7 +86,17 @@ def test_every_other_outcome_is_told_without_a_code(outcome: Completion | Adapte
 
 
 def test_a_session_that_is_not_there_has_its_code() -> None:
-    told = failure(BackendError("session", "session not found", hint="session_unknown"))
+    told = described(BackendError("session", "session not found", hint="session_unknown"))
     assert told is not None
     assert told.code == "harness_session_not_found"
     assert told.details == {"hint": "session_unknown", "failure": "session"}
+
+
+@pytest.mark.parametrize(
+    ("turn", "text"),
+    [("failed", "The turn of the toy failed for an unknown reason."), ("cut_off", "The toy exited during its turn.")],
+)
+def test_the_agent_is_named(turn: Any, text: str) -> None:
+    told = described(Completion(status=WELL, turn=turn))
+    assert told is not None
+    assert told.message == text

@@ -1,4 +1,4 @@
-"""Copy skills in a form that every release accepts, because the CLI silently omits others (U9)."""
+"""Copy skills in a form that every CLI accepts: some releases silently omit others (U9)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FENCE: Final = "---"
 def copy_skill(skill: Skill, skills: Path) -> None:
     """Copy a skill into the directory `skills`, with only its name and description in the front matter.
 
-    Old releases require a name, no release accepts a byte order mark, and releases differ in other keys. Block on
-    files, and raise OSError.
+    Releases of CLIs differ in what they accept. Other keys of the front matter can extend the agent's permissions.
+    Block on files, and raise OSError.
     """
     copy = skills / skill.name
     _copy(Path(skill.directory), copy)

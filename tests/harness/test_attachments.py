@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codex_adapter.agents.codex.harness.attachments import link_images, sort_attachments
+from codex_adapter.harness.attachments import Image, link_images, sort_attachments
 from codex_adapter.turn_errors import TurnError
 
 pytestmark = pytest.mark.rule("U10")
@@ -16,26 +16,25 @@ PNG, JPEG, WEBP = b"\x89PNG\r\n\x1a\n....", b"\xff\xd8\xff\xe0....", b"RIFF\x10\
 
 
 @pytest.mark.parametrize(
-    ("content", "image", "modern"),
+    ("content", "kind"),
     [
-        (PNG, True, False),
-        (JPEG, True, False),
-        (b"GIF87a..", True, True),
-        (b"GIF89a..", True, True),
-        (WEBP, True, True),
-        (b"RIFF\x10\0\0\0WAVEfmt ", False, False),
-        (b"BM....", False, False),
-        (b"<svg/>", False, False),
-        (b"", False, False),
+        (PNG, "png"),
+        (JPEG, "jpeg"),
+        (b"GIF87a..", "gif"),
+        (b"GIF89a..", "gif"),
+        (WEBP, "webp"),
+        (b"RIFF\x10\0\0\0WAVEfmt ", None),
+        (b"BM....", None),
+        (b"<svg/>", None),
+        (b"", None),
     ],
 )
-def test_what_is_an_image_is_told_by_its_content(tmp_path: Path, content: bytes, image: bool, modern: bool) -> None:
+def test_what_is_an_image_is_told_by_its_content(tmp_path: Path, content: bytes, kind: str | None) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(content)
     found = sort_attachments([str(path)])
-    assert found.images == ((str(path),) if image else ())
-    assert found.files == (() if image else (str(path),))
-    assert found.modern == modern
+    assert found.images == (() if kind is None else (Image(str(path), kind),))
+    assert found.files == (() if kind is not None else (str(path),))
 
 
 def test_other_files_are_named_at_the_end_of_the_prompt(tmp_path: Path) -> None:
@@ -63,14 +62,14 @@ def test_what_is_no_file_that_can_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_image_with_an_odd_path_is_given_by_a_link(tmp_path: Path) -> None:
-    images = [str(tmp_path / name) for name in ("plain.png", "a,b.png", "two\nlines.png")]
+    images = [str(tmp_path / name) for name in ("plain.png", "a,b", "two\nlines.png")]
     links = tmp_path / "links"
     for _ in range(2):
-        given = link_images(images, links)
+        given = link_images([Image(path, "png") for path in images], links, lambda path: path.endswith("plain.png"))
         assert given[0] == images[0]
         assert [Path(path).readlink() for path in given[1:]] == [Path(image) for image in images[1:]]
-        assert not any("," in path or "\n" in path for path in given)
-    assert link_images([], links) == ()
+        assert given[1:] == (str(links / "1.png"), str(links / "2.png"))
+    assert link_images([], links, lambda _: True) == ()
     assert list(links.iterdir()) == []
 
 
@@ -81,4 +80,4 @@ def test_an_image_that_no_model_would_be_shown_is_refused(tmp_path: Path) -> Non
     with pytest.raises(TurnError, match=r"attachments\[0\] is an image of more than 50 MiB"):
         sort_attachments([str(path)])
     os.truncate(path, 50 * 1024 * 1024)
-    assert sort_attachments([str(path)]).images == (str(path),)
+    assert sort_attachments([str(path)]).images == (Image(str(path), "png"),)
