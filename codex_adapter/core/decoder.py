@@ -9,6 +9,7 @@ import msgspec
 
 from codex_adapter.core.framing import Line
 from codex_adapter.core.state import StreamState
+from codex_adapter.errors import BackendError
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.hints import Hint
 
@@ -70,6 +71,11 @@ class Decoder(ABC):
     def session_missing(self) -> bool:
         """Whether the agent reported that the session to resume or fork does not exist (S9)."""
         return False
+
+    @property
+    def refusal(self) -> BackendError | None:
+        """The error if the agent reported that it does not work as the request demands. It ends the run (AG3)."""
+        return None
 
     @property
     def hint(self) -> Hint | None:

@@ -214,10 +214,14 @@ class Run(OwnRun):
             self._source.close_input()
 
     def _observe(self) -> bool:
-        """Record what the last bytes showed. Return False if they are from another session than requested (S9)."""
+        """Record what the last bytes showed. Return False if the run is not the requested one (S9, AG3)."""
         state = self._pipeline.state
         if self._limits.observe(state, self._clock.now()):
             self._clock.wake()
+        if (refusal := self._pipeline.decoder.refusal) is not None:
+            state.replace_tools({})  # the consumer has seen none of them
+            self._fail(refusal)
+            return False
         if self._session is not None and state.session_id is not None:
             if (wrong := self._session.refuses(state.session_id)) is not None:
                 state.replace_tools({})  # the consumer has seen none of them

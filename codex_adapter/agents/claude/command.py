@@ -11,9 +11,9 @@ import msgspec
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 
-__all__ = ["TEMPORARY_DIRECTORIES", "build_argv", "config_directory", "merge_environment"]
+__all__ = ["QUIET", "TEMPORARY_DIRECTORIES", "build_argv", "config_directory", "merge_environment"]
 
-_QUIET: Final = {
+QUIET: Final = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
@@ -22,6 +22,8 @@ _QUIET: Final = {
 TEMPORARY_DIRECTORIES: Final = ("CLAUDE_CODE_TMPDIR", "TMPDIR")
 """The variables of the CLI's own temporary files, and of those of its sandbox and its commands."""
 _TOOLS_FOR_A_PERSON: Final = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
+_WAIT_FOR_SERVERS: Final = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": "60000"}
+"""The CLI waits for its MCP servers before the first request, each for at most 60 seconds."""
 _PERMISSIONS: Final = {
     "read-only": "dontAsk",
     "workspace-write": "acceptEdits",
@@ -74,7 +76,7 @@ def merge_environment(
     Later sources win: the defaults for unattended use, the parent, `CLAUDE_CONFIG_DIR`, the configuration, the request
     (S5).
     """
-    merged = {**_QUIET, **parent}
+    merged = {**QUIET, **(_WAIT_FOR_SERVERS if options.require_servers else {}), **parent}
     if config.config_dir is not None:
         merged["CLAUDE_CONFIG_DIR"] = config.config_dir
     merged.update(config.env)

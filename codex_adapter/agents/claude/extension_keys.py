@@ -13,6 +13,7 @@ __all__ = [
     "NON_INTERACTIVE",
     "OUTPUT_SCHEMA",
     "PARTIAL_MESSAGES",
+    "REQUIRE_SERVERS",
     "RESUME",
     "SANDBOX_MODE",
     "TOOLS",
@@ -30,6 +31,7 @@ MAX_BUDGET: Final = "backend.claude_code.max_budget_usd"
 MAX_TURNS: Final = "backend.claude_code.max_turns"
 OUTPUT_SCHEMA: Final = "backend.claude_code.output_schema"
 PARTIAL_MESSAGES: Final = "backend.claude_code.partial_messages"
+REQUIRE_SERVERS: Final = "backend.claude_code.require_mcp_servers"
 SANDBOX_MODE: Final = "backend.claude_code.exec.sandbox_mode"
 TOOLS: Final = "backend.claude_code.tools"
 TOOL_PAYLOADS: Final = "backend.claude_code.tool_payloads"

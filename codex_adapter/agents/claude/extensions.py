@@ -47,6 +47,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     output_schema: dict[str, Any] | None = None
     tools: Literal["all", "none"] = "all"
     partial_messages: bool = False
+    require_servers: bool = False
     max_turns: int | None = None
     max_budget: float | None = None
 
@@ -98,6 +99,7 @@ _EXTENSIONS: Final[dict[str, Extension]] = {
     keys.OUTPUT_SCHEMA: Extension("output_schema", check_json_schema),
     keys.TOOLS: Extension("tools", one_of("all", "none")),
     keys.PARTIAL_MESSAGES: Extension("partial_messages", check_boolean),
+    keys.REQUIRE_SERVERS: Extension("require_servers", check_boolean),
     keys.MAX_TURNS: Extension("max_turns", _turns),
     keys.MAX_BUDGET: Extension("max_budget", _dollars),
 }

@@ -125,6 +125,13 @@ OPTIONS: Final[tuple[Option, ...]] = (
         help="show the parts of an answer as they arrive",
         flag=True,
     ),
+    Option(
+        key=keys.REQUIRE_SERVERS,
+        schema={"type": "boolean", "default": False},
+        names=("--require-mcp-servers",),
+        help="fail if an MCP server does not start, instead of running without its tools",
+        flag=True,
+    ),
     Option(key=keys.TOOLS, schema={"enum": ["all", "none"]}),
     Option(
         key=keys.TOOL_PAYLOADS,

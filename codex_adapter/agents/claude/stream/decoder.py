@@ -30,6 +30,7 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.payloads import json_text
 from codex_adapter.core.session_notice import SessionNotice
+from codex_adapter.errors import BackendError
 from codex_adapter.events import (
     TURN_FAILED,
     AgentInfo,
@@ -54,12 +55,17 @@ _MOST_MESSAGES: Final = 64
 
 
 class ClaudeDecoder(Decoder):
-    """Decode one run of Claude Code; `masker` masks the strings that outlive their line (X5)."""
+    """Decode one run of Claude Code; `masker` masks the strings that outlive their line (X5).
 
-    def __init__(self, masker: Masker, *, full_payloads: bool = False) -> None:
+    With `require_servers`, a run with an MCP server that is not connected is refused (AG3).
+    """
+
+    def __init__(self, masker: Masker, *, full_payloads: bool = False, require_servers: bool = False) -> None:
         super().__init__(KIND)
         self._masker = masker
         self._mask = masker.mask_name
+        self._require_servers = require_servers
+        self._refusal: BackendError | None = None
         self._session = SessionNotice(KIND)
         self._session_shown: str | None = None
         self._session_seen: str | None = None
@@ -139,6 +145,12 @@ class ClaudeDecoder(Decoder):
     def session_missing(self) -> bool:
         """Implement `Decoder.session_missing`."""
         return self._session_missing or self._stderr.session_missing
+
+    @property
+    @override
+    def refusal(self) -> BackendError | None:
+        """Implement `Decoder.refusal`."""
+        return self._refusal
 
     @property
     @override
@@ -250,6 +262,8 @@ class ClaudeDecoder(Decoder):
 
     def _turn_begins(self, line: cl.System) -> list[Event]:
         self._hint = None
+        if self._require_servers and any(server.status != "connected" for server in line.mcp_servers):
+            self._refusal = BackendError("other", hint="mcp_server_failed")
         self.state.turn_started()
         self._costs.release = line.release
         return [status_event(KIND), *self._agent_is(AgentInfo(line.release, line.model))]

@@ -111,6 +111,12 @@ class PartialMessage(msgspec.Struct, gc=False, tag="stream_event"):
     parent_tool_use_id: str | None = None
 
 
+class McpServer(msgspec.Struct, gc=False):
+    """An MCP server in the first line of a session; `status` is `connected` if its tools can be used."""
+
+    status: str | None = None
+
+
 class System(msgspec.Struct, gc=False, tag="system"):
     """A notice of the CLI; which fields it has depends on its `subtype`."""
 
@@ -133,6 +139,7 @@ class System(msgspec.Struct, gc=False, tag="system"):
     summary: str | None = None
     compact_result: str | None = None
     outcome: str | None = None
+    mcp_servers: list[McpServer] = []
 
 
 class Result(msgspec.Struct, gc=False, tag="result"):
