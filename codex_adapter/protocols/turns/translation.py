@@ -98,6 +98,11 @@ class Translation:
 
     async def _emit_tool(self, call: ToolCall, *, result: bool) -> None:
         tool = call.tool
+        if tool.parent_id is not None:
+            payloads = _convert_output(call) if result else _convert_input(call)
+            what = {"toolName": tool.tool_name or tool.kind, "parent_id": tool.parent_id}
+            await self._emit_log("debug", "tool_result" if result else "tool_call", **what, **payloads)
+            return
         id_ = tool.backend_item_id
         if id_ is None:
             self._nameless += 1
@@ -109,7 +114,9 @@ class Translation:
             self._open[id_] = name
             await self._emitter.emit(ToolCallEvent, tool_use_id=id_, tool_name=name, input=_convert_input(call))
         if result:
-            failed = tool.status != "completed"
+            # The result of a command that continues in the background has the status `running`.
+            background = tool.status == "running" and tool.exit_code is None
+            failed = tool.status != "completed" and not background
             await self._emit_result(id_, self._open[id_], _convert_output(call), is_error=failed)
 
     async def _emit_result(self, id_: str, name: str, output: Any, *, is_error: bool) -> None:

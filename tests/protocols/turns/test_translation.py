@@ -61,8 +61,8 @@ def tool(
 ) -> Event:
     """A tool's call, or its result."""
     of = payloads.pop("of", "command_execution")
-    exit_code = payloads.pop("exit_code", None)
-    facts = Tool(id_, "t", "u", of, "start", status, exit_code, ToolBytes(), name)
+    exit_code, parent = payloads.pop("exit_code", None), payloads.pop("parent", None)
+    facts = Tool(id_, "t", "u", of, "start", status, exit_code, ToolBytes(), name, parent_id=parent)
     return Event(0, "codex", kind, "tool", None, None, ToolCall(facts, **payloads))
 
 
@@ -137,6 +137,23 @@ async def test_a_result_without_a_call_tells_the_call_first() -> None:
 async def test_what_did_not_complete_is_an_error(status: str) -> None:
     events = await told(tool("tool_call"), tool("tool_result", status=status, exit_code=1))
     assert events[-1]["isError"] is True
+
+
+async def test_what_continues_in_the_background_is_no_error() -> None:
+    events = await told(tool("tool_call"), tool("tool_result", status="running"))
+    assert [event.get("isError") for event in events] == [None, False]
+
+
+async def test_what_a_sub_agent_does_is_a_log() -> None:
+    command = ToolInput(command=payload("ls"))
+    of_agent = {"name": "Bash", "parent": "item_0"}
+    events = await told(tool("tool_call", input=command, **of_agent), tool("tool_result", status="failed", **of_agent))
+    of = {"toolName": "Bash", "parent_id": "item_0"}
+    assert [(event["message"], event["fields"]) for event in events] == [
+        ("tool_call", {**of, "command": "ls"}),
+        ("tool_result", of),
+    ]
+    assert {event["level"] for event in events} == {"debug"}
 
 
 @pytest.mark.fault("turns", "A turn ends with open calls", "The adapter closes each call as an error")
