@@ -150,6 +150,8 @@ class Agent(ABC):
     """The agent's own sentences for hints; each other hint has the general sentence (F9)."""
     examples: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({})
     """Command lines that only this agent understands, for the help of a command: by its name, such as `run` (C23)."""
+    harness_id: ClassVar[str | None] = None
+    """The name by which turns select its harness; None if it has no harness (U5)."""
     conversation_variables: ClassVar[Sequence[str]] = ()
     """The variables that name the agent's own directories. A turn sets them itself (U9)."""
 

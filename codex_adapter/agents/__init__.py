@@ -7,6 +7,7 @@ of the agent's kind and loads an `Agent`.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from codex_adapter.agent import Agent
     from codex_adapter.agent_places import AgentPlaces
 
-__all__ = ["GROUP", "agent_of", "kinds", "known_places"]
+__all__ = ["GROUP", "agent_of", "agent_of_harness", "harness_ids", "kinds", "known_places"]
 
 GROUP: Final = "codex_adapter.agents"
 _OWN: Final = {"claude_code": "codex_adapter.agents.claude.agent", "codex": "codex_adapter.agents.codex.agent"}
@@ -46,6 +47,29 @@ def agent_of(kind: str) -> Agent:
     for point in entry_points(group=GROUP, name=kind):
         return _loaded(point)
     raise UnknownBackendError(f"no agent of this kind is installed; the installed kinds are {', '.join(kinds())}")
+
+
+def harness_ids() -> list[str]:
+    """Return the ids of the harnesses of all installed agents, sorted. Skip agents that cannot be loaded (U5)."""
+    return sorted(_harnesses())
+
+
+def agent_of_harness(harness_id: str) -> Agent:
+    """Return the agent that has this harness. Raise `UnknownBackendError` if no agent has it (U5)."""
+    harnesses = _harnesses()
+    if harness_id not in harnesses:
+        raise UnknownBackendError(f"the harness does not exist. Existing harnesses: {', '.join(sorted(harnesses))}")
+    return harnesses[harness_id]
+
+
+def _harnesses() -> dict[str, Agent]:
+    found: dict[str, Agent] = {}
+    for kind in kinds():
+        with suppress(InvalidAgentKindError):
+            agent = agent_of(kind)
+            if agent.harness_id is not None:
+                found.setdefault(agent.harness_id, agent)
+    return found
 
 
 def _loaded(point: EntryPoint) -> Agent:

@@ -29,6 +29,7 @@ __all__ = [
     "convert_words",
     "examples_for",
     "find_agents",
+    "option_values",
     "program_config",
     "read_config",
     "read_environment",
@@ -46,15 +47,20 @@ def find_agents(words: Sequence[str], name: str = "--agent") -> list[Agent]:
 
     Their options are added to the command line. The parser refuses an unknown kind later.
     """
-    named: list[str] = []
+    known = [kind for kind in dict.fromkeys(option_values(words, name)) if kind in kinds()]
+    return [agent_of(kind) for kind in known or [DEFAULT_AGENT]]
+
+
+def option_values(words: Sequence[str], name: str) -> list[str]:
+    """Return the values of an option in a command line that is not parsed yet."""
+    values: list[str] = []
     for number, word in enumerate(words):
         if word == "--":
             break
-        option, equals, kind = word.partition("=")
+        option, equals, value = word.partition("=")
         if option == name:
-            named.append(kind if equals else "".join(words[number + 1 : number + 2]))
-    known = [kind for kind in dict.fromkeys(named) if kind in kinds()]
-    return [agent_of(kind) for kind in known or [DEFAULT_AGENT]]
+            values.append(value if equals else "".join(words[number + 1 : number + 2]))
+    return values
 
 
 def selection(agent: Agent) -> str:

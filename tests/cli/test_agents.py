@@ -246,7 +246,7 @@ def test_an_agent_without_options_fails_as_any_other(cli: Cli) -> None:
     for words in (("--timeout", "-1", "x"), ("--extension", "a.b=1", "x"), ("--working-dir", "/none", "x"), (" ",)):
         refused = cli.run("run", "--agent", "bare", "--format", "text", *words)
         assert (refused.status, "Internal error" in refused.stderr) == (2, False)
-    assert cli.run("turn", "--harness", "bare", "--help").status == 0
+    assert "--harness must be" in cli.run("turn", "--harness", "bare", "--space", "x", "Hi.").complaint
 
 
 @pytest.mark.rule("AG7", "O17")

@@ -192,6 +192,7 @@ class ToyAgent(Agent):
     """The toy."""
 
     kind: ClassVar[str] = KIND
+    harness_id: ClassVar[str | None] = KIND
     name: ClassVar[str] = "the toy"
     capabilities: ClassVar[frozenset[str]] = frozenset({"agent_api.run", ALLOW})
     advice: ClassVar[Mapping[Hint, str]] = {"quota_exceeded": "Insert a coin.", "time_limit": "Wind it up again."}

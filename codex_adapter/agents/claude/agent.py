@@ -35,6 +35,7 @@ from codex_adapter.runtime.private_file import private_directory
 if TYPE_CHECKING:
     from codex_adapter.agent_places import AgentPlaces
     from codex_adapter.findings import AgentReport
+    from codex_adapter.harness import Harness
     from codex_adapter.options import Option
 
 __all__ = ["AGENT", "ClaudeAgent"]
@@ -59,7 +60,8 @@ class ClaudeAgent(Agent):
     config_type: ClassVar[type[RunConfig]] = ClaudeConfig
     advice: ClassVar[Mapping[Hint, str]] = ADVICE
     examples: ClassVar[Mapping[str, Sequence[str]]] = EXAMPLES
-    conversation_variables: ClassVar[Sequence[str]] = ("CLAUDE_CONFIG_DIR",)
+    harness_id: ClassVar[str | None] = "agent-sdk"
+    conversation_variables: ClassVar[Sequence[str]] = ("CLAUDE_CONFIG_DIR", "CLAUDE_SECURESTORAGE_CONFIG_DIR")
 
     @property
     @override
@@ -100,7 +102,11 @@ class ClaudeAgent(Agent):
                 argv=launch.argv(),
                 env={**launch.env, **dict.fromkeys(TEMPORARY_DIRECTORIES, temporary), **launch.temporary},
                 cwd=launch.cwd,
-                decoder=partial(ClaudeDecoder, full_payloads=options.tool_payloads == "full"),
+                decoder=partial(
+                    ClaudeDecoder,
+                    full_payloads=options.tool_payloads == "full",
+                    require_servers=options.require_servers,
+                ),
                 stop_signals=_STOP_SIGNALS,
                 stdin=launch.prompt,
                 timeout=launch.timeout,
@@ -142,6 +148,13 @@ class ClaudeAgent(Agent):
     def resume(self, request: RunRequest, session_id: str) -> RunRequest:
         """Implement `Agent.resume`."""
         return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
+
+    @override
+    def harness(self, config: RunConfig | None = None) -> Harness:
+        """Implement `Agent.harness`."""
+        from codex_adapter.agents.claude.harness import ClaudeHarness  # noqa: PLC0415 - needs an extra
+
+        return ClaudeHarness(None if config is None else _own(config))
 
     @override
     def notice(self, request: RunRequest) -> str | None:

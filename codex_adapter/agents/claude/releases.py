@@ -13,10 +13,14 @@ from typing import Final, NamedTuple
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.runtime.programs import Version
 
-__all__ = ["FEATURES", "MINIMUM", "Feature", "missing_feature", "needs_version", "parse_version"]
+__all__ = ["FEATURES", "MINIMUM", "TURNS", "Feature", "missing_feature", "needs_version", "parse_version"]
 
 MINIMUM: Final = Version(1, 0, 128)
 """The oldest release that was run."""
+
+
+TURNS: Final = Version(2, 1, 152)
+"""The oldest release that can have its login in another place than its settings, which turns need (U9)."""
 
 
 class Feature(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any, Final
 from codex_adapter.agents.claude.command import config_directory
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.launch import ClaudeLaunch
+from codex_adapter.agents.claude.user_files import login_directory, state_file
 from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.runtime.login_files import environment_secrets, read_in_time, read_json, strings_to_mask
 
@@ -33,13 +34,12 @@ async def run_secrets(launch: ClaudeLaunch, config: ClaudeConfig, *, log: bool =
 
 def _read_login(env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
     directory = config_directory(env)
-    if directory is None:
+    logins, state = login_directory(env), state_file(env)
+    if directory is None or logins is None or state is None:
         return ()
     home = Path(cwd, directory)
-    values = list(strings_to_mask(read_json(home / ".credentials.json"), cwd, not_secret=_NOT_SECRET))
-    # Without CLAUDE_CONFIG_DIR this file is beside the directory.
-    state = read_json(home / ".claude.json" if env.get("CLAUDE_CONFIG_DIR") else home.parent / ".claude.json")
-    values += strings_to_mask(_member(state, "primaryApiKey"), cwd)
+    values = list(strings_to_mask(read_json(Path(cwd, logins, ".credentials.json")), cwd, not_secret=_NOT_SECRET))
+    values += strings_to_mask(_member(read_json(Path(cwd, state)), "primaryApiKey"), cwd)
     variables = _member(read_json(home / "settings.json"), "env")
     if isinstance(variables, Mapping):
         texts = {str(name): text for name, text in variables.items() if isinstance(text, str)}

@@ -60,6 +60,7 @@ class CodexAgent(Agent):
     config_type: ClassVar[type[RunConfig]] = CodexConfig
     advice: ClassVar[Mapping[Hint, str]] = ADVICE
     examples: ClassVar[Mapping[str, Sequence[str]]] = EXAMPLES
+    harness_id: ClassVar[str | None] = KIND
     conversation_variables: ClassVar[Sequence[str]] = ("CODEX_HOME", "CODEX_SQLITE_HOME")
 
     @property

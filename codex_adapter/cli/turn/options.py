@@ -11,15 +11,14 @@ from typing import Any, Final
 from typing_extensions import override
 
 from codex_adapter.agent import Agent
-from codex_adapter.agents import agent_of
+from codex_adapter.agents import agent_of, agent_of_harness, harness_ids
 from codex_adapter.cli.agent_options import (
     add_backend_options,
-    agent_kind,
-    find_agents,
+    option_values,
     read_config,
     read_environment,
 )
-from codex_adapter.cli.arguments import Once, Parser, json_lines_or_pretty
+from codex_adapter.cli.arguments import Once, Parser, alternatives, json_lines_or_pretty
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target
@@ -55,6 +54,7 @@ _EXAMPLES = """\
   codex-adapter turn --space space:house@^1 --space space:path:. --session ID 'Now fix what you found'
   codex-adapter turn --target review --target-dir ~/src/project --cwd ~/src/project - < prompt.md
 """
+_DEFAULT_HARNESS: Final = str(agent_of(DEFAULT_AGENT).harness_id)
 _BY_PATH: Final = "space:path:"
 _NOT_EMPTY: Final = frozenset(
     {"space", "target", "target_dir", "session", "model", "cwd", "attach", "asp_home", "directory"}
@@ -66,7 +66,7 @@ class TurnParser(Parser):
     """The parser of the command line of `turn`."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        agents = find_agents(words, "--harness")
+        agents = _find_agents(words)
         description = _DESCRIPTION.format(agents[0].name)
         super().__init__("turn", "(--space REF... | --target NAME) [OPTIONS] [PROMPT]", description, _EXAMPLES)
         add = self.add_argument
@@ -77,9 +77,9 @@ class TurnParser(Parser):
         add(
             "--harness",
             action=Once,
-            type=agent_kind,
+            type=_harness_id,
             metavar="ID",
-            help=f"the kind of agent (default: {DEFAULT_AGENT})",
+            help=f"{', '.join(harness_ids())} (default: {_DEFAULT_HARNESS})",
         )
         add("--session", action=Once, metavar="ID", help="the conversation to continue")
         add("--cwd", action=Once, metavar="DIR", help="the working directory of the agent (default: here)")
@@ -93,7 +93,7 @@ class TurnParser(Parser):
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the options like `Parser.read`, with all checks that need only the command line."""
         options = super().read(words)
-        check_texts(options, find_agents(words, "--harness"))
+        check_texts(options, _find_agents(words))
         if bool(options.space) == (options.target is not None):
             raise UsageError("Specify either --space, once or more, or --target")
         if options.target_dir is not None and options.target is None:
@@ -149,7 +149,7 @@ def asp_home(options: argparse.Namespace) -> str:
 
 def turn_agent(options: argparse.Namespace) -> Agent:
     """Return the agent of the harness that the options name."""
-    return agent_of(options.harness or DEFAULT_AGENT)
+    return agent_of_harness(options.harness or _DEFAULT_HARNESS)
 
 
 def backend_config(options: argparse.Namespace, agent: Agent) -> RunConfig:
@@ -184,7 +184,7 @@ def turn_request(options: argparse.Namespace, agent: Agent, prompt: str, run_id:
         external_run_id=run_id,
         asp_home=asp_home(options),
         spec=_spec(options),
-        harness=agent.kind,
+        harness=options.harness or _DEFAULT_HARNESS,
         cwd=cwd,
         prompt=prompt,
         model=options.model,
@@ -206,7 +206,7 @@ def resume_command(session: str, options: argparse.Namespace, agent: Agent, requ
         words += ["--target", target.target_name, "--target-dir", target.target_dir]
     words += [word for reference in request.spec.spaces or () for word in ("--space", reference)]
     words += ["--asp-home", request.asp_home, "--cwd", request.cwd]
-    words += [] if options.harness is None else ["--harness", agent.kind]
+    words += [] if options.harness is None else ["--harness", options.harness]
     for option in (option for option in agent.options if option.place is not None):
         place: str | None = getattr(options, option.attribute)
         if place is not None:
@@ -219,6 +219,19 @@ def resume_command(session: str, options: argparse.Namespace, agent: Agent, requ
         level: str | None = getattr(options, name)
         words += [] if level is None else [f"--{name.replace('_', '-')}", level]
     return words
+
+
+def _find_agents(words: Sequence[str]) -> list[Agent]:
+    """Return the agents of the harnesses that a command line names, or of the default harness."""
+    known = [name for name in dict.fromkeys(option_values(words, "--harness")) if name in harness_ids()]
+    return [agent_of_harness(name) for name in known or [_DEFAULT_HARNESS]]
+
+
+def _harness_id(text: str) -> str:
+    """Return the id of a harness; a type for argparse."""
+    if text not in harness_ids():
+        raise argparse.ArgumentTypeError(f"must be {alternatives(harness_ids())}")
+    return text
 
 
 def _spec(options: argparse.Namespace) -> SpaceSpec:
