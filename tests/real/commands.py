@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .house import AnyStage
 from .stage import SOON, Stage
 
 __all__ = ["Told", "perform", "running", "told"]
@@ -46,9 +47,9 @@ class Told(NamedTuple):
 
 
 @contextmanager
-def running(stage: Stage, command: str, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def running(stage: AnyStage, command: str, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A command under way; when the block has ended, so has the command, and nothing of it is left."""
-    settings = dict(stage.request().env) | {"CODEX_HOME": str(stage.home)}
+    settings = stage.env | {"CODEX_HOME": str(stage.home)}
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     argv = [sys.executable, "-m", "codex_adapter", command, *arguments]
     where: dict[str, Any] = {"env": {**os.environ, **settings}, "cwd": stage.workspace}

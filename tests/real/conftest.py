@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from .claude_turns import ClaudeTurnRelease, ClaudeTurnStage, claude_for_turns
 from .releases import Release, installed, sandbox_works
 from .stage import Stage
 
@@ -29,6 +31,33 @@ def stage(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(tempfile, "tempdir", str(ours))
     yield Stage(release, tmp_path)
     assert list(ours.iterdir()) == []
+
+
+@pytest.fixture(params=list[object]([*installed(), *claude_for_turns()]) or [NONE], ids=str)
+def any_stage(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Stage | ClaudeTurnStage]:
+    """A place for turns of one harness after the other, whose temporary files of ours are gone at the end."""
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+    release = request.param
+    if isinstance(release, ClaudeTurnRelease):
+        yield ClaudeTurnStage(release, tmp_path)
+    else:
+        yield Stage(release, tmp_path)
+    assert list(ours.iterdir()) == []
+
+
+@pytest.fixture
+def any_sandbox(any_stage: Stage | ClaudeTurnStage) -> None:
+    """A test whose agent must be able to run commands in the CLI's own sandbox."""
+    if isinstance(any_stage, ClaudeTurnStage):
+        works = all(map(shutil.which, ("bwrap", "socat")))
+    else:
+        works = sandbox_works(any_stage.release.binary)
+    if not works:
+        pytest.skip("the CLI cannot start its own sandbox on this machine, so commands of its agents fail")
 
 
 @pytest.fixture

@@ -1,30 +1,44 @@
-"""Provide a space with instructions and a skill, and a program that runs one turn."""
+"""Provide a space with instructions and a skill, and a program that runs one turn of any harness."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from codex_adapter.protocols.turns import SpaceSpec
+import msgspec
 
-__all__ = ["TURN_PROGRAM", "write_house"]
+from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 
-TURN_PROGRAM: Final = """
+from .claude_turns import ClaudeTurnStage
+from .stage import Stage
+
+__all__ = ["AnyStage", "turn_program", "write_house"]
+
+AnyStage: TypeAlias = Stage | ClaudeTurnStage
+
+_TURN_PROGRAM: Final = """
 import sys
 import msgspec, trio
-from codex_adapter import CodexConfig
-from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.agents import agent_of
 from codex_adapter.protocols.turns import RunTurnRequest, SessionCallbacks, create_agent_spaces_client
 
-binary, home, request = sys.argv[1:]
+kind, config, request = sys.argv[1:]
+agent = agent_of(kind)
 
 def show(event):
     print(msgspec.json.encode(event).decode(), flush=True)
 
-client = create_agent_spaces_client([CodexHarness(CodexConfig(binary=binary, codex_home=home))])
+client = create_agent_spaces_client([agent.harness(agent.config_type(**msgspec.json.decode(config)))])
 trio.run(client.run_turn, msgspec.json.decode(request, type=RunTurnRequest), SessionCallbacks(show))
 """
 """A turn in a process of its own, its events on standard output."""
+
+
+def turn_program(stage: AnyStage, request: RunTurnRequest) -> list[str]:
+    """The command line of a process that runs one turn and writes its events to standard output."""
+    words = [stage.kind, *(msgspec.json.encode(part).decode() for part in (stage.config_fields, request))]
+    return [sys.executable, "-c", _TURN_PROGRAM, *words]
 
 
 def write_house(home: Path) -> SpaceSpec:

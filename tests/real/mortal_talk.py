@@ -6,20 +6,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import Any, NamedTuple
 
-import msgspec
-
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 
 from ..protocols.rounds import Broken
 from ..protocols.turns.event_rules import check_events
-from .house import TURN_PROGRAM
-from .stage import SOON, Stage
+from .house import AnyStage, turn_program
+from .stage import SOON
 
 __all__ = ["Instant", "MortalTalk", "Told", "check"]
 
@@ -60,7 +57,7 @@ class Told(NamedTuple):
 class MortalTalk:
     """A conversation, turn by turn, each in a process of its own."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: AnyStage) -> None:
         self._stage = stage
         self._key: str | None = None
         self._number = 0
@@ -98,14 +95,13 @@ class MortalTalk:
             external_run_id=f"turn-{self._number}",
             asp_home=str(stage.root / "asp"),
             spec=SpaceSpec(spaces=("space:house@^1",)),
-            harness="codex",
+            harness=stage.harness_id,
             harness_session_id=self._key,
             cwd=str(stage.workspace),
-            env=dict(stage.request().env),
+            env=stage.env,
             prompt=f"This is turn {self._number}.",
         )
-        words = [str(stage.release.binary), str(stage.home), msgspec.json.encode(request).decode()]
-        program = [sys.executable, "-c", TURN_PROGRAM, *words]
+        program = turn_program(stage, request)
         env = {**os.environ, **request.env}
         with subprocess.Popen(program, env=env, stdout=subprocess.PIPE, start_new_session=True) as process:
             try:
@@ -114,7 +110,7 @@ class MortalTalk:
                 process.kill()
 
 
-def _listen(stage: Stage, process: subprocess.Popen[bytes], instant: Instant | None) -> tuple[list[Any], bool]:
+def _listen(stage: AnyStage, process: subprocess.Popen[bytes], instant: Instant | None) -> tuple[list[Any], bool]:
     """The whole events until the end of the output, and whether the instant came before."""
     killed: list[bool] = []
     timer: Timer | None = None
@@ -128,7 +124,7 @@ def _listen(stage: Stage, process: subprocess.Popen[bytes], instant: Instant | N
             process.kill()
         if instant.who != "process":
             with suppress(LookupError, ProcessLookupError):
-                os.kill(stage.oracle.agent().pid, signal.SIGKILL)
+                os.kill(stage.agent_pid(), signal.SIGKILL)
 
     def arm() -> Timer | None:
         if instant is None or instant.event != len(events):

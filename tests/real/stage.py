@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -22,7 +23,8 @@ from codex_adapter import (
     RunRequest,
     open_run,
 )
-from codex_adapter.testing import ModelServer, Scenario, mcp_config
+from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.testing import Answer, ModelServer, Scenario, mcp_config
 
 from .oracle import Oracle, Process
 from .releases import Release
@@ -52,6 +54,14 @@ class Stage:
     """Where the runs of one test take place, all with one release."""
 
     agent = "codex"
+    harness_id = "codex"
+    kind = "codex"
+    shell = "shell"
+    skill_file = "$CODEX_HOME/skills/greeting/SKILL.md"
+    model_names = ("scripted/mock-model", "scripted/other/model")
+    session_files = "sessions"
+    agent_name = "The Codex CLI"
+    missing_server: Mapping[str, Any] = {"hint": "mcp_server_failed", "exitStatus": 1}
 
     def __init__(self, release: Release, root: Path) -> None:
         self.release = release
@@ -105,7 +115,46 @@ class Stage:
 
     def config(self, **options: Any) -> CodexConfig:
         """The configuration of this release's backend."""
-        return CodexConfig(**{"binary": str(self.release.binary), "codex_home": str(self.home), **options})
+        return CodexConfig(**{**self.config_fields, **options})
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of a turn."""
+        return dict(self.request().env)
+
+    @property
+    def config_fields(self) -> dict[str, str]:
+        """The fields of the configuration."""
+        return {"binary": str(self.release.binary), "codex_home": str(self.home)}
+
+    def harness(self) -> CodexHarness:
+        """A harness that knows nothing of earlier ones."""
+        return CodexHarness(self.config())
+
+    @property
+    def turn_options(self) -> list[str]:
+        """The options by which the command line uses this release for a turn."""
+        return ["--codex", str(self.release.binary), "--codex-home", str(self.home)]
+
+    @property
+    def daemon_options(self) -> list[str]:
+        """The options by which a daemon uses this release."""
+        return self.turn_options
+
+    @staticmethod
+    def model_refusal(text: str) -> Answer:
+        """The answer of a service that does not know the model."""
+        error = {"message": text, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
+        return Answer(status=400, body={"error": error})
+
+    @staticmethod
+    def sent(request: Mapping[str, Any]) -> str:
+        """All that the model was sent besides its tools."""
+        return json.dumps(request["input"])
+
+    def agent_pid(self) -> int:
+        """The process of the CLI itself; raises LookupError."""
+        return self.oracle.agent().pid
 
     @asynccontextmanager
     async def running(self, request: RunRequest | None = None, **config: Any) -> AsyncIterator[RunHandle]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ..protocols.rounds import Failure, play_all
+from .claude_turns import claude_for_turns
 from .releases import installed
-from .turn_kills import Round, play, summary
+from .turn_kills import Round, play, play_claude, summary
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.rule("U2", "U8", "U9", "Z9", "N2"),
-    pytest.mark.skipif(not installed(), reason="no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES"),
 ]
 
 
@@ -21,8 +23,17 @@ pytestmark = [
     "SIGKILL ends the process that runs a turn, its agent, or both",
     "No process survives and the conversation can continue",
 )
-def test_a_conversation_goes_on_whenever_its_turns_are_killed() -> None:
-    results = list(play_all(map(Round.of, range(41, 42)), play, jobs=1))
+@pytest.mark.parametrize(
+    "player",
+    [
+        pytest.param(play, id="codex", marks=pytest.mark.skipif(not installed(), reason="no Codex CLI is installed")),
+        pytest.param(
+            play_claude, id="claude", marks=pytest.mark.skipif(not claude_for_turns(), reason="no Claude Code")
+        ),
+    ],
+)
+def test_a_conversation_goes_on_whenever_its_turns_are_killed(player: Any) -> None:
+    results = list(play_all(map(Round.of, range(41, 42)), player, jobs=1))
     failed = [result for result in results if isinstance(result, Failure)]
     assert not failed, failed
     assert "killed 0" not in summary(results)

@@ -8,35 +8,34 @@ from typing import Any
 import msgspec
 import pytest
 
-from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target, create_agent_spaces_client
 from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.listener import Listener
-from .stage import Stage
+from .house import AnyStage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("Z11", "U10")]
 
 
-async def turn(stage: Stage, **fields: Any) -> dict[str, Any]:
+async def turn(stage: AnyStage, **fields: Any) -> dict[str, Any]:
     """A turn in the layout of the protocol: the project has the targets and is where the agent works."""
     asked: dict[str, Any] = {
         "external_session_id": "talk",
         "external_run_id": "turn",
         "asp_home": str(stage.root / "asp"),
         "spec": SpaceSpec(target=Target(target_name="dev", target_dir=str(stage.workspace))),
-        "harness": "codex",
+        "harness": stage.harness_id,
         "cwd": str(stage.workspace),
-        "env": dict(stage.request().env),
+        "env": stage.env,
         "prompt": "Do it.",
     }
-    client = create_agent_spaces_client([CodexHarness(stage.config())])
+    client = create_agent_spaces_client([stage.harness()])
     response = await client.run_turn(RunTurnRequest(**asked | fields), Listener().callbacks)
     told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(response))
     return told
 
 
-def write_project(stage: Stage) -> None:
+def write_project(stage: AnyStage) -> None:
     space = stage.workspace / "spaces" / "review"
     (space / "hooks").mkdir(parents=True)
     (space / "space.toml").write_text('schema = 1\nid = "review"\n')
@@ -44,22 +43,24 @@ def write_project(stage: Stage) -> None:
     (stage.workspace / "asp-targets.toml").write_text(targets)
 
 
-def commands(stage: Stage) -> dict[str, str]:
+def commands(stage: AnyStage) -> dict[str, str]:
     """How an agent gives itself power, by what it changes."""
     hook = f'[[hook]]\\nname = "x"\\nevent = "session_start"\\ncommand = "touch {stage.root}/escaped"\\n'
     return {
         "hook": f"printf 'schema = 1\\n{hook}' > spaces/review/hooks/hooks.toml",
-        "permissions": "printf '[targets.dev.harness.codex]\\npermissions = \"full\"\\n' >> asp-targets.toml",
-        "space": "mv spaces other; cp -r other spaces; echo 'settings.permissions = \"full\"' >> "
-        "spaces/review/space.toml",
+        "permissions": f"printf '[targets.dev.harness.{stage.harness_id}]\\npermissions = \"full\"\\n' >> "
+        "asp-targets.toml",
+        "space": "mkdir other; mv spaces/review other; mkdir spaces/review; cat other/review/space.toml > "
+        "spaces/review/space.toml; echo 'settings.permissions = \"full\"' >> spaces/review/space.toml",
     }
 
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("change", ["hook", "permissions", "space"])
 @pytest.mark.parametrize("resumed", [True, False])
-@pytest.mark.usefixtures("agent_sandbox")
-async def test_power_that_an_agent_gives_itself_is_refused(stage: Stage, change: str, resumed: bool) -> None:
+@pytest.mark.usefixtures("any_sandbox")
+async def test_power_that_an_agent_gives_itself_is_refused(any_stage: AnyStage, change: str, resumed: bool) -> None:
+    stage = any_stage
     if change == "hook":
         stage.release.needs(0, 125, what="hooks")
     write_project(stage)
@@ -77,7 +78,8 @@ async def test_power_that_an_agent_gives_itself_is_refused(stage: Stage, change:
     assert not (stage.root / "escaped").exists()
 
 
-async def test_what_somebody_accepts_is_used(stage: Stage) -> None:
+async def test_what_somebody_accepts_is_used(any_stage: AnyStage) -> None:
+    stage = any_stage
     write_project(stage)
     change = Shell("echo Be brief, says the agent. > spaces/review/AGENTS.md")
     with stage.model(script(change, answer("made", delay=stage.release.pause), "fine", "again")) as model:

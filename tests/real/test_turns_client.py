@@ -6,27 +6,25 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.protocols.turns.client import create_agent_spaces_client
 from codex_adapter.protocols.turns.messages import DescribeRequest, RunTurnRequest, SpaceSpec
 from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
-from .house import TURN_PROGRAM
-from .stage import SOON, Stage
+from .house import AnyStage, turn_program
+from .stage import SOON
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U8", "U9", "U10", "Z2")]
 
 
-def write_spaces(stage: Stage) -> Path:
+def write_spaces(stage: AnyStage) -> Path:
     """An `aspHome` with a plain space, and one that has everything, which needs it."""
     registry = stage.root / "asp" / "registry"
     plain = registry / "plain" / "1.0.0"
@@ -49,7 +47,7 @@ def write_spaces(stage: Stage) -> Path:
     return stage.root / "asp"
 
 
-def request(stage: Stage, space: str, **fields: Any) -> RunTurnRequest:
+def request(stage: AnyStage, space: str, **fields: Any) -> RunTurnRequest:
     """A turn."""
     return RunTurnRequest(
         **{
@@ -57,19 +55,19 @@ def request(stage: Stage, space: str, **fields: Any) -> RunTurnRequest:
             "external_run_id": "turn",
             "asp_home": str(stage.root / "asp"),
             "spec": SpaceSpec(spaces=(space,)),
-            "harness": "codex",
+            "harness": stage.harness_id,
             "cwd": str(stage.workspace),
-            "env": dict(stage.request().env),
+            "env": stage.env,
             "prompt": "Do it.",
             **fields,
         }
     )
 
 
-async def turn(stage: Stage, asked: RunTurnRequest) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def turn(stage: AnyStage, asked: RunTurnRequest) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A turn by a client of its own, that goes as the protocol says: its response and its events."""
     listener = Listener()
-    client = create_agent_spaces_client([CodexHarness(stage.config())])
+    client = create_agent_spaces_client([stage.harness()])
     response = await client.run_turn(asked, listener.callbacks)
     told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(response))
     check_events(listener.told, "talk", "turn", prompt=asked.prompt, key=asked.harness_session_id)
@@ -78,15 +76,11 @@ async def turn(stage: Stage, asked: RunTurnRequest) -> tuple[dict[str, Any], lis
     return told, listener.told
 
 
-def told(body: Mapping[str, Any]) -> str:
-    """All that the model was sent."""
-    return json.dumps(body)
-
-
-async def test_what_a_space_has_is_used_and_gone_with_another_space(stage: Stage) -> None:
+async def test_what_a_space_has_is_used_and_gone_with_another_space(any_stage: AnyStage) -> None:
+    stage = any_stage
     stage.release.needs(0, 147, what="other instructions within a conversation")
     write_spaces(stage)
-    read, call = Shell("cat $CODEX_HOME/skills/greeting/SKILL.md"), McpCall("scripted", "destructive")
+    read, call = Shell(f"cat {stage.skill_file}"), McpCall("scripted", "destructive")
     with stage.model(script(read, call, "used", Shell("echo again"), "gone")) as model:
         first, events = await turn(stage, request(stage, "space:full@dev"))
         begun = model.requests[0]
@@ -96,34 +90,35 @@ async def test_what_a_space_has_is_used_and_gone_with_another_space(stage: Stage
         last = model.requests[-1]
     assert (first["result"]["finalOutput"], second["result"]["finalOutput"]) == ("used", "gone")
     results = {event["toolName"]: event for event in events if event["type"] == "tool_result"}
-    assert "Say ahoy." in results["shell"]["output"]["output"]
+    assert "Say ahoy." in results[stage.shell]["output"]["output"]
     assert "destroyed" in json.dumps(results["scripted/destructive"]["output"])
     assert not any(event["isError"] for event in results.values())
     assert (stage.root / "noted").read_text() == "noted\nnoted\n"
-    assert "Be plain." in told(begun)
-    assert "greeting: How one greets." in told(begun)
-    assert "mcp__scripted" in json.dumps(begun["tools"])
-    assert "Be plain." in told(last)
+    assert "Be plain." in stage.sent(begun)
+    assert "greeting: How one greets." in stage.sent(begun)
+    assert "mcp__scripted" in json.dumps(begun)
+    assert "Be plain." in stage.sent(last)
     assert "mcp__scripted" not in json.dumps(last["tools"])
     assert first["harnessSessionId"] == second["harnessSessionId"]
 
 
 @pytest.mark.rule("U11")
-async def test_what_a_space_has_is_named(stage: Stage) -> None:
+async def test_what_a_space_has_is_named(any_stage: AnyStage) -> None:
+    stage = any_stage
     home = write_spaces(stage)
-    client = create_agent_spaces_client([CodexHarness(stage.config())])
+    client = create_agent_spaces_client([stage.harness()])
     found = await client.describe(DescribeRequest(asp_home=str(home), spec=SpaceSpec(spaces=("space:full",))))
     assert (found.hooks, found.skills, found.unanswered) == (("note",), ("greeting",), ())
     assert "scripted/destructive" in found.tools
     stage.oracle.check()
 
 
-async def test_a_conversation_goes_on_after_its_process_was_killed_in_mid_turn(stage: Stage) -> None:
+async def test_a_conversation_goes_on_after_its_process_was_killed_in_mid_turn(any_stage: AnyStage) -> None:
+    stage = any_stage
     write_spaces(stage)
     with stage.model(script(Shell("echo one"), answer("held", gate="never"), "third")) as model:
-        asked = msgspec.json.encode(request(stage, "space:plain", prompt="One.")).decode()
-        program = [sys.executable, "-c", TURN_PROGRAM, str(stage.release.binary), str(stage.home), asked]
-        env = {**os.environ, **stage.request().env}
+        program = turn_program(stage, request(stage, "space:plain", prompt="One."))
+        env = {**os.environ, **stage.env}
         with subprocess.Popen(program, env=env, stdout=subprocess.PIPE) as process:  # noqa: ASYNC220 - it is to be killed
             await stage.asked(model, 2)
             process.kill()
@@ -133,4 +128,5 @@ async def test_a_conversation_goes_on_after_its_process_was_killed_in_mid_turn(s
         assert len(keys) == 1
         second, _ = await turn(stage, request(stage, "space:plain", harness_session_id=keys.pop(), prompt="Two."))
         assert second["result"] == {"success": True, "finalOutput": "third"}
-        assert all(f'"{word}"' in told(model.requests[2]) for word in ("One.", "Two."))
+        sent = stage.sent(model.requests[2])
+        assert [word for word in ("One.", "Two.") if word not in sent] == [], sent

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 import pytest
 import trio
 
-from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.protocols.turns.client import AgentSpacesClient, create_agent_spaces_client
 from codex_adapter.protocols.turns.messages import RunTurnRequest, SpaceSpec
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
-from .house import write_house
-from .stage import Stage
+from .house import AnyStage, write_house
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U7", "U8")]
 
-CONVERSATIONS = 20
-TURNS = 10
+SIZES = [(3, 3), pytest.param((10, 10), marks=pytest.mark.nightly)]
+"""Conversations, and turns of each."""
 
 
-def names() -> list[str]:
+def names(count: int) -> list[str]:
     """Of the conversations."""
-    return [f"talk-{number:02}" for number in range(CONVERSATIONS)]
+    return [f"talk-{number:02}" for number in range(count)]
 
 
-def scenario(stage: Stage) -> Scenario:
+def scenario(stage: AnyStage, conversations: int, turns: int) -> Scenario:
     """Of each conversation its own answers: in every turn a command, and then words."""
 
     def route(name: str) -> Route:
         answers = [
             step
-            for turn in range(TURNS)
+            for turn in range(turns)
             for step in (
                 answer(Shell(f"echo {name}.{turn}"), delay=stage.release.pause),
                 answer(f"{name} said {turn}", delay=stage.release.pause),
@@ -44,13 +41,13 @@ def scenario(stage: Stage) -> Scenario:
         ]
         return Route(match=f"I am {name}\\b", answers=tuple(answers))
 
-    return Scenario(routes=tuple(map(route, names())))
+    return Scenario(routes=tuple(map(route, names(conversations))))
 
 
 class Talk:
     """One conversation."""
 
-    def __init__(self, stage: Stage, name: str, spec: SpaceSpec) -> None:
+    def __init__(self, stage: AnyStage, name: str, spec: SpaceSpec) -> None:
         self.stage = stage
         self.name = name
         self.spec = spec
@@ -59,9 +56,9 @@ class Talk:
         self.cwd.mkdir()
         self.key: str | None = None
 
-    async def hold(self, client: AgentSpacesClient) -> None:
+    async def hold(self, client: AgentSpacesClient, turns: int) -> None:
         """All of its turns, one after another."""
-        for turn in range(TURNS):
+        for turn in range(turns):
             told = await self.turn(client, turn)
             assert told["result"] == {"success": True, "finalOutput": f"{self.name} said {turn}"}, told
             assert self.key in (None, told["harnessSessionId"])
@@ -74,10 +71,10 @@ class Talk:
             external_run_id=f"{self.name}/{number}",
             asp_home=str(self.stage.root / "asp"),
             spec=self.spec,
-            harness="codex",
+            harness=self.stage.harness_id,
             harness_session_id=self.key,
             cwd=str(self.cwd),
-            env=dict(self.stage.request().env),
+            env=self.stage.env,
             prompt=f"I am {self.name}, and this is {number}.",
         )
         response = await client.run_turn(request, listener.callbacks)
@@ -90,20 +87,22 @@ class Talk:
         return told
 
 
-async def test_twenty_conversations_of_ten_turns_at_once(stage: Stage) -> None:
+@pytest.mark.parametrize("size", SIZES)
+async def test_many_conversations_at_once(any_stage: AnyStage, size: tuple[int, int]) -> None:
+    stage, (conversations, turns) = any_stage, size
     stage.release.needs(0, 77, what="skills")
     spec = write_house(stage.root / "asp")
-    talks = [Talk(stage, name, spec) for name in names()]
-    client = create_agent_spaces_client([CodexHarness(stage.config())])
-    with stage.model(scenario(stage)) as server, trio.fail_after(1200):
+    talks = [Talk(stage, name, spec) for name in names(conversations)]
+    client = create_agent_spaces_client([stage.harness()])
+    with stage.model(scenario(stage, conversations, turns)) as server, trio.fail_after(1200):
         async with trio.open_nursery() as nursery:
             for talk in talks:
-                nursery.start_soon(talk.hold, client)
-        requests = [json.dumps(request["input"]) for request in server.requests]
+                nursery.start_soon(talk.hold, client, turns)
+        requests = [stage.sent(request) for request in server.requests]
     stage.oracle.check()
-    assert len({talk.key for talk in talks}) == CONVERSATIONS
+    assert len({talk.key for talk in talks}) == conversations
     for request in requests:
-        (name,) = (name for name in names() if f"I am {name}," in request)
-        turns = max(turn for turn in range(TURNS) if f"I am {name}, and this is {turn}." in request)
-        assert all(f"{name} said {turn}" in request for turn in range(turns))
+        (name,) = (name for name in names(conversations) if f"I am {name}," in request)
+        last = max(turn for turn in range(turns) if f"I am {name}, and this is {turn}." in request)
+        assert all(f"{name} said {turn}" in request for turn in range(last))
         assert "Be brief, says the house." in request

@@ -18,9 +18,8 @@ import pytest
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response
-from .house import write_house
-from .stage import Stage
-from .test_turns_many import CONVERSATIONS, TURNS, names, scenario
+from .house import AnyStage, write_house
+from .test_turns_many import SIZES, names, scenario
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U8", "U12")]
 
@@ -46,51 +45,51 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "out" / "conversation.mjs"
 
 
-def held(stage: Stage, example: Path, talks: Mapping[str, Any], model: Scenario) -> subprocess.CompletedProcess[str]:
+def held(stage: AnyStage, example: Path, talks: Mapping[str, Any], model: Scenario) -> subprocess.CompletedProcess[str]:
     """The example with these conversations, to its end; nothing of it is left."""
     stage.release.needs(0, 77, what="skills")
     plan = stage.root / "plan.json"
-    turn = {
-        "aspHome": str(stage.root / "asp"),
-        "spec": msgspec.to_builtins(write_house(stage.root / "asp")),
-        "harness": "codex",
-        "env": dict(stage.request().env),
-    }
-    plan.write_text(json.dumps({"turn": turn, "conversations": talks}))
-    options = ["--codex", str(stage.release.binary), "--codex-home", str(stage.home)]
-    env = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"}
-    command = ["node", str(example), str(plan), "--", *options]
+    spec = msgspec.to_builtins(write_house(stage.root / "asp"))
+    command = ["node", str(example), str(plan), "--", *stage.daemon_options]
     with stage.model(model):
+        turn = {"aspHome": str(stage.root / "asp"), "spec": spec, "harness": stage.harness_id, "env": stage.env}
+        plan.write_text(json.dumps({"turn": turn, "conversations": talks}))
+        env = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"}
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=1200, check=False)
     stage.oracle.check()
     return done
 
 
-def test_twenty_conversations_of_ten_turns_at_once_from_another_language(stage: Stage, example: Path) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_many_conversations_at_once_from_another_language(
+    any_stage: AnyStage, example: Path, size: tuple[int, int]
+) -> None:
+    stage, (conversations, turns) = any_stage, size
     talks = {}
-    for name in names():
+    for name in names(conversations):
         cwd = stage.workspace / name
         cwd.mkdir()
-        prompts = [f"I am {name}, and this is {number}." for number in range(TURNS)]
+        prompts = [f"I am {name}, and this is {number}." for number in range(turns)]
         talks[name] = {"cwd": str(cwd), "prompts": prompts}
-    done = held(stage, example, talks, scenario(stage))
+    done = held(stage, example, talks, scenario(stage, conversations, turns))
     assert (done.returncode, done.stderr) == (0, "")
     told = sorted(map(json.loads, done.stdout.splitlines()), key=lambda line: str(line["externalSessionId"]))
-    conversations = {name: list(turns) for name, turns in groupby(told, lambda line: line["externalSessionId"])}
-    assert list(conversations) == names()
-    for name, turns in conversations.items():
-        assert [turn["externalRunId"] for turn in turns] == [f"{name}/{number}" for number in range(TURNS)]
-        assert len({turn["response"]["harnessSessionId"] for turn in turns}) == 1
-        for number, turn in enumerate(turns):
+    talks_told = {name: list(lines) for name, lines in groupby(told, lambda line: line["externalSessionId"])}
+    assert list(talks_told) == names(conversations)
+    for name, lines in talks_told.items():
+        assert [turn["externalRunId"] for turn in lines] == [f"{name}/{number}" for number in range(turns)]
+        assert len({turn["response"]["harnessSessionId"] for turn in lines}) == 1
+        for number, turn in enumerate(lines):
             key = turn["response"]["harnessSessionId"] if number else None
             prompt = f"I am {name}, and this is {number}."
             check_events(turn["events"], name, turn["externalRunId"], prompt=prompt, key=key)
             check_response(turn["response"], turn["events"])
             assert turn["response"]["result"] == {"success": True, "finalOutput": f"{name} said {number}"}
-    assert len({turns[0]["response"]["harnessSessionId"] for turns in conversations.values()}) == CONVERSATIONS
+    assert len({lines[0]["response"]["harnessSessionId"] for lines in talks_told.values()}) == conversations
 
 
-def test_the_stop_button_ends_one_turn_and_leaves_the_others_alone(stage: Stage, example: Path) -> None:
+def test_the_stop_button_ends_one_turn_and_leaves_the_others_alone(any_stage: AnyStage, example: Path) -> None:
+    stage = any_stage
     talks = {}
     for name, seconds in (("stopped", 4), ("other", None)):
         (stage.workspace / name).mkdir()

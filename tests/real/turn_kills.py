@@ -1,4 +1,6 @@
-"""Kill the turns of a conversation with the real CLI at random instants: `python -m tests.real.turn_kills`.
+"""Kill the turns of a conversation with a real CLI at random instants.
+
+Usage: `python -m tests.real.turn_kills [codex|claude]`.
 
 The kill hits the process that runs the turn, the agent, or both. Afterwards no process survives, the agent remembers
 its earlier answers, and the reported key continues the conversation. There is one exception: a conversation of which
@@ -17,12 +19,13 @@ from typing import Final, NamedTuple
 from codex_adapter.testing import Scenario, Shell, answer, script
 
 from ..protocols.rounds import Failure, command, summed
-from .house import write_house
+from .claude_turns import ClaudeTurnStage, claude_for_turns
+from .house import AnyStage, write_house
 from .mortal_talk import Instant, MortalTalk, check
 from .releases import installed
 from .stage import Stage
 
-__all__ = ["Result", "Round", "main", "play", "summary"]
+__all__ = ["Result", "Round", "main", "play", "play_claude", "summary"]
 
 MOST_ANSWERS: Final = 100
 
@@ -52,15 +55,24 @@ class Result(NamedTuple):
 
 
 def play(round_: Round, directory: Path) -> Result:
-    """Play a round in a directory. Raises `Broken`, and AssertionError."""
-    stage = Stage(installed()[0], directory)
+    """Play a round with Codex in a directory. Raises `Broken`, and AssertionError."""
+    return play_on(Stage(installed()[0], directory), round_)
+
+
+def play_claude(round_: Round, directory: Path) -> Result:
+    """Play a round with Claude Code in a directory. Raises `Broken`, and AssertionError."""
+    return play_on(ClaudeTurnStage(claude_for_turns()[-1], directory), round_)
+
+
+def play_on(stage: AnyStage, round_: Round) -> Result:
+    """Play a round on a stage. Raises `Broken`, and AssertionError."""
     write_house(stage.root / "asp")
     try:
         with stage.model(_scenario()) as model:
             login = _tree(stage.home)
             talk = MortalTalk(stage)
             told = [talk.turn(instant) for instant in (*round_.instants, None)]
-            last = json.dumps(model.requests[-1]["input"])
+            last = stage.sent(model.requests[-1])
         check(told[-1].final is not None, f"the turn that was spared: {told[-1].events[-1:]}")
         for turn in told[:-1]:
             check(turn.final is None or turn.final in last, f"forgotten: {turn.final}")
@@ -89,7 +101,7 @@ def _scenario() -> Scenario:
     return script(*steps)
 
 
-def _look_at_state(stage: Stage) -> None:
+def _look_at_state(stage: AnyStage) -> None:
     """Each record of a conversation is whole, and has its directory; each lock is whole."""
     state = stage.root / "asp" / "state"
     for record in (state / "sessions").glob("*.json"):
@@ -114,7 +126,9 @@ def summary(results: Sequence[Result | Failure]) -> str:
 
 def main() -> int:
     """Play the rounds and print their sums."""
-    return command("tests.real.turn_kills", __doc__, Round.of, play, summary, rounds=100)
+    players = {"codex": play, "claude": play_claude}
+    name = sys.argv.pop(1) if sys.argv[1:2] and sys.argv[1] in players else "codex"
+    return command("tests.real.turn_kills", __doc__, Round.of, players[name], summary, rounds=100)
 
 
 if __name__ == "__main__":
