@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 d7fcce98efc34f3374fd0302ff800551b6612e485eb5edeb09e131bb3410326d. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 6c23210c5acba04e99d6219ba7bf20ba9b6b9b1a26deedbdf8f9d517950cd73b. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -286,6 +286,7 @@ export type RunRequest = {
         "backend.claude_code.max_turns"?: number;
         "backend.claude_code.max_budget_usd"?: number;
         "backend.claude_code.partial_messages"?: boolean;
+        "backend.claude_code.require_mcp_servers"?: boolean;
         "backend.claude_code.tools"?: "all" | "none";
         "backend.claude_code.tool_payloads"?: "metadata" | "full";
         "backend.codex.settings"?: Record<string, unknown>;

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 d7fcce98efc34f3374fd0302ff800551b6612e485eb5edeb09e131bb3410326d. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 6c23210c5acba04e99d6219ba7bf20ba9b6b9b1a26deedbdf8f9d517950cd73b. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

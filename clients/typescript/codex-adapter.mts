@@ -326,6 +326,7 @@ export type RunRequest = {
     "backend.claude_code.max_turns"?: number;
     "backend.claude_code.max_budget_usd"?: number;
     "backend.claude_code.partial_messages"?: boolean;
+    "backend.claude_code.require_mcp_servers"?: boolean;
     "backend.claude_code.tools"?: "all" | "none";
     "backend.claude_code.tool_payloads"?: "metadata" | "full";
     "backend.codex.settings"?: Record<string, unknown>;
