@@ -132,11 +132,14 @@ class StreamState:
     def close_tools(self, *, background: bool = True) -> list[Event]:
         """Return a result with an unknown outcome for each open tool call, and close them all.
 
-        Without `background`, the calls that continue in the background stay open (M9).
+        Without `background`, the calls that continue in the background stay open, and those of their sub-agents (M9).
         """
         if not self.background:
             return close_tools(self.agent_kind, self.open_tools)
-        kept = {} if background else {id_: tool for id_, tool in self.open_tools.items() if id_ in self.background}
+        kept: dict[str, Tool] = {}
+        for item_id, tool in () if background else self.open_tools.items():
+            if item_id in self.background or tool.parent_id in self.background or tool.parent_id in kept:
+                kept[item_id] = tool
         for item_id in kept:
             del self.open_tools[item_id]
         events = close_tools(self.agent_kind, self.open_tools)

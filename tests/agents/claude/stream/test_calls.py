@@ -68,6 +68,14 @@ def test_a_call_in_the_background_without_an_end_is_closed_at_the_end_of_the_str
     assert [(tool.backend_item_id, tool.status) for tool in tools(events)[3:]] == [("u", "unknown"), ("t", "unknown")]
 
 
+@pytest.mark.rule("M9", "M15")
+def test_a_call_of_a_sub_agent_in_the_background_stays_open_at_the_end_of_the_turn() -> None:
+    inner, result = ({**line, "parent_tool_use_id": "t"} for line in (use("Bash", "u"), answered("u", "ok")))
+    events, _ = run(INIT, use("Agent"), answered("t", known={"isAsync": True}), inner, DONE, result, ended("completed"))
+    assert [tool.backend_item_id for tool in tools(events)] == ["t", "t", "u", "u", "t"]
+    assert [tool.status for tool in tools(events)][3:] == ["completed", "completed"]
+
+
 @pytest.mark.rule("M15")
 def test_a_result_in_the_background_without_its_call_is_passed_on() -> None:
     events, _ = run(INIT, answered("t", known=BACKGROUND))
