@@ -1,10 +1,11 @@
-"""Check the events of one line: their kinds, texts and sizes, and the state after the line."""
+"""Check the events of a line of the Codex CLI: their kinds, texts and sizes, and the state after the line."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import override
 
 from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.agents.codex.stream.lines import ThreadEvent
@@ -12,18 +13,10 @@ from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.bounds import cut
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import Dropped, ErrorSource, Event, Plan, TextPart, TokenUsage, Tool, ToolBytes, ToolCall
+from tests.fuzz.model import LineModel
 
-__all__ = ["Noted", "check_bad_line", "check_told"]
+__all__ = ["CodexModel"]
 
-_FIELDS: Final = frozenset(
-    {"type", *(name for struct in te.__all__ for name in getattr(getattr(te, struct), "__struct_fields__", ()))}
-)
-_BAD_LINE: Final = re.compile(
-    r"codex stream (?:parse error \(redacted\): (?:malformed JSON at byte \d+|invalid UTF-8|not an object"
-    r"|nesting too deep|number out of range|line longer than \d+ bytes)"
-    r"|normalize error \(redacted\): (?:wrong shape|(?:missing field|wrong type for field) (?P<field>[a-z_]+))"
-    r") \(line_bytes=(?P<length>\d+)\)"
-)
 _KINDS: Final[dict[type, str]] = {
     **dict.fromkeys((te.ThreadStarted, te.TurnStarted, te.TurnCompleted, te.TurnFailed, te.TodoList), "status"),
     **dict.fromkeys((BadLine, te.ErrorLine, te.ErrorItem), "error"),
@@ -37,19 +30,6 @@ _TOOL_PHASES: Final[dict[type, str]] = {
     te.ItemCompleted: "complete",
     te.ItemFailed: "fail",
 }
-
-
-def check_bad_line(event: Event, length: int, limit: int) -> None:
-    """What is said of a bad line of `length` bytes is a canonical text, and true (X2, X3, L2)."""
-    assert (event.kind, event.text, event.data) == ("error", None, None)
-    found = _BAD_LINE.fullmatch(event.message or "")
-    assert found is not None, "no canonical text"
-    assert found["field"] is None or found["field"] in _FIELDS, "a field that is not ours"
-    assert int(found["length"]) == length
-    if length > limit:
-        assert f"line longer than {limit} bytes" in found[0]
-    else:
-        assert "line longer" not in found[0]
 
 
 def check_told(line: ThreadEvent, events: Sequence[Event], masker: Masker) -> None:
@@ -107,10 +87,11 @@ def _utf8(text: str) -> int:
     return len(text.encode())
 
 
-class Noted:
+class CodexModel(LineModel):
     """What all lines together leave behind, told once more in the simplest way (F2, K2, M9)."""
 
-    def __init__(self) -> None:
+    def __init__(self, masker: Masker) -> None:
+        super().__init__(masker)
         self.final_text: str | None = None
         self.turn: str | None = None
         self.usage: dict[str, int] | None = None
@@ -118,7 +99,29 @@ class Noted:
         self.stalls = 0
         self._has_agents = False
 
-    def without_closings(self, events: Sequence[Event], masker: Masker) -> Sequence[Event]:
+    @override
+    def add_bad_line(self) -> None:
+        """Implement `LineModel.add_bad_line`."""
+        self.stalls += 1
+
+    @override
+    def add(self, line: ThreadEvent, events: Sequence[Event]) -> None:
+        """Implement `LineModel.add`."""
+        assert events, "a line gives no event"
+        ends = isinstance(line, te.TurnCompleted | te.TurnFailed)
+        check_told(line, self._without_closings(events) if ends else events, self._masker)
+        self._note(line, events[-1])
+
+    @override
+    def finish(self, events: Sequence[Event], facts: Mapping[str, Any], final_text: str | None) -> None:
+        """Implement `LineModel.finish`."""
+        assert len(self._without_closings(events)) <= 1, "the end gives more than what is open and the session"
+        noted = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        assert {name: facts[name] for name in noted} == noted
+        told = None if self.final_text is None else cut(self._masker.mask(self.final_text), 65_536)
+        assert final_text == told
+
+    def _without_closings(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events without the results of what was left open, which come before them, the oldest first (M9)."""
         closed, rest = events[: len(self.open_tools)], events[len(self.open_tools) :]
         for event, item_id in zip(closed, self.open_tools, strict=True):
@@ -126,14 +129,14 @@ class Noted:
             if isinstance(event.data, ToolCall):
                 tool = event.data.tool
                 told = (tool.backend_item_id, tool.phase, tool.status, tool.exit_code, tool.bytes)
-                assert told == (masker.mask(item_id), "complete", "unknown", None, ToolBytes())
+                assert told == (self._masker.mask(item_id), "complete", "unknown", None, ToolBytes())
                 assert (event.data.input, event.data.output) == (None, None)
             else:
                 assert isinstance(event.data, Dropped)
         self.open_tools.clear()
         return rest
 
-    def add(self, line: ThreadEvent, event: Event) -> None:
+    def _note(self, line: ThreadEvent, event: Event) -> None:
         """Note a line that is no bad one, and the last event of it."""
         if isinstance(line, te.ThreadStarted):
             self._has_agents = False
