@@ -31,8 +31,8 @@ Shape = tuple[str, str | None]
 class AgentLines(ABC):
     """The lines of one agent. A line is bytes with its newline, a sample is the object of a line.
 
-    `turn` starts a turn, and `failed` fails it. `trouble` reports in mid-turn that a request failed. It is not progress, and
-    its event has `trouble_shape`, and that of the session `session_shape`.
+    `turn` starts a turn, and `failed` fails it. `trouble` reports in mid-turn that a request failed: no progress.
+    Its event has `trouble_shape`, and that of the session `session_shape`.
     `samples` are one line of each type, with every field that a rule names. `names` are names and values that random
     lines are made of, `types` the types of those lines. `fields` are the fields that an error about a line may name.
     `older` are streams of releases without recordings. `recorded` is a real turn with three commands.
