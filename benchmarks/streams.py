@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from benchmarks.claude_stream import claude_realistic
+
 __all__ = ["MOST_BYTES_A_LINE", "STREAMS", "Stream", "make", "shortest"]
 
 MOST_BYTES_A_LINE: Final = 500
@@ -140,6 +142,7 @@ STREAMS: dict[str, Callable[[random.Random], Iterator[bytes]]] = {
     "small": _small,
     "large": _large,
     "malformed": _malformed,
+    "claude-realistic": claude_realistic,
 }
 
 

@@ -15,6 +15,7 @@ import tomllib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,14 +24,20 @@ import trio
 import codex_adapter
 from benchmarks.counting import c_calls, instructions, kept_blocks, peak_bytes
 from benchmarks.streams import make
-from codex_adapter import Event, codex_pipeline, open_replay
+from codex_adapter import Event, Pipeline, open_replay
+from codex_adapter.agents import agent_of
 from codex_adapter.cli import main as command_line
+from codex_adapter.core.decoder import Decoder
+from codex_adapter.core.masking.masker import Masker
 from codex_adapter.records import encode_events
 
 __all__ = ["RECORDED", "Figures", "count_all", "count_path", "count_run", "findings", "read", "record", "to_records"]
 
 Figures: TypeAlias = dict[str, float]
 """Counts by name; the name ends in the unit."""
+
+OTHER_AGENTS: Final = {"claude_code": "claude-realistic"}
+"""The stream of each further agent, by kind."""
 
 RECORDED: Final = Path(__file__).with_suffix(".toml")
 PYTHON: Final = "python{}.{}".format(*sys.version_info)
@@ -48,10 +55,14 @@ _SLACK: Final = {"a line": 0.01, "a batch": 0.2, "at once": 0.0}
 
 
 def to_records(
-    chunks: Sequence[bytes], *, secrets: tuple[str, ...] = (), full_payloads: bool = False
+    chunks: Sequence[bytes], *, agent: str = "codex", secrets: tuple[str, ...] = (), full_payloads: bool = False
 ) -> Iterator[list[Event]]:
     """The path that is counted: a batch at a time, from bytes to events to records."""
-    pipeline = codex_pipeline(secrets=secrets, full_payloads=full_payloads)
+
+    def decoder(masker: Masker) -> Decoder:
+        return agent_of(agent).decoder(masker, full_payloads=full_payloads)
+
+    pipeline = Pipeline(decoder, secrets=secrets)
     for chunk in chunks:
         events = pipeline.receive_data(chunk)
         encode_events(events)
@@ -117,6 +128,8 @@ def count_all() -> dict[str, tuple[Figures, Counter[str]]]:
     counted = {name: count_path(to_records, make(name, _LINES).data) for name in ("realistic", "small", "malformed")}
     counted["realistic-secrets"] = count_path(lambda chunks: to_records(chunks, secrets=secrets), realistic)
     counted["realistic-payloads"] = count_path(lambda chunks: to_records(chunks, full_payloads=True), realistic)
+    for agent, stream in OTHER_AGENTS.items():
+        counted[stream] = count_path(partial(to_records, agent=agent), make(stream, _LINES).data)
     recording = make("realistic", _LINES_OF_A_RUN).data
     counted["library"] = count_run(_one_by_one, recording)
     counted["replay"] = count_run(_replay, recording)

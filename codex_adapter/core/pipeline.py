@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import LineFramer
-from codex_adapter.core.masking.masker import Masker, mask_event
+from codex_adapter.core.masking.masker import Masker, mask_event, texts_to_mask
 from codex_adapter.core.state import StreamState
 from codex_adapter.events import Completion, Event, ExitStatus
 from codex_adapter.hints import NO_ADVICE, Hint
@@ -125,7 +125,9 @@ class Pipeline:
     def _mask_and_bound(self, decoded: Decoded) -> list[Event]:
         """Mask the events, then bound them, so that no secret is cut in two (X5, B6)."""
         events, free_text = decoded.events, decoded.free_text
-        if free_text is None or (free_text and self._masker.may_touch(free_text)):
+        if free_text is None:
+            free_text = texts_to_mask(events)
+        if free_text and self._masker.may_touch(free_text):
             events = [mask_event(event, self._masker) for event in events]
         return _bound_all(events) if decoded.long else events
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from codex_adapter.testing import Step, write_agent
-from tests.releases.stage import ONLY_THE_WORKSPACE
+from tests.releases.codex.stage import ONLY_THE_WORKSPACE
 
 __all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "only_the_workspace", "until_listening", "write_confinement"]
 

@@ -12,7 +12,7 @@ import pytest
 from codex_adapter import Event, Pipeline
 from codex_adapter.cli.schema.command import json_schema
 from codex_adapter.core.bounds import DATA_LIMIT, bound
-from codex_adapter.core.masking.masker import Masker, mask_event
+from codex_adapter.core.masking.masker import Masker, mask_event, texts_to_mask
 from codex_adapter.core.state import StreamState
 from codex_adapter.events import (
     AgentInfo,
@@ -93,9 +93,21 @@ LEAST: list[tuple[Facet, dict[str, Any]]] = [
 def test_each_string_of_the_agent_is_masked(facet: Facet) -> None:
     event = Event(0, "toy", "status", "status", None, None, facet)
     assert CANARY.encode() in encode_events([event])
+    assert any(CANARY in text for text in texts_to_mask([event]))
     masked = encode_events([mask_event(event, Masker([CANARY]))])
     assert CANARY.encode() not in masked
     assert b"***" in masked
+
+
+@pytest.mark.rule("X5")
+def test_the_text_of_an_event_and_the_message_of_an_agent_are_masked() -> None:
+    source = ErrorSource("item")
+    for event in (
+        Event(0, "toy", "text_output", "assistant", CANARY, None, None),
+        Event(0, "toy", "error", "error", None, CANARY, source),
+    ):
+        assert texts_to_mask([event]) == [CANARY]
+        assert CANARY.encode() not in encode_events([mask_event(event, Masker([CANARY]))])
 
 
 @pytest.mark.rule("X5")

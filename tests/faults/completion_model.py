@@ -11,32 +11,23 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from ..agents.agent_lines import AgentLines, Shape
 from .piped import Seen
-from .schedules import BROKEN, Plan
+from .schedules import Plan, failure_text
 
 __all__ = [
-    "BROKEN",
-    "CLOSED",
     "END_OF_OUTPUT",
     "EPSILON",
     "LINGERING",
-    "LOST",
     "Due",
     "Facts",
     "Limits",
-    "Shape",
     "facts_of",
 ]
 
-TIMEOUT: Final = "codex backend error: timeout (details redacted when unsafe)"
-CLOSED: Final = "codex stream closed unexpectedly"
-LOST: Final = "codex backend error: wait (details redacted when unsafe)"
 LINGERING: Final = "the agent lives on after its turn"
 END_OF_OUTPUT: Final = "the output is held open after the exit"
 EPSILON: Final = 1e-6
-
-Shape = tuple[str, str | None]
-"""Kind of an event, and its text or how its message begins."""
 
 
 class Due(NamedTuple):
@@ -50,7 +41,8 @@ class Due(NamedTuple):
 class Facts:
     """What lines say of a run's session and turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: AgentLines) -> None:
+        self._lines = lines
         self.shapes: list[Shape] = []
         self.session: str | None = None
         self.turn: str | None = None
@@ -68,47 +60,48 @@ class Facts:
             value = json.loads(line)
             kind = value["type"]
         except (ValueError, TypeError):
-            self.shapes.append(("error", "codex stream parse error (redacted)"))
+            self.shapes.append(("error", f"{self._lines.kind} stream parse error (redacted)"))
             return
-        self.progress = self.progress or kind not in ("error", 7)
-        self.shapes.append(self._shape(kind, value))
-
-    def _shape(self, kind: Any, value: Any) -> Shape:
         if kind == 7:
-            return "error", "codex stream normalize error (redacted)"
-        if kind == "error":
-            return "error", value["message"]
-        if kind == "tomorrow":
-            return "unknown", None
-        if kind.startswith("item."):
-            return self._item(kind, value["item"])
-        if kind == "thread.started":
-            self.session = self.session or value["thread_id"]
-        elif kind == "turn.started":
-            self.turn = "cut_off"
-        elif kind == "turn.failed":
-            self.turn = "failed"
-            return "status", "turn failed"
-        elif kind == "turn.completed":
-            self.turn, self.usage = "completed", value["usage"]
+            self.shapes.append(("error", f"{self._lines.kind} stream normalize error (redacted)"))
+        elif kind == "tomorrow":
+            self.progress = True
+            self.shapes.append(("unknown", None))
+        else:
+            self.shapes.append(self._shape(*self._lines.facts(value)))
+
+    def _shape(self, name: str, value: Any) -> Shape:
+        if name == "trouble":
+            return self._lines.trouble_shape
+        self.progress = True
+        match name:
+            case "message":
+                self.text = value
+                return "text_output", value
+            case "opened":
+                self.opened.add(value)
+                return "tool_call", None
+            case "closed":
+                self.closed.add(value)
+                return "tool_result", None
+            case "session":
+                self.session = self.session or value
+                return self._lines.session_shape
+            case "turn":
+                self.turn = "cut_off"
+            case "failed":
+                self.turn = "failed"
+                return "status", "turn failed"
+            case "completed":
+                self.turn, self.usage = "completed", value
         return "status", None
 
-    def _item(self, kind: str, item: Any) -> Shape:
-        if item["type"] == "agent_message":
-            self.text = item["text"]
-            return "text_output", item["text"]
-        if kind == "item.started":
-            self.opened.add(item["id"])
-            return "tool_call", None
-        self.closed.add(item["id"])
-        return "tool_result", None
 
-
-def facts_of(data: bytes, *, with_torn_line: bool) -> Facts:
+def facts_of(lines: AgentLines, data: bytes, *, with_torn_line: bool) -> Facts:
     """What all of these bytes say."""
-    facts = Facts()
-    *lines, torn = data.split(b"\n")
-    for line in lines:
+    facts = Facts(lines)
+    *whole, torn = data.split(b"\n")
+    for line in whole:
         facts.read(line)
     if with_torn_line:
         facts.read(torn)
@@ -160,7 +153,7 @@ class Limits:
         unfinished = self._data[self._data.rfind(b"\n") + 1 :]
         self._data += data
         for line in (unfinished + data).split(b"\n")[:-1]:
-            said = Facts()
+            said = Facts(self._plan.lines)
             said.read(line)
             if said.turn == "cut_off":
                 self._turn_ended = []
@@ -175,21 +168,22 @@ class Limits:
                 self._progress = now
 
     def _due(self) -> Iterator[Due]:
-        config, ended = self._plan.config, bool(self._turn_ended)
+        config, ended, kind = self._plan.config, bool(self._turn_ended), self._plan.lines.kind
+        timeout = failure_text(self._plan.lines, "timeout")
         living = self._exit == math.inf
         if self._plan.timeout is not None and (living or self._eof == math.inf):
-            yield Due(self._plan.timeout, TIMEOUT, living)
+            yield Due(self._plan.timeout, timeout, living)
         if not living:
             if self._eof == math.inf:
                 yield Due(self._exit + config.descendant_grace, END_OF_OUTPUT, True)
             return
         plain = not ended and self._eof == math.inf and not self._stale
         if config.idle_timeout is not None and not (self._tools and plain):
-            text = f"codex stream idle timeout: {config.idle_timeout:g}s"
+            text = f"{kind} stream idle timeout: {config.idle_timeout:g}s"
             yield Due(self._progress + config.idle_timeout, text, plain)
         if config.tool_timeout is not None and self._tools:
-            yield Due(min(self._tools.values()) + config.tool_timeout, TIMEOUT, plain)
+            yield Due(min(self._tools.values()) + config.tool_timeout, timeout, plain)
         for place, at in enumerate(self._turn_ended, 1):
             yield Due(at + config.exit_grace, LINGERING, place == len(self._turn_ended))
         if self._eof < math.inf and not ended:
-            yield Due(self._eof + config.exit_grace, CLOSED, True)
+            yield Due(self._eof + config.exit_grace, f"{kind} stream closed unexpectedly", True)

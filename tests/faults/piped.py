@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import trio
 from typing_extensions import override
@@ -123,7 +123,7 @@ class PipedAgent(ScriptedSource):
         await self._exited.wait()
         if self._lost:
             self._trace("lost")
-            raise BackendError("wait", _LOST)
+            raise BackendError("wait")
         self._trace("reaped")
         return self._status
 
@@ -168,6 +168,3 @@ class PipedAgent(ScriptedSource):
     def _change(self) -> None:
         self._changed.set()
         self._changed = trio.Event()
-
-
-_LOST: Final = "codex backend error: wait (details redacted when unsafe)"

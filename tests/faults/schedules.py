@@ -10,16 +10,16 @@ import trio
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from codex_adapter import BackendError, CodexConfig, Completion, ExitStatus, RunHandle, codex_pipeline
+from codex_adapter import BackendError, Completion, ExitStatus, RunConfig, RunHandle
 from codex_adapter.runtime.handle import live_run
 from codex_adapter.runtime.run import Run
 
-from ..runtime.scripted import DONE, RECONNECT, THREAD, TURN, say, tool
+from ..agents.agent_lines import AgentLines, as_line
+from ..agents.codex.sample_lines import CODEX_LINES
 from .piped import AgentStep, Deed, PipedAgent, Trace
 
-__all__ = ["BROKEN", "PLANS", "Plan", "play"]
+__all__ = ["Plan", "failure_text", "plans", "play"]
 
-BROKEN: Final = "codex backend error: io (details redacted when unsafe)"
 FAR: Final = 1e9
 """Seconds after which a run that has not ended hangs."""
 
@@ -37,7 +37,7 @@ class Plan:
     status: ExitStatus | None
     stubborn: float
     timeout: float | None
-    config: CodexConfig
+    config: RunConfig
     consumer: list[tuple[str, float]]
     ending: str
     owner: list[tuple[float, str]]
@@ -46,6 +46,8 @@ class Plan:
     """Which of the tasks that are ready at the same moment go first."""
     backstop: float = 100.0
     """Seconds after which a run that goes on by right is cancelled."""
+    lines: AgentLines = CODEX_LINES
+    """The lines of the agent."""
 
 
 def play(plan: Plan) -> Trace:
@@ -59,7 +61,7 @@ def play(plan: Plan) -> Trace:
 
 async def _play(plan: Plan, trace: Trace) -> None:
     agent = PipedAgent(plan.agent, trace, status=plan.status, stubborn=plan.stubborn, room=plan.room)
-    handle = Run(agent, codex_pipeline(), config=plan.config, timeout=plan.timeout)
+    handle = Run(agent, plan.lines.pipeline(), config=plan.config, timeout=plan.timeout)
     scope, owner = trio.CancelScope(), trio.CancelScope()
     deeds = [*plan.owner, (plan.backstop, "cancel")]
     with trio.fail_after(FAR):
@@ -154,37 +156,46 @@ async def _do(deed: str, run: RunHandle, scope: trio.CancelScope, trace: Trace) 
 
 
 DELAYS = st.sampled_from([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 3.0, 5.0])
-FAILED: Final = b'{"type":"turn.failed","error":{"message":"no"}}\n'
-DEARER: Final = DONE.replace(b"3", b"4")
-TOMORROW: Final = b'{"type":"tomorrow"}\n'
-ODD: Final = [RECONNECT, TOMORROW, b"garbage\n", b" \n", b'{"type":7}\n', THREAD]
-LINES = st.one_of(
-    st.integers(0, 99).map(lambda number: say(str(number), number)),
-    st.sampled_from([TURN, DONE, DEARER, FAILED]),
-    st.builds(tool, st.sampled_from(["started", "completed"]), st.integers(1, 2)),
-    st.sampled_from(ODD),
-)
 
 
 def _torn(line: bytes, at: int, pause: float) -> list[AgentStep]:
     return [line[: at % len(line)], pause, line[at % len(line) :]]
 
 
-PRINTED = st.one_of(
-    LINES.map(lambda line: [line]),
-    st.lists(LINES, min_size=2, max_size=4).map(lambda lines: [b"".join(lines)]),
-    st.builds(_torn, LINES, st.integers(0, 200), DELAYS),
-    LINES.map(lambda line: [line.rstrip(b"\n")]),
-    st.sampled_from([RECONNECT, b"garbage\n", TOMORROW, TURN]).map(lambda line: [1.0, line] * 3),
-)
-DEEDS: Final[list[AgentStep]] = [Deed.CLOSE, Deed.EXIT, math.inf, BackendError("io", BROKEN)]
-AGENTS = st.builds(
-    lambda head, middle, deed, tail: [*head, *(step for steps in middle for step in steps), *deed, *tail],
-    st.sampled_from([[THREAD, TURN], [THREAD + TURN + say("a") + say("b")], [THREAD, TURN, 1.0], []]),
-    st.lists(PRINTED | DELAYS.map(lambda delay: [delay]), max_size=8),
-    st.sampled_from([[], [DONE], [DONE], [DONE, math.inf], *([deed] for deed in DEEDS), [DONE, Deed.EXIT]]),
-    st.lists(DELAYS | LINES | st.sampled_from(DEEDS), max_size=4),
-)
+UNKNOWN: Final = as_line({"type": "tomorrow"})
+BAD: Final = (b"garbage\n", b" \n", as_line({"type": 7}))
+
+
+def failure_text(lines: AgentLines, failure: str) -> str:
+    """Return the text of a failure: `io` if the pipe breaks, `wait` if the status is lost, `timeout`."""
+    return f"{lines.kind} backend error: {failure} (details redacted when unsafe)"
+
+
+def _agents(lines: AgentLines) -> st.SearchStrategy[list[AgentStep]]:
+    """Return steps of an agent with these lines."""
+    session, turn, done = lines.session(), lines.turn, lines.completed()
+    line = st.one_of(
+        st.integers(0, 99).map(lambda number: lines.message(str(number), number)),
+        st.sampled_from([turn, done, lines.completed(4), lines.failed]),
+        st.builds(lines.tool, st.sampled_from(["started", "completed"]), st.integers(1, 2)),
+        st.sampled_from([lines.trouble, UNKNOWN, *BAD, session]),
+    )
+    printed = st.one_of(
+        line.map(lambda line: [line]),
+        st.lists(line, min_size=2, max_size=4).map(lambda several: [b"".join(several)]),
+        st.builds(_torn, line, st.integers(0, 200), DELAYS),
+        line.map(lambda line: [line.rstrip(b"\n")]),
+        st.sampled_from([lines.trouble, BAD[0], UNKNOWN, turn]).map(lambda line: [1.0, line] * 3),
+    )
+    deeds: list[AgentStep] = [Deed.CLOSE, Deed.EXIT, math.inf, BackendError("io")]
+    begun = session + turn + lines.message("a") + lines.message("b")
+    return st.builds(
+        lambda head, middle, deed, tail: [*head, *(step for steps in middle for step in steps), *deed, *tail],
+        st.sampled_from([[session, turn], [begun], [session, turn, 1.0], []]),
+        st.lists(printed | DELAYS.map(lambda delay: [delay]), max_size=8),
+        st.sampled_from([[], [done], [done], [done, math.inf], *([deed] for deed in deeds), [done, Deed.EXIT]]),
+        st.lists(DELAYS | line | st.sampled_from(deeds), max_size=4),
+    )
 
 
 def _optional(*durations: float) -> st.SearchStrategy[float | None]:
@@ -192,7 +203,7 @@ def _optional(*durations: float) -> st.SearchStrategy[float | None]:
 
 
 CONFIGS = st.builds(
-    lambda idle, tool_limit, exit_grace, descendant_grace: CodexConfig(
+    lambda idle, tool_limit, exit_grace, descendant_grace: RunConfig(
         idle_timeout=idle, tool_timeout=tool_limit, exit_grace=exit_grace, descendant_grace=descendant_grace
     ),
     _optional(1.0, 2.0),
@@ -207,18 +218,23 @@ MOVES = st.one_of(
     st.tuples(st.just("await"), st.sampled_from([0.0, 1.0, 3.0])),
     st.just(("close", 0.0)),
 )
-PLANS = st.builds(
-    Plan,
-    agent=AGENTS,
-    room=st.sampled_from([1, 200, 100_000]),
-    status=st.sampled_from([*[ExitStatus(code=0)] * 3, ExitStatus(code=3), ExitStatus(signal="SIGKILL"), None]),
-    stubborn=st.sampled_from([0.0, 1.0, 3.0]),
-    timeout=_optional(0.5, 1.0, 3.0),
-    config=CONFIGS,
-    consumer=st.lists(MOVES, max_size=5),
-    ending=st.sampled_from([*["read to the end"] * 3, "close", "leave", "raise", "await"]),
-    owner=st.lists(st.tuples(DELAYS, st.sampled_from(["cancel", "kill", "close", "scope"])), max_size=2) | st.just([]),
-    waiters=st.lists(st.tuples(DELAYS, st.sampled_from([0.0, 2.0, math.inf, math.inf])), max_size=2),
-    order=st.integers(0, 2**16),
-)
-"""What can happen to a run."""
+
+
+def plans(lines: AgentLines) -> st.SearchStrategy[Plan]:
+    """Return everything that can happen to a run of this agent."""
+    return st.builds(
+        Plan,
+        lines=st.just(lines),
+        agent=_agents(lines),
+        room=st.sampled_from([1, 200, 100_000]),
+        status=st.sampled_from([*[ExitStatus(code=0)] * 3, ExitStatus(code=3), ExitStatus(signal="SIGKILL"), None]),
+        stubborn=st.sampled_from([0.0, 1.0, 3.0]),
+        timeout=_optional(0.5, 1.0, 3.0),
+        config=CONFIGS,
+        consumer=st.lists(MOVES, max_size=5),
+        ending=st.sampled_from([*["read to the end"] * 3, "close", "leave", "raise", "await"]),
+        owner=st.lists(st.tuples(DELAYS, st.sampled_from(["cancel", "kill", "close", "scope"])), max_size=2)
+        | st.just([]),
+        waiters=st.lists(st.tuples(DELAYS, st.sampled_from([0.0, 2.0, math.inf, math.inf])), max_size=2),
+        order=st.integers(0, 2**16),
+    )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import strategies as st
 
-from .schedules import PLANS, Plan, play
+from ..agents.agent_lines import AgentLines
+from ..agents.table import each_agent
+from .schedules import plans, play
 from .verdict import Verdict
 
 AS_MANY = max(300, settings().max_examples)
@@ -20,8 +23,10 @@ AS_MANY = max(300, settings().max_examples)
     "The last record is one correct completion; no event is lost, repeated or reordered",
 )
 @settings(max_examples=AS_MANY, suppress_health_check=[HealthCheck.too_slow])
-@given(PLANS)
-def test_every_schedule_has_one_true_outcome_and_loses_no_event(plan: Plan) -> None:
+@given(st.data())
+@each_agent
+def test_every_schedule_has_one_true_outcome_and_loses_no_event(agent: AgentLines, data: st.DataObject) -> None:
+    plan = data.draw(plans(agent))
     trace = play(plan)
     note("\n".join(map(str, trace)))
     verdict = Verdict(plan, trace)

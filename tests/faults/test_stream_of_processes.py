@@ -22,9 +22,11 @@ from codex_adapter.testing import (
     WriteStderr,
 )
 
+from ..agents.agent_lines import as_line
+from ..agents.codex.sample_lines import CODEX_LINES
 from ..runtime.agents import WHOLE_TURN, config
 from ..runtime.scripted import DONE, THREAD, TURN, say
-from .lines import RECORDED, as_line, told
+from .lines import told
 
 REQUEST = RunRequest(prompt="x")
 NOTHING = Completion(status=ExitStatus(code=0))
@@ -37,10 +39,10 @@ def printed(data: bytes) -> list[Step]:
 @pytest.mark.fault("stream", "The agent writes one byte at a time", "The adapter yields the events of whole lines")
 @pytest.mark.rule("L5", "D2")
 async def test_single_bytes_are_the_events_of_whole_lines(tmp_path: Path) -> None:
-    (tmp_path / "recorded").write_bytes(RECORDED)
+    (tmp_path / "recorded").write_bytes(CODEX_LINES.recorded)
     settings = config(tmp_path, PrintFile(str(tmp_path / "recorded"), piece=1))
     async with open_run(REQUEST, config=settings) as run:
-        assert [event.text or event.message async for event in run.events] == told(RECORDED)
+        assert [event.text or event.message async for event in run.events] == told(CODEX_LINES, CODEX_LINES.recorded)
         assert (await run.wait_completed()).turn == "completed"
 
 
@@ -159,9 +161,9 @@ async def test_a_recording_whose_writer_dies_is_a_turn_cut_off() -> None:
     from codex_adapter import open_replay
 
     reader, writer = os.pipe()
-    os.write(writer, RECORDED[:-40])
+    os.write(writer, CODEX_LINES.recorded[:-40])
     os.close(writer)
     async with open_replay(reader) as run:
-        assert len([event async for event in run.events]) == RECORDED.count(b"\n")
+        assert len([event async for event in run.events]) == CODEX_LINES.recorded.count(b"\n")
         assert (await run.wait_completed()).turn == "cut_off"
     os.close(reader)

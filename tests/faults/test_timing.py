@@ -17,13 +17,16 @@ from codex_adapter.events import ExitStatus
 from codex_adapter.testing import Exit, Hang, IgnoreSignals, PrintText, Sleep, WaitFor
 from codex_adapter.testing.source import EXIT
 
+from ..agents.agent_lines import AgentLines
+from ..agents.codex.sample_lines import CODEX_LINES
+from ..agents.table import each_agent
 from ..runtime.agents import WHOLE_TURN, config
 from ..runtime.scripted import DONE, THREAD, TURN, TURN_OF_ONE_MESSAGE, running, say, texts, tool
 from .piped import AgentStep, Deed, Trace
 from .schedules import Plan, play
 from .verdict import Verdict
 
-DEEDS: Final[dict[str, AgentStep]] = {"turn's end": DONE, "end of output": Deed.CLOSE, "exit": Deed.EXIT}
+DEEDS: Final = ("turn's end", "end of output", "exit")
 PATIENT: Final = CodexConfig(exit_grace=50, descendant_grace=50)
 TIMEOUT: Final = "codex backend error: timeout (details redacted when unsafe)"
 
@@ -47,19 +50,26 @@ def judged(agent: list[AgentStep], **others: Any) -> tuple[Trace, Completion | B
     return trace, trace.all("given")[0].detail
 
 
-def in_turn(*deeds: AgentStep, pause: float = 1.0) -> list[AgentStep]:
+def in_turn(*deeds: AgentStep, pause: float = 1.0, lines: AgentLines = CODEX_LINES) -> list[AgentStep]:
     """A turn with a message, then these, a second apart."""
-    steps: list[AgentStep] = [THREAD + TURN + say("hello")]
+    steps: list[AgentStep] = [lines.session() + lines.turn + lines.message("hello")]
     for deed in deeds:
         steps += [pause, deed]
     return steps
 
 
+def deed(agent: AgentLines, name: str) -> AgentStep:
+    """Return the step of a deed; a stop is none of the agent's."""
+    steps: dict[str, AgentStep] = {"turn's end": agent.completed(), "end of output": Deed.CLOSE, "exit": Deed.EXIT}
+    return steps.get(name, 0.0)
+
+
 @pytest.mark.fault("timing", "Turn end, end of output and exit occur in each possible order", "The run has one outcome")
 @pytest.mark.rule("F1", "F2", "F7", "F8")
+@each_agent
 @pytest.mark.parametrize("order", list(permutations(DEEDS)), ids=", ".join)
-def test_a_run_ends_in_any_order(order: tuple[str, ...]) -> None:
-    _, outcome = judged(in_turn(*(DEEDS[name] for name in order)))
+def test_a_run_ends_in_any_order(agent: AgentLines, order: tuple[str, ...]) -> None:
+    _, outcome = judged(in_turn(*(deed(agent, name) for name in order), lines=agent), lines=agent)
     assert isinstance(outcome, Completion)
     unread = order.index("turn's end") > order.index("end of output")
     assert outcome.turn == ("cut_off" if unread else "completed")
@@ -78,14 +88,15 @@ def test_a_run_ends_in_any_order(order: tuple[str, ...]) -> None:
 @pytest.mark.rule("F1", "F6", "K1", "K3")
 @pytest.mark.parametrize("stop", ["cancel", "kill", "timeout"])
 @pytest.mark.parametrize("order", list(permutations([*DEEDS, "stop"])), ids=", ".join)
-def test_a_run_is_stopped_anywhere(order: tuple[str, ...], stop: str) -> None:
+@each_agent
+def test_a_run_is_stopped_anywhere(agent: AgentLines, order: tuple[str, ...], stop: str) -> None:
     place = order.index("stop")
-    agent = in_turn(*(DEEDS.get(name, 0.0) for name in order))
+    steps = in_turn(*(deed(agent, name) for name in order), lines=agent)
     if stop == "timeout":
-        _, outcome = judged(agent, timeout=place + 1.0)
+        _, outcome = judged(steps, timeout=place + 1.0, lines=agent)
         assert isinstance(outcome, Completion if order.index("exit") < place else RunTimedOut)
     else:
-        _, outcome = judged(agent, owner=[(place + 1.0, stop)])
+        _, outcome = judged(steps, owner=[(place + 1.0, stop)], lines=agent)
         over = max(order.index("exit"), order.index("end of output")) < place
         assert isinstance(outcome, Completion if over else RunCancelled)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from codex_adapter import BackendError, Completion, Event, RunCancelled, RunTimedOut
 from codex_adapter.events import ToolCall
 
-from .completion_model import BROKEN, CLOSED, END_OF_OUTPUT, EPSILON, LINGERING, LOST, Facts, Limits, Shape, facts_of
+from ..agents.agent_lines import Shape
+from .completion_model import END_OF_OUTPUT, EPSILON, LINGERING, Facts, Limits, facts_of
 from .piped import Seen, Trace
-from .schedules import Plan
+from .schedules import Plan, failure_text
 
 __all__ = ["Verdict", "closes"]
 
@@ -17,6 +18,9 @@ class Verdict:
 
     def __init__(self, plan: Plan, trace: Trace) -> None:
         self._plan = plan
+        self._kind = plan.lines.kind
+        self._broken = failure_text(plan.lines, "io")
+        self._lost = failure_text(plan.lines, "wait")
         self._trace = trace
         self._given = trace.all("given")
         self._outcome: Completion | BackendError = self._given[0].detail
@@ -78,10 +82,12 @@ class Verdict:
             if self._abandoned < self._first("given") and isinstance(outcome, RunCancelled):
                 allowed |= {"cancelled"}
             assert str(outcome) in allowed
-            assert isinstance(outcome, RunTimedOut) is (str(outcome) not in (BROKEN, LOST, CLOSED, "cancelled"))
+            assert isinstance(outcome, RunTimedOut) is (
+                str(outcome) not in (self._broken, self._lost, f"{self._kind} stream closed unexpectedly", "cancelled")
+            )
 
     def _true_completion(self, outcome: Completion) -> None:
-        assert not {LOST, BROKEN} & self._reasons
+        assert not {self._lost, self._broken} & self._reasons
         stopped = self._stop < NEVER
         assert not stopped or LINGERING in self._reasons or self._abandoned < self._first("given")
         assert outcome.status == self._plan.status
@@ -140,7 +146,7 @@ class Verdict:
         if status is None or status.success:
             return None
         text = f"exit status: {status.code}" if status.signal is None else "signal: 9 (SIGKILL)"
-        return f"codex exited non-zero: {text} (stderr redacted)"
+        return f"{self._kind} exited non-zero: {text} (stderr redacted)"
 
     def live_events_and_none_after_leaving(self) -> None:
         """D1, D3, K3: an event comes when its line was read or when it is asked for, and none once all is over."""
@@ -178,20 +184,22 @@ class Verdict:
             if seen.what == "gave":
                 gave_at = seen.at
         self._reasons = self._limits.due - {END_OF_OUTPUT}
-        self._reasons |= {text for what, text in (("broke", BROKEN), ("lost", LOST)) if self._trace.all(what)}
+        self._reasons |= {
+            text for what, text in (("broke", self._broken), ("lost", self._lost)) if self._trace.all(what)
+        }
 
     def _possible(self, *, stopped: bool) -> list[Facts]:
         """What the bytes say; of a run that was ended, nobody knows whether its output ended too."""
-        whole = facts_of(self._data, with_torn_line=True)
-        return [whole, facts_of(self._data, with_torn_line=False)] if stopped else [whole]
+        whole = facts_of(self._plan.lines, self._data, with_torn_line=True)
+        return [whole, facts_of(self._plan.lines, self._data, with_torn_line=False)] if stopped else [whole]
 
     def _lines_by_read(self) -> list[tuple[Seen, list[Shape]]]:
         found: list[tuple[Seen, list[Shape]]] = []
         data = b""
         for seen in self._trace.all("gave"):
-            before = len(facts_of(data, with_torn_line=False).shapes)
+            before = len(facts_of(self._plan.lines, data, with_torn_line=False).shapes)
             data += seen.detail
-            found.append((seen, facts_of(data, with_torn_line=False).shapes[before:]))
+            found.append((seen, facts_of(self._plan.lines, data, with_torn_line=False).shapes[before:]))
         return found
 
     def _lines_before_the_stop(self) -> list[Shape]:

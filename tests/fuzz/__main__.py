@@ -19,7 +19,7 @@ from typing import Final
 
 _INSTRUMENTED: Final = ["codex_adapter.core", "codex_adapter.records"]
 _SECONDS_FOR_ONE: Final = 10
-_LONGEST: Final = 4_096
+_LONGEST: Final = 16_384
 
 
 def main() -> None:
@@ -48,14 +48,16 @@ def _search(folder: Path, corpus: Path, seconds: int) -> None:
         pipeline = importlib.import_module("tests.fuzz.pipeline")
     seeds = importlib.import_module("tests.fuzz.seeds")
     mutated = importlib.import_module("tests.fuzz.mutations").mutated
-    recordings, tokens, header = seeds.recordings(), seeds.tokens(), pipeline.HEADER
+    agents, header = list(importlib.import_module("tests.agents.table").AGENTS.values()), pipeline.HEADER
+    tokens = [token for agent in agents for token in seeds.tokens(agent)]
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         random = Random(seed)
         if random.random() < 0.5:
             return bytes(atheris.Mutate(data, most))
         data = data.ljust(header, b"\0")
-        other: bytes = data[:header] + mutated(data[header:], recordings, tokens, random)
+        agent = agents[(data[0] >> 6) % len(agents)]
+        other: bytes = data[:header] + mutated(data[header:], seeds.recordings(agent), seeds.tokens(agent), random)
         return other[:most]
 
     begin = folder / "seeds"

@@ -11,18 +11,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from codex_adapter.agents.codex.pipeline import codex_pipeline
-from codex_adapter.agents.codex.stream.line_parser import parse_lines
-from codex_adapter.agents.codex.stream.lines import TurnCompleted, TurnFailed
 from codex_adapter.core.bad_lines import BadLine
-from codex_adapter.core.bounds import cut
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import Completion, Event, ExitStatus, SessionHandle, ToolCall
-from tests.fuzz.lines import Noted, check_bad_line, check_told
+from tests.agents.agent_lines import AgentLines
+from tests.agents.table import AGENTS
+from tests.fuzz.codex_lines import CodexModel
+from tests.fuzz.model import LineModel, check_bad_line
 from tests.fuzz.records import assert_bounded, assert_round_trip, strings
 
-__all__ = ["GROWN", "HEADER", "SECRETS", "check"]
+__all__ = ["GROWN", "HEADER", "SECRETS", "check", "flags_of"]
 
 HEADER: Final = 6
 GROWN: Final = b"\x1a"
@@ -36,6 +35,9 @@ _FILLERS: Final = tuple(
     )
 )
 _SIZES: Final = (1_020, 4_090, 16_380, 65_528, 65_536 - 1_024, 70_000)
+_AGENTS: Final = tuple(AGENTS.values())
+_MODELS: Final[dict[str, type[LineModel]]] = {"codex": CodexModel}
+"""The agents whose events are also compared with a model of their lines."""
 _MOST_GROWN: Final = 3
 _MOST_CUTS: Final = 64
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -45,6 +47,7 @@ _OUTCOMES: Final = (ExitStatus(code=0), ExitStatus(code=3), ExitStatus(signal="S
 class Case(NamedTuple):
     """An input as it is understood; `cuts` are places in the stream between two reads."""
 
+    agent: AgentLines
     stream: bytes
     full_payloads: bool
     secrets: tuple[str, ...]
@@ -53,7 +56,7 @@ class Case(NamedTuple):
 
     def pipeline(self) -> Pipeline:
         """A new pipeline with the case's options."""
-        return codex_pipeline(full_payloads=self.full_payloads, secrets=self.secrets, max_line_bytes=self.limit)
+        return self.agent.pipeline(full_payloads=self.full_payloads, secrets=self.secrets, max_line_bytes=self.limit)
 
 
 class Fed(NamedTuple):
@@ -67,6 +70,11 @@ class Fed(NamedTuple):
     def events(self) -> list[Event]:
         """All events."""
         return [event for read in self.reads for event in read]
+
+
+def flags_of(agent: int, flags: int) -> int:
+    """Return the first byte of an input: the options, and the number of the agent in its two highest bits."""
+    return flags % 64 | agent << 6
 
 
 def check(data: bytes) -> None:
@@ -88,7 +96,8 @@ def _understood(data: bytes) -> Case:
     cuts = sorted(place * len(stream) // 256 for place in places)
     if flags & 4:
         cuts = list(range(0, len(stream), len(stream) // _MOST_CUTS + 1))
-    return Case(stream, bool(flags & 1), SECRETS if flags & 2 else (), _LINE_LIMITS[flags >> 3 & 7], cuts)
+    agent = _AGENTS[(flags >> 6) % len(_AGENTS)]
+    return Case(agent, stream, bool(flags & 1), SECRETS if flags & 2 else (), _LINE_LIMITS[flags >> 3 & 7], cuts)
 
 
 def _feed(case: Case, reads: Iterable[bytes]) -> Fed:
@@ -110,7 +119,7 @@ def _check_each(case: Case, fed: Fed) -> None:
     assert_round_trip(events)
     everything: list[Event | Completion] = [*events, *fed.completions]
     for told in everything:
-        assert_bounded(told)
+        assert_bounded(told, case.agent.kind)
         assert not any(_has(text, secret) for secret in case.secrets for text in strings(told)), "a secret comes out"
     handles = [event.data.session.id for event in events if isinstance(event.data, SessionHandle)]
     completed, *others = fed.completions
@@ -131,35 +140,27 @@ def _has(text: str, secret: str) -> bool:
 def _check_lines(case: Case, whole: Fed) -> None:
     """One line, one logical event of its kind; and nothing of a bad line has any influence."""
     lines = list(_lines(case))
-    bad = [len(line) > case.limit or _is_bad(line, case.limit) for line in lines]
+    bad = [len(line) > case.limit or _is_bad(case.agent, line) for line in lines]
     by_line = _feed(case, [b"{\n" if wrong else line + b"\n" for line, wrong in zip(lines, bad, strict=True)])
     *reads, end = by_line.reads
     assert (by_line.completions, by_line.facts) == (whole.completions, whole.facts), "a bad line has influence"
     assert by_line.facts["lines"] == len(lines)
     events = iter(whole.events)
-    masker = Masker(case.secrets)
-    noted = Noted()
+    model = _MODELS.get(case.agent.kind, LineModel)(Masker(case.secrets))
     for line, wrong, read in zip(lines, bad, reads, strict=True):
         got = [next(events) for _ in read]
-        assert got, "a line gives no event"
         if wrong:
             *before, error = got
             assert before == read[:-1]
-            check_bad_line(error, len(line), case.limit)
-            noted.stalls += 1
+            check_bad_line(case.agent, error, len(line), case.limit)
+            model.add_bad_line()
             continue
         assert got == read, "a bad line has influence"
-        (event,) = parse_lines([line])
+        (event,) = case.agent.parse([line])
         assert not isinstance(event, BadLine)
-        own = noted.without_closings(got, masker) if isinstance(event, TurnCompleted | TurnFailed) else got
-        check_told(event, own, masker)
-        noted.add(event, got[-1])
+        model.add(event, got)
     assert list(events) == end
-    assert len(noted.without_closings(end, masker)) <= 1, "the end gives more than what is open and the session"
-    facts = {name: value for name, value in vars(noted).items() if not name.startswith("_")}
-    assert {name: whole.facts[name] for name in facts} == facts
-    told = None if noted.final_text is None else cut(masker.mask(noted.final_text), 65_536)
-    assert whole.completions[0].final_text == told
+    model.finish(end, whole.facts, whole.completions[0].final_text)
 
 
 def _lines(case: Case) -> Iterator[bytes]:
@@ -169,5 +170,5 @@ def _lines(case: Case) -> Iterator[bytes]:
             yield bare
 
 
-def _is_bad(line: bytes, limit: int) -> bool:
-    return isinstance(parse_lines([line])[0], BadLine)
+def _is_bad(agent: AgentLines, line: bytes) -> bool:
+    return isinstance(agent.parse([line])[0], BadLine)

@@ -26,7 +26,7 @@ _CHANNELS: Final = {
 _ENDS_A_LINE_FOR_SOME: Final = ("\u2028".encode(), "\u2029".encode(), b"\r")
 
 
-def assert_bounded(told: Event | Completion) -> None:
+def assert_bounded(told: Event | Completion, kind: str) -> None:
     """Every bound is kept, every string is encodable, and an event has what its kind has (B1 to B6, M1, M7)."""
     for text in strings(told):
         text.encode()
@@ -34,7 +34,7 @@ def assert_bounded(told: Event | Completion) -> None:
         assert told.final_text is None or len(told.final_text.encode()) <= 65_536
         return
     assert told.channel == _CHANNELS[told.kind]
-    assert told.agent_kind == "codex"
+    assert told.agent_kind == kind
     assert (told.text is not None) == (told.kind == "text_output")
     assert told.message is None or told.kind in ("status", "error")
     assert told.message is not None or told.kind != "error"

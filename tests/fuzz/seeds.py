@@ -1,4 +1,4 @@
-"""Provide the seeds of the fuzzer: recordings of the real CLI, and the names in their lines."""
+"""Provide the seeds of the fuzzer: recordings of the real CLIs, and the names in their lines."""
 
 from __future__ import annotations
 
@@ -7,51 +7,40 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from tests.fuzz.pipeline import GROWN, HEADER, SECRETS
+from tests.agents.agent_lines import AgentLines
+from tests.agents.table import AGENTS
+from tests.fuzz.pipeline import GROWN, HEADER, SECRETS, flags_of
 
 __all__ = ["CRASHES", "inputs", "recordings", "tokens"]
 
 CRASHES: Final = Path(__file__).with_name("crashes")
 """Inputs that broke a rule once; each is kept, under the name of what it broke."""
 
-_CODEX: Final = Path(__file__).parents[2] / "fixtures" / "codex"
 _LONGEST: Final = 2_048
-_OLDER: Final = (
-    b'{"type":"session.created","session_id":"s"}\n{"type":"item.created","item_type":"web_search","item_id":"a"}\n',
-    b'{"type":"item.delta","item_type":"assistant_message","item_id":"a","delta":{"text_delta":"f"},"thread_id":"t"}\n',
-    b'{"type":"item.completed","item_type":"agent_message","item_id":"a","content":{"text":"t"}}\n',
-    b'{"type":"turn.started","turn_id":"turn_1","thread_id":"t"}\n'
-    b'{"type":"item.started","turn_id":"turn_1","item":{"id":"call_0123","type":"web_search","query":"q"}}\n',
-    b'{"type":"item.updated","thread_id":"t","item":{"id":"a","type":"todo_list","items":[{"text":"x"}]}}\n'
-    b'{"type":"turn.completed","usage":{"input_tokens":1}}\n{"type":"turn.completed","usage":null}\n',
-    b'{"type":"item.failed","item":{"id":"a","type":"reasoning"},"error":{"message":"m"}}\r\n{"type":"turn.started"',
-)
-_NAMES: Final = (
-    *("type", "thread_id", "turn_id", "conversation_id", "session_id", "item", "usage", "error", "message", "id"),
-    *("item_id", "item_type", "text", "text_delta", "content", "delta", "$delta", "command", "aggregated_output"),
-    *("exit_code", "status", "stdout", "stderr", "changes", "path", "kind", "diff", "server", "server_name", "tool"),
-    *("tool_name", "arguments", "result", "receiver_thread_ids", "sender_thread_id", "prompt", "agents_states"),
-    *("query", "action", "items", "completed", "thread.started", "thread.resumed", "session.created", "turn.started"),
-    *("turn.completed", "turn.failed", "item.started", "item.created", "item.updated", "item.delta", "item.completed"),
-    *("item.failed", "agent_message", "assistant_message", "reasoning", "command_execution", "file_change"),
-    *("mcp_tool_call", "collab_tool_call", "web_search", "todo_list", "in_progress", "failed", "declined"),
-)
+_LONGEST_OF_ALL: Final = 250_000
 
 
 @cache
-def recordings() -> tuple[bytes, ...]:
-    """What the real CLI has printed, and what older ones print: each stream once, its beginning where it is long."""
-    found = {path.read_bytes()[:_LONGEST] for path in _CODEX.glob("*/*.jsonl") if ".events" not in path.name}
-    return (*_OLDER, *sorted(found))
+def recordings(agent: AgentLines) -> tuple[bytes, ...]:
+    """Return the beginnings of different streams that the CLI printed, and of what older releases print."""
+    found = sorted({path.read_bytes() for path in agent.recordings()}, key=len)
+    # The first line of some agents is longer than the whole stream of others.
+    longest = max([_LONGEST, *(data.find(b"\n") + 2 for data in found)]) * 2 if found else 0
+    kept = dict.fromkeys(data[: max(_LONGEST, longest if agent.kind != "codex" else 0)] for data in found)
+    return (*agent.older, *sorted(kept))
 
 
 def inputs() -> list[bytes]:
-    """The recordings as inputs of the target, with all options one after the other."""
-    headers = (bytes((number % 256, number % 17, number % 13)).ljust(HEADER, b"\x50") for number in count())
-    return [header + stream for header, stream in zip(headers, recordings(), strict=False)]
+    """Return the recordings as inputs of the target, with all options one after the other."""
+    found = []
+    for number_of_agent, agent in enumerate(AGENTS.values()):
+        for number, stream in zip(count(), recordings(agent), strict=False):
+            flags = flags_of(number_of_agent, number % 64)
+            found.append(bytes((flags, number % 17, number % 13)).ljust(HEADER, b"\x50") + stream)
+    return found
 
 
-def tokens() -> list[bytes]:
-    """What a mutation may put anywhere: names of the lines' vocabulary, secrets, and what grows."""
-    names = [f'"{name}"'.encode() for name in _NAMES]
+def tokens(agent: AgentLines) -> list[bytes]:
+    """Return what a mutation may put anywhere: names of the lines' vocabulary, secrets, and what grows."""
+    names = [f'"{name}"'.encode() for name in (*agent.names, *agent.types)]
     return [*names, *(secret.encode() for secret in SECRETS * 8), *[GROWN] * 30, b"\\u0", b"\r\n"]

@@ -119,7 +119,8 @@ def refusal(status: int, type_: str) -> Scenario:
     return Scenario(answers=(), fallback=Answer(status=status, body=body))
 
 
-@pytest.mark.rule("S1", "F2", "M3")
+@pytest.mark.smoke
+@pytest.mark.rule("S1", "F2", "M3", "R3")
 async def test_a_run_with_commands_and_a_file(place: Place) -> None:
     with place.model(Shell("exit 3"), write(place.workspace / "a"), "Done.") as address:
         events, completion = await place.run(address, free())

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from codex_adapter.testing import Shell, answer, script
-from tests.releases.catalogue import CATALOGUE
-from tests.releases.stage import set_stage
+from tests.releases.codex.catalogue import CATALOGUE
+from tests.releases.codex.stage import set_stage
 
 from ..clients.conftest import PRELUDE
 from ..runtime.survivors import Survivors

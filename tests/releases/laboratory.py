@@ -10,33 +10,19 @@ from pathlib import Path
 
 import trio
 
-from codex_adapter.agents.codex.releases import parse_version
-from codex_adapter.runtime.programs import Version
-from tests.releases.catalogue import CATALOGUE, Case
-
-from .install import Installed
-from .play import play
 from .shelf import Shelf
-from .stable import Stable
+from .subject import Case, Installed, Subject
 from .trial import Finding, Trial, judge
 
-__all__ = ["drive", "fitting"]
+__all__ = ["drive"]
 
 HUNG = 400.0
 """Seconds after which a case, whatever time limits its runs have, is given up."""
 
 
-def fitting(version: Version) -> list[Case]:
-    """The cases that this release has anything to do with."""
-    return [case for case in CATALOGUE.values() if _begins(case) <= version[:3]]
-
-
-def _begins(case: Case) -> tuple[int, int, int]:
-    since = parse_version(f"codex {case.since}")
-    return (0, 0, 0) if since is None else since[:3]
-
-
-async def drive(release: Installed, cases: Sequence[Case], shelf: Shelf, *, at_once: int) -> list[Trial | Finding]:
+async def drive(
+    subject: Subject, release: Installed, cases: Sequence[Case], shelf: Shelf, *, at_once: int
+) -> list[Trial | Finding]:
     """Play the cases with this release; a finding by itself is of a case that could not be played."""
     told: dict[str, list[Trial | Finding]] = {}
     places = trio.CapacityLimiter(at_once)
@@ -44,7 +30,7 @@ async def drive(release: Installed, cases: Sequence[Case], shelf: Shelf, *, at_o
     async def one(case: Case) -> None:
         async with places:
             started = time.monotonic()
-            told[case.name] = await _try(case, release, shelf)
+            told[case.name] = await _try(subject, case, release, shelf)
             seconds = time.monotonic() - started
             wrong = sum(isinstance(t, Finding) or bool(t.findings) for t in told[case.name])
             sys.stderr.write(f"{release.version} {case.name} {seconds:.1f} s{f', {wrong} to see' if wrong else ''}\n")
@@ -55,14 +41,14 @@ async def drive(release: Installed, cases: Sequence[Case], shelf: Shelf, *, at_o
     return [trial for case in cases for trial in told[case.name]]
 
 
-async def _try(case: Case, release: Installed, shelf: Shelf) -> list[Trial | Finding]:
-    with tempfile.TemporaryDirectory(prefix="codex-release-", ignore_cleanup_errors=True) as scratch:
+async def _try(subject: Subject, case: Case, release: Installed, shelf: Shelf) -> list[Trial | Finding]:
+    with tempfile.TemporaryDirectory(prefix="release-", ignore_cleanup_errors=True) as scratch:
         root = Path(scratch) / "case"
         with trio.move_on_after(HUNG):
             try:
-                played = await play(case, release, root)
+                played = await subject.play(case, release, root)
             except (TimeoutError, ValueError, OSError, LookupError) as error:
                 return [Finding(case.name, "it cannot be played", f"{type(error).__name__}: {error}")]
-            stable = Stable(root)
-            return [judge(release.version, run, stable.form(run.stdout), shelf) for run in played]
+            stable = subject.stable(root)
+            return [judge(subject, release.version, run, stable(run.stdout), shelf) for run in played]
     return [Finding(case.name, "it hangs", f"for more than {HUNG:g} s")]

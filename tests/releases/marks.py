@@ -29,13 +29,17 @@ class Mark:
         """The entries in /proc of the processes that carry it; a zombie has no environment any more."""
         return list(self._living())
 
-    def signal(self, binary: Path, name: str) -> None:
-        """Send `name`, as `SIGINT`, to the process that executes `binary`; raises LookupError when there is none."""
+    def signal(self, pid: int, name: str) -> None:
+        """Send a signal, as `SIGINT`, to the process that has this id in its own namespace.
+
+        Raise LookupError if the process does not exist any more.
+        """
         for entry in self._living():
-            if {bytes(binary), b"exec", b"--json"} <= {*(entry / "cmdline").read_bytes().split(b"\0")}:
+            ids = [line for line in (entry / "status").read_text().splitlines() if line.startswith("NSpid:")]
+            if ids and ids[0].split()[-1] == str(pid):
                 os.kill(int(entry.name), signal.Signals[name])
                 return
-        raise LookupError("no process of the run is the CLI: it may have exited already")
+        raise LookupError("the process of the CLI does not exist: it may have exited already")
 
     def _living(self) -> Iterator[Path]:
         for entry in Path("/proc").iterdir():

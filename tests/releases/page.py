@@ -1,4 +1,4 @@
-"""Generate docs/releases.md: the findings on each release, and the package's table for people."""
+"""Generate the page on an agent's releases: the findings on each release, and the package's table for people."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, QUIRKS
 from codex_adapter.runtime.programs import Version
-from tests.regenerate_goldens import CODEX
+from tests.regenerate_goldens import FIXTURES
 
-from .evidence import EVIDENCE
 from .report import Row
+from .subject import Subject
 
-__all__ = ["PAGE", "read_rows", "render", "write"]
+__all__ = ["page_of", "read_rows", "render", "write"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "releases.md"
-ROWS = CODEX / "releases.json"
+DOCS = Path(__file__).parents[2] / "docs"
 
 _HEAD = """\
-# Releases of the Codex CLI
+# Releases of {title}
 
-`tox -e releases -- --write` generates this page. Do not edit it.
+`{command}` generates this page. Do not edit it.
 
 ## Tested releases
 
@@ -60,23 +58,37 @@ release.
 """
 
 
-def render(rows: Sequence[Row]) -> str:
-    """The page."""
-    abilities = _ABILITIES.format(minimum=MINIMUM)
-    return "".join((_HEAD, *_releases(rows), abilities, *_features(), _NEEDS, *_needs(), _QUIRKS, *_quirks()))
+def page_of(subject: Subject) -> Path:
+    """Return the page on the releases of an agent."""
+    return DOCS / subject.page
 
 
-def read_rows() -> list[Row]:
-    """What the laboratory wrote down of each release."""
-    return msgspec.json.decode(ROWS.read_bytes(), type=list[Row]) if ROWS.exists() else []
+def render(subject: Subject, rows: Sequence[Row]) -> str:
+    """Return the text of the page."""
+    agent = "" if subject.kind == "codex" else f"--agent {subject.kind} "
+    head = _HEAD.format(title=subject.title, command=f"tox -e releases -- {agent}--write")
+    parts = [head, *_releases(rows), _ABILITIES.format(minimum=subject.table.minimum), *_features(subject)]
+    if subject.table.needs:
+        parts += [_NEEDS, *_needs(subject)]
+    return "".join([*parts, _QUIRKS, *_quirks(subject)])
 
 
-def write(row: Row) -> None:
+def read_rows(subject: Subject) -> list[Row]:
+    """Return the rows that the laboratory recorded, one for each release."""
+    file = _rows_file(subject)
+    return msgspec.json.decode(file.read_bytes(), type=list[Row]) if file.exists() else []
+
+
+def write(subject: Subject, row: Row) -> None:
     """Write a release's row in place of its last, and the page anew."""
-    rows = [*(one for one in read_rows() if one.version != row.version), row]
+    rows = [*(one for one in read_rows(subject) if one.version != row.version), row]
     rows.sort(key=lambda one: [int(part) for part in one.version.split(".")])
-    ROWS.write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n")
-    PAGE.write_text(render(rows))
+    _rows_file(subject).write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n")
+    page_of(subject).write_text(render(subject, rows))
+
+
+def _rows_file(subject: Subject) -> Path:
+    return FIXTURES / subject.kind / "releases.json"
 
 
 def _releases(rows: Sequence[Row]) -> Iterator[str]:
@@ -88,24 +100,25 @@ def _releases(rows: Sequence[Row]) -> Iterator[str]:
         yield _line(*cells, row.different, row.explained, row.recordings, f"{row.seconds:.0f}")
 
 
-def _features() -> Iterator[str]:
+def _features(subject: Subject) -> Iterator[str]:
     yield "| asked for | since | until |\n|---|---|---|\n"
-    for feature in FEATURES:
-        yield _line(feature.about, feature.since or f"{MINIMUM}", _last(feature.until))
-    yield _line("forking the last session", "no release", "")
+    for feature in subject.table.features:
+        yield _line(feature.about, feature.since or f"{subject.table.minimum}", _last(feature.until))
+    for about in subject.impossible:
+        yield _line(about, "no release", "")
 
 
-def _needs() -> Iterator[str]:
+def _needs(subject: Subject) -> Iterator[str]:
     yield "| needed | since |\n|---|---|\n"
-    for need in NEEDS:
+    for need in subject.table.needs:
         yield _line(need.about, need.since)
 
 
-def _quirks() -> Iterator[str]:
+def _quirks(subject: Subject) -> Iterator[str]:
     yield "| quirk | since | until | seen in |\n|---|---|---|---|\n"
-    for quirk in QUIRKS:
-        seen = f"`{EVIDENCE[quirk.name].scenario}`" if quirk.name in EVIDENCE else ""
-        yield _line(quirk.about, quirk.since or f"{MINIMUM}", _last(quirk.until), seen)
+    for quirk in subject.table.quirks:
+        seen = f"`{subject.evidence[quirk.name].scenario}`" if quirk.name in subject.evidence else ""
+        yield _line(quirk.about, quirk.since or f"{subject.table.minimum}", _last(quirk.until), seen)
 
 
 def _last(until: Version | None) -> str:

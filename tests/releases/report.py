@@ -9,14 +9,12 @@ import msgspec
 
 from codex_adapter.errors import BackendError
 
-from .evidence import check_quirks
-from .install import Installed
+from .quirks import check_quirks
 from .shelf import Shelf
+from .subject import Installed, Subject
 from .trial import Finding, Trial
 
 __all__ = ["Report", "Row", "case_of", "details", "gather", "summary"]
-
-_REFUSED = str(BackendError("invalid_request"))
 
 END_OF_STDERR = 2_000
 """Bytes."""
@@ -55,22 +53,25 @@ class Report(msgspec.Struct, frozen=True):
         return not self.findings
 
 
-def gather(release: Installed, trials: Sequence[Trial | Finding], shelf: Shelf, *, seconds: float) -> Report:
+def gather(
+    subject: Subject, release: Installed, trials: Sequence[Trial | Finding], shelf: Shelf, *, seconds: float
+) -> Report:
     """The report on these runs."""
     tried = [trial for trial in trials if isinstance(trial, Trial)]
     findings = [finding for trial in trials for finding in ([trial] if isinstance(trial, Finding) else trial.findings)]
-    findings += check_quirks(release.version, trials)
+    findings += check_quirks(subject, release.version, trials)
     explained: dict[str, list[str]] = {}
     for trial in tried:
         for name in trial.explained:
             explained.setdefault(name, []).append(trial.played.scenario)
     version = str(release.version)
+    refused = str(BackendError("invalid_request").of_agent(subject.kind))
     row = Row(
         version=version,
         cases=len({case_of(trial) for trial in trials}),
         runs=len(trials),
         through_adapter=sum(trial.played.through == "adapter" for trial in tried),
-        refused=sum((trial.played.error or "").startswith(_REFUSED) for trial in tried),
+        refused=sum((trial.played.error or "").startswith(refused) for trial in tried),
         parse_errors=sum(trial.parse_errors for trial in tried),
         unknown=sum(trial.unknown for trial in tried),
         different=len({finding.scenario for finding in findings}),

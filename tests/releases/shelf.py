@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from codex_adapter.agents.codex.releases import parse_version
-from codex_adapter.runtime.programs import Version
-from tests.regenerate_goldens import CODEX, golden
+from tests.regenerate_goldens import FIXTURES, golden
+
+from .subject import version_of
 
 __all__ = ["Expected", "Shelf", "digest"]
 
@@ -38,11 +38,12 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Shelf:
-    """All of it, below one directory; `save` writes what was put there since."""
+    """All recordings of the agent `kind`, below one directory; `save` writes the changes."""
 
-    def __init__(self, codex: Path = CODEX) -> None:
-        self._codex = codex
-        file = codex / "runs.jsonl"
+    def __init__(self, kind: str, directory: Path | None = None) -> None:
+        self._kind = kind
+        self._directory = directory or FIXTURES / kind
+        file = self._directory / "runs.jsonl"
         rows = file.read_bytes().splitlines() if file.exists() else []
         self._runs = {(row.version, row.scenario): row for row in (msgspec.json.decode(r, type=Expected) for r in rows)}
 
@@ -83,14 +84,14 @@ class Shelf:
 
     def save(self) -> None:
         """Write both lists."""
-        rows = sorted(self._runs.values(), key=lambda row: (_number(row.version), row.scenario))
-        (self._codex / "runs.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        rows = sorted(self._runs.values(), key=lambda row: (version_of(row.version), row.scenario))
+        (self._directory / "runs.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
         index = [
             {"version": row.version, "scenario": row.scenario, "returncode": row.returncode}
             for row in rows
             if row.recording == row.version
         ]
-        (self._codex / "index.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in index))
+        (self._directory / "index.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in index))
 
     def _same(self, scenario: str, stdout: bytes, returncode: int) -> str | None:
         for row in self._runs.values():
@@ -106,7 +107,7 @@ class Shelf:
             return
         heirs = [r for r in self._runs.values() if r.recording == version and r.scenario == scenario and r != row]
         if heirs:
-            heir = max(heirs, key=lambda r: _number(r.version))
+            heir = max(heirs, key=lambda r: version_of(r.version))
             self._write(heir.version, scenario, self._path(version, scenario).read_bytes(), heir.returncode or 0)
             for one in heirs:
                 moved = msgspec.structs.replace(one, recording=heir.version)
@@ -118,22 +119,15 @@ class Shelf:
     def _write(self, version: str, scenario: str, stdout: bytes, returncode: int) -> None:
         self._path(version, scenario).parent.mkdir(parents=True, exist_ok=True)
         self._path(version, scenario).write_bytes(stdout)
-        self._golden(version, scenario).write_bytes(golden(stdout, returncode))
+        self._golden(version, scenario).write_bytes(golden(stdout, returncode, self._kind))
 
     def _path(self, version: str, scenario: str) -> Path:
-        return self._codex / version / f"{scenario}.jsonl"
+        return self._directory / version / f"{scenario}.jsonl"
 
     def _golden(self, version: str, scenario: str) -> Path:
-        return self._codex / version / f"{scenario}.events.jsonl"
+        return self._directory / version / f"{scenario}.events.jsonl"
 
 
 def digest(stdout: bytes) -> str:
     """The hash that is kept of what is too large."""
     return hashlib.sha256(stdout).hexdigest()
-
-
-def _number(version: str) -> Version:
-    number = parse_version(f"codex {version}")
-    if number is None:
-        raise ValueError(f"the directory {version} of the recordings is no release")
-    return number

@@ -16,13 +16,14 @@ __all__ = ["write_stand_in"]
 # ends when all of its stderr has come as well: else the copier of that would be ended with the run.
 PROGRAM = """#!/bin/sh
 test "$1" = --version && exec {binary} --version
+echo $$ > {stdout}.pid
 {{ tee {stderr} < {stderr}.pipe >&2 & tee {stdout} < {stdout}.pipe; wait; }} &
 exec {binary} "$@" > {stdout}.pipe 2> {stderr}.pipe
 """
 
 
 def write_stand_in(path: Path, binary: Path, *, stdout: Path, stderr: Path) -> None:
-    """Write the program; it leaves everything that the CLI prints in the two files."""
+    """Write the program. It stores the CLI's outputs in the two files, and its process id in `stdout` with `.pid`."""
     names = {"binary": binary, "stdout": stdout, "stderr": stderr}
     path.write_text(PROGRAM.format(**{name: shlex.quote(str(file)) for name, file in names.items()}))
     path.chmod(0o755)

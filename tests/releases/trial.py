@@ -8,18 +8,19 @@ from typing import Any
 
 import msgspec
 
-from codex_adapter.agents.codex.pipeline import codex_pipeline
+from codex_adapter import Pipeline
+from codex_adapter.agents import agent_of
 from codex_adapter.records import encode_events
 from codex_adapter.runtime.programs import Version
 from tests.regenerate_goldens import golden
 
 from .compare import compare
-from .play import Played
 from .shelf import Shelf, digest
+from .subject import Played, Subject
 
 __all__ = ["Finding", "Trial", "judge"]
 
-_OURS = re.compile(rb'"message":"codex stream (?:parse|normalize) error')
+_OURS = re.compile(rb'"message":"[a-z_]+ stream (?:parse|normalize) error')
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     unknown: int = 0
 
 
-def judge(version: Version, played: Played, stable: bytes, shelf: Shelf) -> Trial:
+def judge(subject: Subject, version: Version, played: Played, stable: bytes, shelf: Shelf) -> Trial:
     """Look at one run; `stable` is the stable form of its stdout."""
     errors = len(_OURS.findall(played.records))
     unknown = played.records.count(b'"kind":"unknown"')
@@ -51,10 +52,10 @@ def judge(version: Version, played: Played, stable: bytes, shelf: Shelf) -> Tria
         told.append(("parse errors or unknown events", f"{errors} and {unknown}"))
     if played.left:
         told.append(("processes are left behind", str(played.left)))
-    if (mistake := _untrue(played)) is not None:
+    if (mistake := _untrue(subject.kind, played)) is not None:
         told.append(("the adapter told something else than the CLI", mistake))
     findings = [Finding(played.scenario, what, about) for what, about in told]
-    difference, explained = _beside(version, played, stable, shelf)
+    difference, explained = _beside(subject, version, played, stable, shelf)
     if difference is not None:
         findings.append(Finding(played.scenario, *difference, beside=True))
     return Trial(
@@ -62,15 +63,15 @@ def judge(version: Version, played: Played, stable: bytes, shelf: Shelf) -> Tria
     )
 
 
-def _untrue(played: Played) -> str | None:
+def _untrue(kind: str, played: Played) -> str | None:
     """Whether the live records are those of a replay of what the CLI printed."""
     live = played.records.split(b"\n")[:-1]
     if played.returncode is not None:
-        replayed = golden(played.stdout, played.returncode).split(b"\n")[:-1]
+        replayed = golden(played.stdout, played.returncode, kind).split(b"\n")[:-1]
         same = replayed[:-1] == live[:-1] and _as_replayed(replayed[-1]) == _as_replayed(live[-1])
         return None if same else _first_difference(replayed, live)
     # A run that was ended has fewer, then the results of tools that were under way, the error, and the completion.
-    pipeline = codex_pipeline()
+    pipeline = Pipeline(agent_of(kind).decoder)
     events = encode_events([*pipeline.receive_data(played.stdout), *pipeline.receive_eof()]).split(b"\n")
     del live[-2:]
     while live and live != events[: len(live)] and b'"kind":"tool_result"' in live[-1]:
@@ -92,7 +93,7 @@ def _first_difference(replayed: Sequence[bytes], live: Sequence[bytes]) -> str:
 
 
 def _beside(
-    version: Version, played: Played, stable: bytes, shelf: Shelf
+    subject: Subject, version: Version, played: Played, stable: bytes, shelf: Shelf
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
     expected = shelf.expected(str(version), played.scenario)
     if expected is None:
@@ -102,7 +103,7 @@ def _beside(
         return ("it ends otherwise", f"{expected.returncode, expected.error} before, {ending} now"), ()
     before = shelf.recording(expected)
     if before is not None:
-        comparison = compare(version, before, stable)
+        comparison = compare(subject.variations_of(version), before, stable)
         if comparison.difference:
             return ("it prints something else", comparison.difference), ()
         return None, comparison.explained

@@ -9,8 +9,8 @@ import pytest
 from codex_adapter import Completion, ExitStatus
 from codex_adapter.agents.codex.probes import PROBES, Evidence, Probe, judge, judge_all, perform
 from codex_adapter.agents.codex.probes.probe import Promise, Seen
-from codex_adapter.agents.codex.releases import Quirk
 from codex_adapter.runtime.programs import Version
+from codex_adapter.runtime.releases import Quirk
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.releases.catalogue import CATALOGUE
-from tests.releases.recorder import Recording, record
+from tests.releases.codex.catalogue import CATALOGUE
+from tests.releases.codex.recorder import Recording, record
 
 pytestmark = [pytest.mark.rule("TK1", "TK4"), pytest.mark.real]
 

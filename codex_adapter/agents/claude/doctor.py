@@ -87,7 +87,7 @@ async def _find_installed(
         launcher=binary.launcher,
         version=None if release is None else str(release),
         supported=supported,
-        features={} if release is None else {row.about: release[:3] >= row.since[:3] for row in FEATURES},
+        features={} if release is None else {row.about: row.holds(release) for row in FEATURES},
     )
     return report, [_program_finding(binary), _release_finding(release, supported)]
 

@@ -1,68 +1,103 @@
 """Describe the differences between releases of Claude Code in one table, and parse a release (R1, S8).
 
-The table is the result of runs of the published programs 1.0.128, 2.0.76, 2.1.152 and 2.1.330. A feature counts from
-the oldest of these that has it.
+The table is the result of runs of the published programs from 1.0.124 to 2.1.330. A boundary is the first of the tested
+releases with the new behavior: 1.0.126, 1.0.128, 2.0.36, 2.0.45, 2.0.76, 2.1.152 and 2.1.330 among them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.runtime.programs import Version
+from codex_adapter.runtime.releases import Feature, Quirk, ReleaseTable
 
-__all__ = ["FEATURES", "MINIMUM", "TURNS", "Feature", "missing_feature", "needs_version", "parse_version"]
+__all__ = [
+    "FEATURES",
+    "MINIMUM",
+    "QUIRKS",
+    "RELEASES",
+    "TURNS",
+    "missing_feature",
+    "needs_version",
+    "parse_version",
+]
 
-MINIMUM: Final = Version(1, 0, 128)
-"""The oldest release that was run."""
+MINIMUM: Final = Version(1, 0, 126)
+"""The first release with `--setting-sources`, without which the settings of the project would be used (S8)."""
 
 
 TURNS: Final = Version(2, 1, 152)
 """The oldest release that can have its login in another place than its settings, which turns need (U9)."""
 
-
-class Feature(NamedTuple):
-    """A choice that a request can make. `used` returns whether the options of a request make it (S8)."""
-
-    about: str
-    since: Version
-    used: Callable[[RunOptions], bool]
-
-
-FEATURES: Final = (
+_ROWS: Final[tuple[Feature | Quirk, ...]] = (
     # Before, the CLI ignores the setting that its sandbox must start, and runs commands without it.
     Feature(
+        "sandbox",
         "a sandbox that must start",
-        Version(2, 1, 152),
-        lambda options: options.sandboxed,
+        since=Version(2, 1, 152),
+        used=lambda options: options.sandboxed,
     ),
-    Feature("a model without tools", Version(2, 0, 76), lambda options: options.tools == "none"),
-    Feature("an output schema", Version(2, 0, 76), lambda options: options.output_schema is not None),
-    Feature("a limit of cost", Version(2, 0, 76), lambda options: options.max_budget is not None),
+    Feature("no_tools", "a model without tools", since=Version(2, 0, 36), used=lambda options: options.tools == "none"),
+    Feature(
+        "output_schema",
+        "an output schema",
+        since=Version(2, 0, 45),
+        used=lambda options: options.output_schema is not None,
+    ),
+    Feature(
+        "max_budget", "a limit of cost", since=Version(2, 0, 76), used=lambda options: options.max_budget is not None
+    ),
+    Quirk(
+        "cut_answer_is_success",
+        "an answer of the model that ends in the middle is the result of a completed turn",
+        until=Version(2, 1, 330),
+    ),
+    Quirk("limit_is_no_error", "a turn that reaches a limit has no `is_error`, and status 0", until=Version(2, 1, 152)),
+    Quirk("sigint_without_result", "SIGINT ends the CLI with status 0 and without a result", until=Version(2, 1, 330)),
+    Quirk("plan_by_todo_write", "the tool `TodoWrite` is offered", until=Version(2, 1, 152)),
+    Quirk(
+        "warms_up",
+        "a start also asks the model to warm up sub-agents, which counts in the totals of the result",
+        since=Version(2, 0, 76),
+        until=Version(2, 1, 14),
+    ),
+    Quirk(
+        "read_only_without_commands",
+        "with the sandbox mode `read-only`, every command fails",
+        since=Version(2, 1, 152),
+        until=Version(2, 1, 330),
+    ),
+    Quirk("retries_reported", "each retry of a request has a line `api_retry`", since=Version(2, 1, 152)),
+    Quirk("tasks_reported", "the start, progress and end of a sub-agent have lines", since=Version(2, 1, 152)),
+    Quirk("requests_reported", "with partial messages, each request has a line `status`", since=Version(2, 1, 152)),
+    Quirk(
+        "sub_agents_in_background",
+        "a sub-agent runs in the background, and its end starts another turn with a result of its own",
+        since=Version(2, 1, 330),
+    ),
+    Quirk("thinking_counted", "thinking has lines with a count of tokens", since=Version(2, 1, 330)),
+    Quirk(
+        "answer_with_schema_ends_turn",
+        "the call of `StructuredOutput` ends the turn; before, the model is asked once more",
+        since=Version(2, 1, 330),
+    ),
 )
+
+RELEASES: Final = ReleaseTable[RunOptions](MINIMUM, _ROWS)
+"""The only place in the package with facts about releases of the CLI (R1)."""
+
+FEATURES: Final = RELEASES.features
+QUIRKS: Final = RELEASES.quirks
+needs_version = RELEASES.needs_version
+missing_feature = RELEASES.missing_feature
 
 
 def parse_version(text: str) -> Version | None:
     """Return the release in the output of `claude --version`, or None."""
     found = _VERSION_LINE.search(text)
     return None if found is None else Version(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
-
-
-def needs_version(options: RunOptions) -> bool:
-    """Return whether `options` need a feature that some release does not have (S8)."""
-    return any(feature.used(options) for feature in FEATURES)
-
-
-def missing_feature(options: RunOptions, version: Version | None) -> str | None:
-    """Return why a release cannot execute a request, None if it can or if the release is unknown (S8)."""
-    if version is None:
-        return None
-    for feature in FEATURES:
-        if feature.used(options) and version[:3] < feature.since[:3]:
-            return f"{feature.about} needs release {feature.since} or newer, and {version} is installed"
-    return None
 
 
 _VERSION_LINE: Final = re.compile(

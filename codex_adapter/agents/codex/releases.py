@@ -7,23 +7,19 @@ with the new behavior. A behavior that all supported releases share has a row on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
-
-import msgspec
 
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.runtime.programs import Version
+from codex_adapter.runtime.releases import Feature, Need, Quirk, ReleaseTable
 
 __all__ = [
     "FEATURES",
     "MINIMUM",
     "NEEDS",
     "QUIRKS",
+    "RELEASES",
     "SHORT_DESCRIPTION",
-    "Feature",
-    "Need",
-    "Quirk",
     "is_supported",
     "missing_feature",
     "need",
@@ -41,45 +37,17 @@ SHORT_DESCRIPTION: Final = 1024
 """Characters of a skill's description that every release accepts."""
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """A behavior of the releases from `since` on and before `until`; None leaves that end open.
-
-    Code and tests look up a row by `name`. `about` describes it to a person.
-    """
-
-    name: str
-    about: str
-    since: Version | None = None
-    until: Version | None = None
-
-    def holds(self, version: Version) -> bool:
-        """Return whether a release has this behavior. A pre-release counts as its release. (R1)"""
-        return not self.is_before(version) and (self.until is None or version[:3] < self.until[:3])
-
-    def is_before(self, version: Version) -> bool:
-        """Return whether a release is older than the first release with this behavior."""
-        return self.since is not None and version[:3] < self.since[:3]
-
-
-class Feature(_Row, frozen=True, kw_only=True):
-    """A capability that a request can ask for; `used` returns whether the request's options do (S8)."""
-
-    used: Callable[[ExecOptions], bool]
-
-
-class Need(_Row, frozen=True):
-    """A capability of the release that a turn can need (U9)."""
-
-
-class Quirk(_Row, frozen=True):
-    """Any other behavior that the adapter, its probes or its tests must know."""
+def _impossible(options: ExecOptions) -> str | None:
+    if options.fork is not None and options.fork.last:
+        return "no release can fork the last session; pass the id of the session"
+    return None
 
 
 def _release(minor: int) -> Version:
     return Version(0, minor, 0)
 
 
-_TABLE: Final[tuple[Feature | Need | Quirk, ...]] = (
+_ROWS: Final[tuple[Feature | Need | Quirk, ...]] = (
     Feature(
         "approval_on_failure",
         "approval policy 'on-failure'",
@@ -214,28 +182,19 @@ _TABLE: Final[tuple[Feature | Need | Quirk, ...]] = (
     Quirk("lists_models", "`debug models --bundled` lists the models that the CLI knows", since=_release(125)),
     Quirk("snapshot_restores_excluded", "the snapshot of a shell restores excluded variables", until=_release(158)),
 )
-"""The only place in the package with facts about releases. The rows are independent of each other. (R1)"""
 
-FEATURES: Final = tuple(row for row in _TABLE if isinstance(row, Feature))
-NEEDS: Final = tuple(row for row in _TABLE if isinstance(row, Need))
-QUIRKS: Final = tuple(row for row in _TABLE if isinstance(row, Quirk))
-_NEEDS_BY_NAME: Final = {row.name: row for row in NEEDS}
-_QUIRKS_BY_NAME: Final = {row.name: row for row in QUIRKS}
+RELEASES: Final = ReleaseTable[ExecOptions](MINIMUM, _ROWS, impossible=_impossible)
+"""The only place in the package with facts about releases of the CLI (R1)."""
 
-
-def need(name: str) -> Need:
-    """Return a need by its name. Raise KeyError if the table does not have it."""
-    return _NEEDS_BY_NAME[name]
-
-
-def quirk(name: str) -> Quirk:
-    """Return a quirk by its name. Raise KeyError if the table does not have it."""
-    return _QUIRKS_BY_NAME[name]
-
-
-def quirks_of(version: Version) -> dict[str, Quirk]:
-    """Return the quirks of a release by name (R1)."""
-    return {row.name: row for row in QUIRKS if row.holds(version)}
+FEATURES: Final = RELEASES.features
+NEEDS: Final = RELEASES.needs
+QUIRKS: Final = RELEASES.quirks
+need = RELEASES.need
+quirk = RELEASES.quirk
+quirks_of = RELEASES.quirks_of
+needs_version = RELEASES.needs_version
+is_supported = RELEASES.is_supported
+missing_feature = RELEASES.missing_feature
 
 
 def parse_version(text: str) -> Version | None:
@@ -248,36 +207,6 @@ def parse_version(text: str) -> Version | None:
         return None
     version = Version(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
     return version if version[:3] != (0, 0, 0) else None
-
-
-def needs_version(options: ExecOptions) -> bool:
-    """Return whether `options` need a feature that some supported release does not have (S8)."""
-    return any(feature.used(options) for feature in FEATURES)
-
-
-def is_supported(version: Version) -> bool:
-    """Return whether the adapter understands the output of a release (S8, R1)."""
-    return version[:3] >= MINIMUM[:3]
-
-
-def missing_feature(options: ExecOptions, version: Version | None) -> str | None:
-    """Return why a release does not support `options`, for a person; None if it does (S8, R1).
-
-    A pre-release counts as its release. An unknown release (None) has all features that some release has.
-    """
-    if options.fork is not None and options.fork.last:
-        return "no release can fork the last session; pass the id of the session"
-    if version is None:
-        return None
-    if not is_supported(version):
-        return f"release {version} is older than {MINIMUM}, the first supported release"
-    for feature in FEATURES:
-        if not feature.used(options) or feature.holds(version):
-            continue
-        if feature.is_before(version):
-            return f"{feature.about}: release {feature.since} or newer is required, but {version} is installed"
-        return f"{feature.about}: removed in release {feature.until}, but {version} is installed"
-    return None
 
 
 _VERSION_LINE: Final = re.compile(

@@ -28,7 +28,7 @@ from codex_adapter.events import (
     ToolOutput,
 )
 
-__all__ = ["MASK", "SHORTEST_SECRET", "Masker", "mask_event"]
+__all__ = ["MASK", "SHORTEST_SECRET", "Masker", "mask_event", "texts_to_mask"]
 
 _WINDOW: Final = 65_536
 _LONGEST_SHAPE: Final = 512
@@ -134,6 +134,32 @@ def mask_event(event: Event, masker: Masker) -> Event:
     if message is not None and isinstance(data, ErrorSource):  # the adapter wrote any other message
         message = masker.mask_beginning(message, MESSAGE_LIMIT)
     return replace(event, text=text, message=message, data=_mask_facet(data, masker))
+
+
+def texts_to_mask(events: Iterable[Event]) -> list[str]:
+    """Return all strings of events that `mask_event` masks, so that one search finds out whether it is needed (X5)."""
+    found: list[str | None] = []
+    for event in events:
+        data = event.data
+        found.append(event.text)
+        if type(data) is ToolCall:
+            tool = data.tool
+            found += (tool.backend_item_id, tool.tool_name, tool.tool_use_id, tool.parent_id)
+            for payloads in (data.input, data.output):
+                if payloads is not None:
+                    texts = (getattr(payloads, name) for name in payloads.__struct_fields__)
+                    found += [payload.text for payload in texts if payload is not None]
+        elif type(data) is TextPart:
+            found += (data.item_id, data.parent_id)
+        elif type(data) is ErrorSource:
+            found.append(event.message)
+        elif type(data) is Plan:
+            found += [step.text for step in data.items]
+        elif type(data) is RateLimit:
+            found.append(data.window)
+        elif type(data) is AgentInfo:
+            found += (data.release, data.model)
+    return [text for text in found if text]
 
 
 def _mask_facet(data: Facet | None, masker: Masker) -> Facet | None:

@@ -26,14 +26,22 @@ from ..scenario import (
 __all__ = ["content_block", "is_side_request", "message_events", "side_answer"]
 
 Json = dict[str, Any]
+_WARMUP = "Warmup"
+"""The prompt with which some releases fill the caches of their sub-agents at the start."""
 
 
 def is_side_request(request: Mapping[str, Any]) -> bool:
     """Return whether the CLI asks for something of its own, such as a title, and not for the next step of the task.
 
-    Such requests offer no tools and go to a small model. They take no answer of the scenario.
+    Such a request offers no tools and goes to a small model, or it only fills the cache of a sub-agent, as in 2.0.76.
+    It takes no answer of the scenario.
     """
-    return not request.get("tools") and "haiku" in str(request.get("model"))
+    if not request.get("tools") and "haiku" in str(request.get("model")):
+        return True
+    match request.get("messages"):
+        case [{"content": str(text) | [{"text": str(text)}]}]:
+            return text == _WARMUP
+    return False
 
 
 def side_answer() -> Answer:

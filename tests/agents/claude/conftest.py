@@ -16,5 +16,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             ("recording", "returncode"),
             [(RECORDINGS / row["version"] / f"{row['scenario']}.jsonl", row["returncode"]) for row in rows],
-            ids=[row["scenario"] for row in rows],
+            ids=[f"{row['version']}-{row['scenario']}" for row in rows],
         )

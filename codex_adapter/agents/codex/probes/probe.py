@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from codex_adapter import AdapterError, Completion, Event
-from codex_adapter.agents.codex.releases import Quirk
 from codex_adapter.events import (
     TURN_FAILED,
     ErrorSource,
@@ -19,6 +18,7 @@ from codex_adapter.events import (
     UnknownLine,
 )
 from codex_adapter.runtime.programs import Version
+from codex_adapter.runtime.releases import Quirk
 from codex_adapter.testing.scenario import Scenario
 from codex_adapter.text import TextAssembler
 
