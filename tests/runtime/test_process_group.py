@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-import trio
 
 from codex_adapter.runtime.containment.marks import new_mark, with_mark
 from codex_adapter.runtime.containment.process_group import start_group
 
+from ..faults.waiting import until
 from .survivors import Survivors
 
 
@@ -50,8 +50,7 @@ async def test_a_process_without_the_mark_has_exited_at_the_end_even_if_it_exits
             pipes=[nothing.fileno()] * 3,
             mark=mark,
         )
-    while len(survivors.now()) < 2:
-        await trio.lowlevel.checkpoint()
+    until(lambda: len(survivors.now()) == 2)
     kill, ignored = os.killpg, [1, 2, 3]
 
     def kill_late(pgid: int, number: int) -> None:
