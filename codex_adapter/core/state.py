@@ -96,9 +96,8 @@ class StreamState:
 
     def tool_backgrounded(self, item_id: str, tool: Tool) -> None:
         """Record that an open tool call continues in the background (M9)."""
-        if item_id in self.open_tools:
-            self.open_tools[item_id] = tool
-            self.background.add(item_id)
+        self.open_tools[item_id] = tool
+        self.background.add(item_id)
 
     def background_closed(self, item_id: str) -> None:
         """Record the end of a tool call that continued in the background (M9)."""

@@ -206,5 +206,5 @@ def test_words_of_the_library_that_nobody_expects_are_not_passed_on(message: str
 @pytest.mark.rule("L2", "X2", "X3")
 def test_an_oversize_line_is_a_parse_error_with_the_lines_own_length() -> None:
     assert parse_lines([OversizeLine(65, 64)])[0] == BadLine(
-        "codex stream parse error (redacted): line longer than 64 bytes (line_bytes=65)"
+        "codex stream parse error (redacted): line longer than 64 bytes (line_bytes=65)", oversize=True
     )
