@@ -19,12 +19,14 @@ _DOCTOR: Final = "`codex-adapter doctor --agent pi`"
 
 ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
     {
-        "not_logged_in": f"The login is missing or refused. {LOGIN}",
+        "not_logged_in": (
+            "The login is missing or refused. Type /login in `pi`, or set the key of your provider, such as "
+            "OPENAI_API_KEY."
+        ),
         "endpoint_unknown": "The server does not know the address. Check the provider's `baseUrl` in models.json.",
         "no_network": "The service cannot be reached. Check the network, the proxy and `baseUrl` in models.json.",
         "configuration_broken": (
-            "The provider is unknown or models.json is invalid. Check --provider and models.json. `pi --list-models` "
-            "lists the providers."
+            "The provider is unknown, or models.json is invalid. `pi --list-models` lists the providers."
         ),
         "flag_unknown": f"This release of pi does not support the command line. Run {_DOCTOR}.",
         "session_unknown": "This directory does not have the session. Start a new session, or fork it with --fork.",
