@@ -248,7 +248,7 @@ def test_the_settings_of_the_agents_that_are_named_steer() -> None:
     other = AgentPlaces(settings=frozenset({".other"}))
     assert list_steering_names((*known_places(), other)) == {
         *(".git", ".husky", ".envrc", ".mcp.json"),
-        *(".codex", ".agents", ".claude", ".gemini", ".cursor", ".other"),
+        *(".codex", ".agents", ".claude", ".gemini", ".cursor", ".pi", ".other"),
         *(".vscode", ".idea", ".devcontainer"),
     }
 
