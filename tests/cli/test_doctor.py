@@ -79,7 +79,7 @@ def test_a_required_login_that_is_missing_is_shown_as_failed(cli: Cli) -> None:
     assert done.status == 3
     assert "FAIL login: no login found" in lines
     assert "A run can start." not in lines
-    assert lines[-1].startswith("A run can start, but the required login is missing. Run `codex-adapter login`")
+    assert lines[-1].startswith("A run can start, but the required login is missing. Follow the advice on `login`")
     done = cli.run("doctor", "--codex", binary)
     assert b"note login: no login found" in done.stdout
 

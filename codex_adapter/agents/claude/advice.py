@@ -17,6 +17,12 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
         "not_logged_in": (
             "The login is missing or refused. Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY."
         ),
+        "quota_exceeded": (
+            "The quota of the account or `--max-budget-usd` is used up. Check plan and billing, or raise the limit."
+        ),
+        "answer_incomplete": (
+            "The turn ended before its answer was complete. Raise `--max-turns`, or split the task into smaller parts."
+        ),
         "no_network": "The service cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL.",
         "configuration_broken": "The settings are invalid. Check `settings.json` of the user and of the project.",
         "flag_unknown": f"This release of Claude Code does not support the command line. Run {_DOCTOR}.",

@@ -15,7 +15,7 @@ from codex_adapter.agents.claude.binary import PROGRAM, find_binary
 from codex_adapter.agents.claude.command import config_directory, merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
-from codex_adapter.agents.claude.releases import FEATURES, MINIMUM
+from codex_adapter.agents.claude.releases import FEATURES, MINIMUM, SANDBOX
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding
@@ -35,6 +35,10 @@ _NO_SANDBOX: Final = (
     "bubblewrap and socat, and allow user namespaces here. If this container is itself the sandbox, run with --sandbox "
     "danger-full-access."
 )
+_OLD_RELEASE: Final = (
+    "A run with this release is refused. Install a newer one: npm install -g @anthropic-ai/claude-code. Or run with "
+    "--sandbox danger-full-access."
+)
 _SANDBOX_PROGRAMS: Final = ("bwrap", "socat")
 _TRIAL: Final = ("--ro-bind", "/", "/", "--dev", "/dev", "--unshare-net", "--unshare-pid", "--proc", "/proc")
 _PROOF: Final = 7
@@ -53,7 +57,11 @@ async def examine(config: ClaudeConfig) -> AgentReport:
         findings.append(Finding("login", "warning", "no login found", _NO_LOGIN))
     missing = [name for name in _SANDBOX_PROGRAMS if which(name, path=environ.get("PATH")) is None]
     works = False if missing else await _sandbox_works(environ)
-    if works:
+    if binary is not None and not binary.features.get(SANDBOX.about, True):
+        works = False
+        problem = f"the sandbox of releases before {SANDBOX.since} may not start"
+        sandbox = Finding("agent sandbox", "warning", problem, _OLD_RELEASE)
+    elif works:
         sandbox = Finding("agent sandbox", "ok", "bubblewrap and socat work here")
     else:
         problem = f"{' and '.join(missing)} not found" if missing else "bubblewrap cannot start a sandbox"

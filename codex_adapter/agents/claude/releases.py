@@ -18,6 +18,7 @@ __all__ = [
     "MINIMUM",
     "QUIRKS",
     "RELEASES",
+    "SANDBOX",
     "TURNS",
     "missing_feature",
     "needs_version",
@@ -31,14 +32,13 @@ MINIMUM: Final = Version(1, 0, 126)
 TURNS: Final = Version(2, 1, 152)
 """The oldest release that can have its login in another place than its settings, which turns need (U9)."""
 
+SANDBOX: Final = Feature(
+    "sandbox", "a sandbox that must start", since=Version(2, 1, 152), used=lambda options: options.sandboxed
+)
+"""Before, the CLI ignores the setting that its sandbox must start, and runs commands without it."""
+
 _ROWS: Final[tuple[Feature | Quirk, ...]] = (
-    # Before, the CLI ignores the setting that its sandbox must start, and runs commands without it.
-    Feature(
-        "sandbox",
-        "a sandbox that must start",
-        since=Version(2, 1, 152),
-        used=lambda options: options.sandboxed,
-    ),
+    SANDBOX,
     Feature("no_tools", "a model without tools", since=Version(2, 0, 36), used=lambda options: options.tools == "none"),
     Feature(
         "output_schema",

@@ -20,7 +20,6 @@ from codex_adapter.cli.agent_options import (
     examples_for,
     find_agents,
     program_config,
-    selection,
     the_agent,
 )
 from codex_adapter.cli.arguments import Command, Once, Parser, json_lines_or_pretty
@@ -217,8 +216,7 @@ def _text(report: _Report, agent: Agent, verbose: bool, *, lacks_login: bool) ->
     elif not (lacks_login and report.ok):
         lines.append("A run can start." if report.ok else "A run cannot start.")
     if lacks_login and report.ok:
-        login = f"Run `codex-adapter login{selection(agent)}`, or follow the advice on `login` above."
-        lines.append(f"A run can start, but the required login is missing. {login}")
+        lines.append("A run can start, but the required login is missing. Follow the advice on `login` above.")
     return "".join(f"{line}\n" for line in lines).encode()
 
 

@@ -69,7 +69,7 @@ class ClaudeHarness:
         """Raise `TurnError` if the CLI is not installed or does not run, or if its settings cannot be read (U5)."""
         if not await self._installation.works():
             raise TurnError(
-                "Claude Code is not installed or does not work. Run `codex-adapter doctor` for the next step."
+                "Claude Code is not installed or does not work. Run `codex-adapter doctor --agent claude_code`."
             )
         await self._user_home()
 

@@ -92,7 +92,7 @@ class UserHome(NamedTuple):
         for directory, name in ((self.directory, _SETTINGS), (self.logins, _CREDENTIALS)):
             if directory is None:
                 continue
-            if reach.covers(directory) or reach.covers(directory / name):
+            if reach.covers(directory / name):
                 raise TurnError(
                     f"The agent may write to {name} of CLAUDE_CONFIG_DIR, and so could change the settings of later "
                     "turns. Use another CLAUDE_CONFIG_DIR or cwd, or other permissions."

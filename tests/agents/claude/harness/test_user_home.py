@@ -133,7 +133,8 @@ def test_settings_that_the_agent_could_change_are_refused(home: Home, tmp_path: 
     workspace.mkdir()
     home.write(name, {})
     user = read_user_home(home.env)
-    user.refuse_within(Reach.into([workspace]))
+    (home.path / "debug").mkdir()
+    user.refuse_within(Reach.into([workspace, home.path / "debug"]))
     with pytest.raises(TurnError, match="The agent may write to"):
         user.refuse_within(Reach.into([home.path]))
     os.link(home.path / name, workspace / "other")
