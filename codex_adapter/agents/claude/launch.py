@@ -15,7 +15,7 @@ from codex_adapter.agents.claude.command import TEMPORARY_DIRECTORIES, build_arg
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import missing_feature, needs_version
-from codex_adapter.agents.claude.session import SessionExpectation, expected_session
+from codex_adapter.agents.claude.session import expected_session
 from codex_adapter.agents.claude.stream.control import encode_prompt
 from codex_adapter.agents.claude.validation import check_request
 from codex_adapter.core.request_checks import effective_timeout, run_directory
@@ -25,6 +25,7 @@ from codex_adapter.request import RunRequest
 from codex_adapter.runtime.private_file import LONGEST_DIRECTORY
 from codex_adapter.runtime.programs import Binary, Version, versions_of_this_run
 from codex_adapter.runtime.request_files import RequestFiles
+from codex_adapter.runtime.session_expectation import SessionExpectation
 
 __all__ = ["ClaudeLaunch", "check_launch", "prepare_launch"]
 

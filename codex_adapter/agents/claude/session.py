@@ -13,40 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from codex_adapter.agents.claude.extensions import RunOptions
-from codex_adapter.core.error_texts import NO_SESSION_FOUND, SESSION_NOT_FOUND
-from codex_adapter.errors import BackendError
+from codex_adapter.runtime.session_expectation import SessionExpectation
 
-__all__ = ["SessionExpectation", "expected_session"]
+__all__ = ["expected_session"]
 
 _LONGEST_NAME: Final = 200
 """Characters of a directory's name that the CLI keeps; a hash follows them."""
-
-
-class SessionExpectation(msgspec.Struct, frozen=True):
-    """The session that a run resumes or forks: the session with the id `wanted`, or the last one if it is None.
-
-    A fork has a new id, so the id is checked only for a resume. `known` has the ids of the sessions in the directory of
-    the run; it is used only for the last session.
-    """
-
-    wanted: str | None
-    fork: bool
-    known: frozenset[str] = frozenset()
-
-    def refuses(self, session_id: str) -> BackendError | None:
-        """Return an error if the run's first session id shows another session than the requested one, else None."""
-        if self.fork:
-            return None
-        allowed = self.known if self.wanted is None else {self.wanted}
-        return None if session_id in allowed else self.missing()
-
-    def missing(self) -> BackendError:
-        """Return the error for a session that does not exist."""
-        text = NO_SESSION_FOUND if self.wanted is None else SESSION_NOT_FOUND
-        return BackendError("session", text, hint="session_unknown")
 
 
 def expected_session(options: RunOptions, cwd: str, directory: Path | None) -> SessionExpectation | None:

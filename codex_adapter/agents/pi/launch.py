@@ -15,7 +15,7 @@ from codex_adapter.agents.pi.command import agent_directory, build_argv, merge_e
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.extensions import RunOptions
 from codex_adapter.agents.pi.releases import PROJECT_TRUST, has_project_trust
-from codex_adapter.agents.pi.session import SessionExpectation, expected_session
+from codex_adapter.agents.pi.session import expected_session
 from codex_adapter.agents.pi.validation import check_request
 from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError
@@ -23,6 +23,7 @@ from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.programs import Binary, Version
 from codex_adapter.runtime.request_files import RequestFiles
+from codex_adapter.runtime.session_expectation import SessionExpectation
 
 __all__ = ["PiLaunch", "check_launch", "prepare_launch"]
 
