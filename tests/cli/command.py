@@ -18,7 +18,7 @@ from tests.releases.codex.stage import ONLY_THE_WORKSPACE
 __all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "only_the_workspace", "until_listening", "write_confinement"]
 
 ADAPTER = (sys.executable, "-m", "codex_adapter")
-SOON = 30.0
+SOON = 120.0
 """Seconds within which anything that is not about time must have happened."""
 CANCELLED = {
     "outcome": "failed",
