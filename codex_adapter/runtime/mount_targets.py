@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ import trio
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire, mount_points
 from codex_adapter.runtime.containment.marks import pids
+from codex_adapter.runtime.mount_notes import Note, enter
 
 __all__ = ["mount_targets_removed"]
 
@@ -25,57 +27,103 @@ _PATIENCE: Final = 2.0
 async def mount_targets_removed(roots: Sequence[str], names: Sequence[str]) -> AsyncIterator[None]:
     """Remove, on exit, the mount points with these names that the sandbox left in the directories `roots`.
 
-    Remove only entries that did not exist on entry, are empty, and are not a mount point of any process.
+    Remove only entries that did not exist on entry, are empty, and are not a mount point of any process. Of several
+    runs in a directory, the last one removes them, because the sandbox of another run may be about to use them.
     """
-    missing: list[_Root] = []
-    with suppress(BackendError):
-        missing = await inquire(_missing, roots, names, seconds=_PATIENCE)
+    used = _Used()
     try:
+        with suppress(BackendError):
+            await inquire(_enter, used, roots, names, seconds=_PATIENCE)
         yield
     finally:
-        if missing:
-            with trio.CancelScope(shield=True), suppress(BackendError):
-                await inquire(_remove, missing, seconds=_PATIENCE)
+        with trio.CancelScope(shield=True), suppress(BackendError):
+            await inquire(_leave, used, names, seconds=_PATIENCE)
+        used.end()
 
 
 class _Root(NamedTuple):
-    """A writable directory: its path without links, its device and inode, and the names that do not exist in it."""
+    """A writable directory: its path without links, its device and inode, and the note of its runs."""
 
     path: str
     identity: tuple[int, int]
-    missing: list[str]
+    note: Note
 
 
-def _missing(inquiry: Inquiry, roots: Sequence[str], names: Sequence[str]) -> list[_Root]:
-    found: dict[str, _Root] = {}
+class _Used:
+    """The directories of one run. A thread that is late, or never starts, keeps no note open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._roots: list[_Root] = []
+        self._ended = False
+
+    def add(self, root: _Root) -> None:
+        """Keep the note of a directory, or close it if the run has ended."""
+        with self._lock:
+            if not self._ended:
+                self._roots.append(root)
+                return
+        root.note.close()
+
+    def has(self, identity: tuple[int, int]) -> bool:
+        """Return whether the directory is one of the run."""
+        with self._lock:
+            return any(root.identity == identity for root in self._roots)
+
+    def pop(self) -> _Root | None:
+        """Return a directory whose note the caller closes; None if there is no more."""
+        with self._lock:
+            return self._roots.pop() if self._roots else None
+
+    def end(self) -> None:
+        """Close all notes."""
+        with self._lock:
+            self._ended = True
+        while root := self.pop():
+            root.note.close()
+
+
+def _enter(inquiry: Inquiry, used: _Used, roots: Sequence[str], names: Sequence[str]) -> None:
     for root in roots:
         inquiry.at("directory that the agent may write to", root)
         with suppress(OSError):
             real = os.path.realpath(root)
             facts = Path(real).stat()
-            missing = [name for name in names if not os.path.lexists(f"{real}/{name}")]
-            found[real] = _Root(real, (facts.st_dev, facts.st_ino), missing)
-    return [root for root in found.values() if root.missing]
+            identity = facts.st_dev, facts.st_ino
+            if not used.has(identity) and (note := enter(real, names)):
+                used.add(_Root(real, identity, note))
 
 
-def _remove(inquiry: Inquiry, roots: list[_Root]) -> None:
+def _leave(inquiry: Inquiry, used: _Used, names: Sequence[str]) -> None:
     mounted: set[str] | None = None
-    for root in roots:
-        inquiry.at("directory that the agent may write to", root.path)
-        with suppress(OSError):
-            # The agent may have replaced it with another directory, or with a link to one.
-            fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                facts = os.fstat(fd)
-                left = [name for name in root.missing if _is_target(fd, name)]
-                if not left or (facts.st_dev, facts.st_ino) != root.identity:
-                    continue
-                mounted = _mounted() if mounted is None else mounted
-                for name in left:
-                    if f"{root.path}/{name}" not in mounted and not inquiry.abandoned:
-                        _remove_target(fd, name)
-            finally:
-                os.close(fd)
+    while root := used.pop():
+        try:
+            inquiry.at("directory that the agent may write to", root.path)
+            with suppress(OSError):
+                if root.note.lock_alone():
+                    try:
+                        mounted = _remove(inquiry, root, [name for name in names if name in root.note.names], mounted)
+                    finally:
+                        root.note.remove()
+        finally:
+            root.note.close()
+
+
+def _remove(inquiry: Inquiry, root: _Root, names: Sequence[str], mounted: set[str] | None) -> set[str] | None:
+    """Remove what is left of `names`. Return the mount points of all processes, if they were looked up."""
+    # The agent may have replaced it with another directory, or with a link to one.
+    fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        facts = os.fstat(fd)
+        left = [name for name in names if _is_target(fd, name)]
+        if left and (facts.st_dev, facts.st_ino) == root.identity:
+            mounted = _mounted() if mounted is None else mounted
+            for name in left:
+                if f"{root.path}/{name}" not in mounted and not inquiry.abandoned:
+                    _remove_target(fd, name)
+    finally:
+        os.close(fd)
+    return mounted
 
 
 def _remove_target(directory: int, name: str) -> None:

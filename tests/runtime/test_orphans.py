@@ -194,7 +194,7 @@ async def test_a_run_leaves_the_directories_of_other_machines_alone(
 def test_where_the_system_does_not_tell_its_boots_apart_no_directory_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codex_adapter.runtime.containment.marks._boot_id", lambda: "0")
+    monkeypatch.setattr("codex_adapter.runtime.containment.marks.boot_id", lambda: "0")
     pid, started, namespace, _, word = new_mark().split("-")
     gone = f"{pid}-9{started}-{namespace}-0-{word}"
     assert adapter_has_exited(gone)  # a process that carries it is of this machine

@@ -15,6 +15,7 @@ from typing import Final
 __all__ = [
     "MARK_VARIABLE",
     "adapter_has_exited",
+    "boot_id",
     "directory_name",
     "group_is_alive",
     "is_left_directory",
@@ -94,7 +95,7 @@ def is_of_this_boot(name: str) -> bool:
     """
     match name.removeprefix(_DIRECTORY).split("-"):
         case [_, _, _, boot, _]:
-            return boot == _boot_id()[:_BOOT_DIGITS] != "0"
+            return boot == boot_id()[:_BOOT_DIGITS] != "0"
     return False
 
 
@@ -181,7 +182,7 @@ def kill_marked(mark: str) -> bool:
 @lru_cache(maxsize=1)
 def _mark_prefix(pid: int) -> str:
     """Return the beginning of the marks of this process, which has the id `pid`. A fork has another beginning."""
-    return f"{pid}-{_start_time(pid) or 0}-{_namespace()}-{_boot_id()}-"
+    return f"{pid}-{_start_time(pid) or 0}-{_namespace()}-{boot_id()}-"
 
 
 def _environment(pid: int) -> bytes | None:
@@ -224,7 +225,7 @@ def _start_time(pid: int) -> int | None:
 
 
 @lru_cache(maxsize=1)
-def _boot_id() -> str:
+def boot_id() -> str:
     """Return the id of this machine's current boot; `0` if the system does not report one."""
     try:
         return uuid.UUID(Path("/proc/sys/kernel/random/boot_id").read_text().strip()).hex

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import subprocess
-from collections.abc import Mapping
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+import trio
 
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.mount_targets import MOUNT_TARGETS, mount_roots
+from codex_adapter.runtime import mount_notes
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 
 pytestmark = pytest.mark.rule("K8")
@@ -27,6 +36,15 @@ NAMES = [".agents", ".aws", ".codex", ".git"]
 def workspace(tmp_path: Path) -> Path:
     path = tmp_path / "workspace"
     path.mkdir()
+    return path
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The temporary directory of the adapter."""
+    path = tmp_path / "notes"
+    path.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(path))
     return path
 
 
@@ -54,6 +72,181 @@ async def test_what_a_sandbox_left_is_removed(workspace: Path, env: Mapping[str,
         for directory in (workspace, more, Path(env["TMPDIR"])):
             make(directory, *NAMES)
     assert [names(directory) for directory in (workspace, more, Path(env["TMPDIR"]))] == [[], [], []]
+
+
+@pytest.mark.fault(
+    "workspace",
+    "A run ends while another run in the directory is about to use the mount points",
+    "The mount points remain until the last of the runs ends",
+)
+async def test_the_last_of_several_runs_removes_what_a_sandbox_left(workspace: Path, env: Mapping[str, str]) -> None:
+    async with removed(ExecOptions(), env, str(workspace)):
+        make(workspace, *NAMES)
+        async with removed(ExecOptions(), env, str(workspace)):
+            pass
+        assert names(workspace) == NAMES
+    assert names(workspace) == []
+
+
+async def test_the_last_run_removes_what_was_there_at_its_start(workspace: Path, env: Mapping[str, str]) -> None:
+    async with removed(ExecOptions(), env, str(workspace)):
+        make(workspace, *NAMES)
+        last = removed(ExecOptions(), env, str(workspace))
+        await last.__aenter__()
+    assert names(workspace) == NAMES
+    await last.__aexit__(None, None, None)
+    assert names(workspace) == []
+
+
+async def test_a_run_in_another_process_uses_the_directory_too(
+    workspace: Path, env: Mapping[str, str], notes: Path
+) -> None:
+    script = (
+        "from codex_adapter.runtime.mount_notes import enter\n"
+        f"note = enter({str(workspace)!r}, {MOUNT_TARGETS!r})\n"
+        "print(len(note.names), flush=True)\n"
+        "input()"
+    )
+    words = ["env", f"TMPDIR={notes}", sys.executable, "-c", script]
+    async with removed(ExecOptions(), env, str(workspace)):
+        make(workspace, *NAMES)
+        with subprocess.Popen(words, stdin=-1, stdout=-1, text=True) as other:  # noqa: ASYNC220 - it is killed below
+            assert other.stdout is not None
+            assert other.stdout.readline() == f"{len(NAMES)}\n"
+            async with removed(ExecOptions(), env, str(workspace)):
+                pass
+            assert names(workspace) == NAMES
+            other.kill()
+    assert names(workspace) == []
+
+
+async def test_the_next_run_removes_what_a_killed_adapter_left(workspace: Path, env: Mapping[str, str]) -> None:
+    killed = mount_notes.enter(str(workspace), MOUNT_TARGETS)
+    assert killed is not None
+    make(workspace, *NAMES)
+    killed.close()
+    async with removed(ExecOptions(), env, str(workspace)):
+        pass
+    assert names(workspace) == []
+
+
+async def test_a_note_from_before_the_start_of_the_machine_is_not_believed(
+    workspace: Path, env: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(mount_notes, "boot_id", lambda: "another")
+        killed = mount_notes.enter(str(workspace), MOUNT_TARGETS)
+    assert killed is not None
+    make(workspace, ".git")
+    killed.close()
+    async with removed(ExecOptions(), env, str(workspace)):
+        make(workspace, ".aws")
+    assert names(workspace) == [".git"]
+
+
+@pytest.mark.parametrize("kind", ["link", "another name", "directory", "pipe"])
+async def test_a_note_that_somebody_else_can_have_made_is_not_used(
+    workspace: Path, env: Mapping[str, str], notes: Path, kind: str
+) -> None:
+    (precious := workspace / "precious").write_text("mine")
+    async with removed(ExecOptions(), env, str(workspace)):
+        places = [notes / name for name in names(notes)]
+    for place in places:
+        match kind:
+            case "link":
+                place.symlink_to(precious)
+            case "another name":
+                place.hardlink_to(precious)
+            case "directory":
+                place.mkdir()
+            case _:
+                os.mkfifo(place)
+    async with removed(ExecOptions(), env, str(workspace)):
+        make(workspace, *NAMES)
+    assert names(workspace) == [*NAMES, "precious"]
+    assert precious.read_text() == "mine"
+
+
+async def test_a_run_leaves_no_note(workspace: Path, env: Mapping[str, str], notes: Path) -> None:
+    async with removed(ExecOptions(), env, str(workspace)), removed(ExecOptions(), env, str(workspace)):
+        assert len(names(notes)) == len({*mount_roots(ExecOptions(), env, str(workspace))})
+    assert names(notes) == []
+    async with removed(ExecOptions(), env, str(workspace)):
+        workspace.rename(workspace.with_name("away"))
+    assert names(notes) == []
+
+
+async def test_a_run_whose_note_cannot_be_written_removes_nothing(
+    workspace: Path, env: Mapping[str, str], notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    async with removed(ExecOptions(), env, str(workspace)):
+        make(workspace, *NAMES)
+    assert (names(workspace), names(notes)) == (NAMES, [])
+
+
+async def test_a_run_waits_while_another_one_removes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removing = mount_notes.enter(str(workspace), MOUNT_TARGETS)
+    assert removing is not None
+    assert removing.lock_alone()
+    waits = []
+
+    def end(seconds: float) -> None:
+        waits.append(seconds)
+        removing.remove()
+        removing.close()
+
+    monkeypatch.setattr(time, "sleep", end)
+    entered = mount_notes.enter(str(workspace), MOUNT_TARGETS)
+    assert entered is not None
+    assert (len(waits), entered.path.exists()) == (1, True)
+    entered.remove()
+    entered.close()
+
+
+async def test_a_run_does_not_wait_forever(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removing = mount_notes.enter(str(workspace), MOUNT_TARGETS)
+    assert removing is not None
+    assert removing.lock_alone()
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    assert mount_notes.enter(str(workspace), MOUNT_TARGETS) is None
+    removing.remove()
+    removing.close()
+
+
+async def test_a_thread_that_is_late_keeps_nothing_open(
+    workspace: Path, env: Mapping[str, str], notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, done = threading.Event(), threading.Event()
+
+    def late(directory: str, wanted: Sequence[str]) -> mount_notes.Note | None:
+        go.wait()
+        try:
+            return mount_notes.enter(directory, wanted)
+        finally:
+            done.set()
+
+    monkeypatch.setattr("codex_adapter.runtime.mount_targets.enter", late)
+    monkeypatch.setattr("codex_adapter.runtime.mount_targets._PATIENCE", 0.05)
+    async with removed(ExecOptions(), env, str(workspace)):
+        pass
+    go.set()
+    await trio.to_thread.run_sync(done.wait)
+    while not all(_is_free(notes / name) for name in names(notes)):
+        await trio.lowlevel.checkpoint()
+
+
+def _is_free(note: Path) -> bool:
+    """Whether no run has a lock on it."""
+    with note.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 async def test_an_empty_file_that_is_only_to_be_read_is_removed(workspace: Path, env: Mapping[str, str]) -> None:
