@@ -53,6 +53,7 @@ class ConversationHome:
         self.root: Final = Path(os.path.realpath(directory))
         self.path: Final = self.root / name
         self.images: Final = self.root / "images"
+        self.skills: Final = self.path / _SKILLS
         self._name = name
         self._kept = kept
 
@@ -82,9 +83,9 @@ class ConversationHome:
         for link in links:
             (self.path / link.name).symlink_to(link)
         if skills:
-            (self.path / _SKILLS).mkdir(mode=0o700)
+            self.skills.mkdir(mode=0o700)
         for skill in skills:
-            copy_skill(skill, self.path / _SKILLS)
+            copy_skill(skill, self.skills)
 
     def write_note(self, name: str, text: str) -> None:
         """Write a note beside the home, where no turn removes it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 import trio
@@ -17,7 +18,7 @@ _SECONDS: Final = 20.0
 _KILLED: Final = 128
 """The exit status of a shell whose command died of a signal is this plus the signal's number."""
 _LONGEST_LIST: Final = 16 * 1024 * 1024
-_Key: TypeAlias = tuple[str, int, int, int, int]
+_Facts: TypeAlias = tuple[str, int, int, int, int]
 
 
 class Listing(NamedTuple):
@@ -27,7 +28,7 @@ class Listing(NamedTuple):
 
 
 class ModelLists:
-    """The models of programs, which are remembered until the program's file changes.
+    """The models of programs, which are remembered until a file changes.
 
     `home_variable` names the directory of the CLI's own files, `read` reads the output of the command.
     """
@@ -36,17 +37,18 @@ class ModelLists:
         self._home_variable = home_variable
         self._read = read
         self._containment = Containment()
-        self._models: dict[_Key, tuple[str, ...]] = {}
+        self._models: dict[tuple[_Facts, ...], tuple[str, ...]] = {}
         self._asking = trio.Lock()
         self._failures = 0
 
-    async def ask(self, path: str, command: str, env: Mapping[str, str]) -> Listing | None:
+    async def ask(self, path: str, command: str, env: Mapping[str, str], links: Sequence[Path] = ()) -> Listing | None:
         """Return the models that the program at `path` lists with a shell command; None if it does not complete.
 
-        The command runs in a temporary directory, which is also the home of the CLI.
+        The command runs in a temporary directory, which is also the home of the CLI. It has links to the files `links`;
+        if one of them changes, the program is asked again.
         """
         try:
-            key = await _key(path)
+            key = tuple([await _facts(file) for file in (path, *map(str, links))])
         except OSError:
             return None
         failures = self._failures
@@ -56,7 +58,7 @@ class ModelLists:
             if failures != self._failures:
                 # The caller has already waited for a listing that failed, and does not wait again.
                 return None
-            output = await self._run(command, env)
+            output = await self._run(command, env, links)
             if output is None:
                 self._failures += 1
                 return None
@@ -65,10 +67,12 @@ class ModelLists:
                 self._models[key] = listed
             return Listing(listed)
 
-    async def _run(self, command: str, env: Mapping[str, str]) -> bytes | None:
+    async def _run(self, command: str, env: Mapping[str, str], links: Sequence[Path]) -> bytes | None:
         """Return the output of a command, or None if it did not complete. It is empty if the command failed."""
         try:
             with tempfile.TemporaryDirectory(prefix="models-") as home, Workspace(home, agents=()) as place:
+                for link in links:
+                    Path(home, link.name).symlink_to(link)
                 done = await run_command(
                     place,
                     command,
@@ -85,6 +89,6 @@ class ModelLists:
         return b"" if done.exit_code != 0 or done.stdout.left_out else done.stdout.head
 
 
-async def _key(path: str) -> _Key:
+async def _facts(path: str) -> _Facts:
     facts = await trio.Path(path).stat()
     return (path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
