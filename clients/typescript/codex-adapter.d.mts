@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bfd07e451e8e13d3994cb0d3e32aab3103c3ebc5eef6ce0ebc531bf3836835e9. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 3d36ffb401bda3da8923ee65159a24095f9d7212e8974cc3566dffb1a6b4fcf2. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -302,6 +302,7 @@ export type RunRequest = {
         "backend.pi.exec.sandbox_mode"?: "read-only" | "danger-full-access";
         "backend.pi.exec.trust_project"?: boolean;
         "backend.pi.images"?: Array<string>;
+        "backend.pi.skills"?: string;
         "backend.pi.tools"?: "all" | "none";
         "backend.pi.tool_payloads"?: "metadata" | "full";
     };

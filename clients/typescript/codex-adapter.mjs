@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 bfd07e451e8e13d3994cb0d3e32aab3103c3ebc5eef6ce0ebc531bf3836835e9. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 3d36ffb401bda3da8923ee65159a24095f9d7212e8974cc3566dffb1a6b4fcf2. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

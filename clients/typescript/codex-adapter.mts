@@ -342,6 +342,7 @@ export type RunRequest = {
     "backend.pi.exec.sandbox_mode"?: "read-only" | "danger-full-access";
     "backend.pi.exec.trust_project"?: boolean;
     "backend.pi.images"?: Array<string>;
+    "backend.pi.skills"?: string;
     "backend.pi.tools"?: "all" | "none";
     "backend.pi.tool_payloads"?: "metadata" | "full";
   };

@@ -166,7 +166,7 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         (["turn", "--space", SECRET, "--target-dir", SECRET, "Hi."], "--target-dir needs --target. Specify both"),
         (["turn", "--space", "", "Hi."], "--space must not be empty"),
         (["turn", "--space", f"{SECRET}\0", "Hi."], "--space must be UTF-8, without NUL"),
-        (["turn", "--space", "a", "--harness", SECRET, "Hi."], "--harness must be agent-sdk or codex"),
+        (["turn", "--space", "a", "--harness", SECRET, "Hi."], "--harness must be agent-sdk, codex or pi-sdk"),
         (["turn", "--space", "a", "--model", SECRET, "--model", SECRET, "Hi."], "--model occurs twice"),
         (["turn", "--space", "a", "--format", SECRET, "Hi."], "--format must be jsonl"),
         (["turn", "--space", "a", "--cwd", SECRET, "Hi."], "--cwd: the directory does not exist. Create it first"),

@@ -69,7 +69,7 @@ def attempt(cli: Cli, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         (("--cwd", SECRET), "--cwd: the directory does not exist"),
         (("--target", "review"), "Specify either --space, once or more, or --target"),
         (("--target-dir", "."), "--target-dir needs --target"),
-        (("--harness", SECRET), "--harness must be agent-sdk or codex"),
+        (("--harness", SECRET), "--harness must be agent-sdk, codex or pi-sdk"),
     ],
 )
 def test_what_would_be_silently_something_else_is_refused(attempt: Try, words: tuple[str, ...], told: str) -> None:

@@ -33,6 +33,7 @@ from codex_adapter.runtime.private_file import private_directory
 if TYPE_CHECKING:
     from codex_adapter.agent_places import AgentPlaces
     from codex_adapter.findings import AgentReport
+    from codex_adapter.harness import Harness
     from codex_adapter.options import Option
 
 __all__ = ["AGENT", "PiAgent"]
@@ -49,6 +50,7 @@ class PiAgent(Agent):
     """pi."""
 
     kind: ClassVar[str] = KIND
+    harness_id: ClassVar[str | None] = "pi-sdk"
     name: ClassVar[str] = "pi"
     capabilities: ClassVar[frozenset[str]] = CAPABILITIES
     config_type: ClassVar[type[RunConfig]] = PiConfig
@@ -158,6 +160,13 @@ class PiAgent(Agent):
         from codex_adapter.agents.pi.login import login_command  # noqa: PLC0415 - no run needs it
 
         return login_command()
+
+    @override
+    def harness(self, config: RunConfig | None = None) -> Harness:
+        """Implement `Agent.harness`."""
+        from codex_adapter.agents.pi.harness import PiHarness  # noqa: PLC0415 - needs an extra
+
+        return PiHarness(None if config is None else _own(config))
 
     @override
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:

@@ -31,6 +31,9 @@ def build_argv(binary: str, options: RunOptions, *, asks_for_trust: bool) -> lis
     if not options.trust_project:
         # Extensions run inside of the CLI. The CLI cannot load those of the user without those of the project.
         argv += ["--no-extensions", "--no-skills", "--no-context-files"]
+    if options.skills is not None:
+        # A directory that is named is used, also with `--no-skills`.
+        argv += ["--skill", options.skills]
     if asks_for_trust:
         # Without a flag, the CLI's own list of trusted projects decides.
         argv.append("--approve" if options.trust_project else "--no-approve")

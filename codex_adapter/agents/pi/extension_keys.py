@@ -12,6 +12,7 @@ __all__ = [
     "PROVIDER",
     "RESUME",
     "SANDBOX_MODE",
+    "SKILLS",
     "THINKING",
     "TOOLS",
     "TOOL_PAYLOADS",
@@ -26,6 +27,7 @@ RESUME: Final = "agent_api.session.resume.v1"
 IMAGES: Final = "backend.pi.images"
 PROVIDER: Final = "backend.pi.provider"
 SANDBOX_MODE: Final = "backend.pi.exec.sandbox_mode"
+SKILLS: Final = "backend.pi.skills"
 THINKING: Final = "backend.pi.thinking"
 TOOLS: Final = "backend.pi.tools"
 TOOL_PAYLOADS: Final = "backend.pi.tool_payloads"

@@ -32,7 +32,7 @@ _SESSION: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The checked extensions of a request. Every value is safe in an argv. `images` are absolute paths."""
+    """The checked extensions of a request. Every value is safe in an argv. `images` and `skills` are absolute paths."""
 
     sandbox_mode: str = "read-only"
     trust_project: bool = False
@@ -40,6 +40,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     provider: str | None = None
     thinking: str | None = None
     images: tuple[str, ...] = ()
+    skills: str | None = None
     resume: SessionSelector | None = None
     fork: SessionSelector | None = None
     tool_payloads: Literal["metadata", "full"] = "metadata"
@@ -100,6 +101,13 @@ def _image(field: str, value: Any, facts: FileSystem) -> str:
     return path
 
 
+def _skills(key: str, value: Any, facts: FileSystem) -> str:
+    path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
+    if not facts.is_dir(path):
+        refuse(key, "an existing directory whose path has no control character")
+    return path
+
+
 _EXTENSIONS: Final[dict[str, Extension]] = {
     keys.NON_INTERACTIVE: Extension("non_interactive", _always),
     keys.SANDBOX_MODE: Extension("sandbox_mode", _sandbox_mode),
@@ -108,6 +116,7 @@ _EXTENSIONS: Final[dict[str, Extension]] = {
     keys.PROVIDER: Extension("provider", check_model_id),
     keys.THINKING: Extension("thinking", one_of(*THINKING_LEVELS)),
     keys.IMAGES: Extension("images", _images),
+    keys.SKILLS: Extension("skills", _skills),
     keys.RESUME: Extension("resume", _session),
     keys.FORK: Extension("fork", _forked),
     keys.TOOL_PAYLOADS: Extension("tool_payloads", check_payloads),

@@ -92,6 +92,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         help="continue a copy of a session",
         convert=select_session,
     ),
+    Option(key=keys.SKILLS, schema={"type": "string", "minLength": 1}),
     Option(key=keys.TOOLS, schema={"enum": ["all", "none"]}),
     Option(
         key=keys.TOOL_PAYLOADS,

@@ -11,13 +11,19 @@ from typing import Final
 
 from codex_adapter.runtime.programs import Version
 
-__all__ = ["MINIMUM", "PROJECT_TRUST", "has_project_trust", "parse_version"]
+__all__ = ["MINIMUM", "PROJECT_TRUST", "TURNS", "has_project_trust", "parse_version"]
 
 MINIMUM: Final = Version(0, 74, 2)
 """The oldest release that was run."""
 
 PROJECT_TRUST: Final = Version(0, 80, 10)
 """The oldest release that can ignore the settings and the system prompt in `.pi` of the working directory."""
+
+TURNS: Final = PROJECT_TRUST
+"""The oldest release that can have conversations.
+
+Release 0.74 does not compact a session, and stores a prompt only together with the first answer.
+"""
 
 
 def parse_version(text: str) -> Version | None:

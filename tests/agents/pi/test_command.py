@@ -42,6 +42,11 @@ def test_the_project_is_used_only_if_it_is_trusted() -> None:
     assert argv(asks_for_trust=False, trust_project=True) == [*ALWAYS, *READING, *LITERAL]
 
 
+@pytest.mark.rule("S1", "AG12")
+def test_skills_of_a_request_are_used_without_those_of_the_project() -> None:
+    assert argv(skills="/skills") == [*ALWAYS, *READING, *LITERAL, *UNTRUSTED, "--skill", "/skills", "--no-approve"]
+
+
 @pytest.mark.rule("S1", "S2")
 @pytest.mark.parametrize(
     ("options", "words"),

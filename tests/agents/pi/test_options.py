@@ -60,6 +60,7 @@ def test_a_word_becomes_the_value_of_the_key() -> None:
         (keys.MODEL, "m", "model", "m"),
         (keys.THINKING, "high", "thinking", "high"),
         (keys.IMAGES, ["a.png", "/b"], "images", ("/work/a.png", "/b")),
+        (keys.SKILLS, "own", "skills", "/work/own"),
         (keys.RESUME, {"selector": "last"}, "resume", SessionSelector()),
         (keys.RESUME, by_id("my-session.1"), "resume", SessionSelector("my-session.1")),
         (keys.FORK, by_id("id"), "fork", SessionSelector("id")),
