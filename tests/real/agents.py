@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -91,10 +91,10 @@ def node_path(program: Path) -> str:
     return f"{node}:{os.environ['PATH']}" if node.exists() else os.environ["PATH"]
 
 
-def write_pi_files(directory: Path, address: str) -> None:
+def write_pi_files(directory: Path, address: str, names: Sequence[str] = ("mock-model",)) -> None:
     """Write the files that connect pi to a service, and let it try a failed request once more."""
     directory.mkdir(exist_ok=True)
-    models = [{"id": "mock-model", "input": ["text", "image"]}]
+    models = [{"id": name, "input": ["text", "image"]} for name in names]
     provider = {"baseUrl": address, "api": "openai-responses", "apiKey": "sk-scripted", "models": models}
     (directory / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
     retry = {"enabled": True, "maxRetries": 1, "baseDelayMs": 1}

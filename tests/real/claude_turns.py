@@ -20,6 +20,7 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.harness import ClaudeHarness
 from codex_adapter.agents.claude.releases import TURNS
 from codex_adapter.errors import SpawnError
+from codex_adapter.harness import Harness
 from codex_adapter.testing import Answer, ModelServer, Scenario
 
 from .oracle import Oracle
@@ -55,6 +56,9 @@ class ClaudeTurnStage:
     kind = "claude_code"
     shell_tool = "Bash"
     skill_file = "$CLAUDE_CONFIG_DIR/skills/greeting/SKILL.md"
+    skill_line = "{name}: {description}"
+    permissions: str | None = None
+    """The permissions of spaces for a test whose agent runs commands; None for the harness's default."""
     model_names = ("api/opus", "api/sonnet")
     session_files = "projects"
     agent_name = "Claude Code"
@@ -91,7 +95,7 @@ class ClaudeTurnStage:
         """The fields of the configuration."""
         return {"binary": str(self.release.binary), "config_dir": str(self.home)}
 
-    def harness(self) -> ClaudeHarness:
+    def harness(self) -> Harness:
         """A harness that knows nothing of earlier ones."""
         return ClaudeHarness(ClaudeConfig(**self.config_fields))
 

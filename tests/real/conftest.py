@@ -6,10 +6,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from .claude_turns import ClaudeTurnRelease, ClaudeTurnStage, claude_for_turns
+from .pi_turns import PiTurnRelease, PiTurnStage, pi_for_turns
 from .releases import Release, installed, sandbox_works
 from .stage import Stage
 
@@ -33,7 +35,7 @@ def stage(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert list(ours.iterdir()) == []
 
 
-@pytest.fixture(params=list[object]([*installed(), *claude_for_turns()]) or [NONE], ids=str)
+@pytest.fixture(params=list[object]([*installed(), *claude_for_turns(), *pi_for_turns()]) or [NONE], ids=str)
 def any_stage(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Stage | ClaudeTurnStage]:
@@ -44,6 +46,8 @@ def any_stage(
     release = request.param
     if isinstance(release, ClaudeTurnRelease):
         yield ClaudeTurnStage(release, tmp_path)
+    elif isinstance(release, PiTurnRelease):
+        yield PiTurnStage(cast("Any", release), tmp_path)
     else:
         yield Stage(release, tmp_path)
     assert list(ours.iterdir()) == []
@@ -52,6 +56,8 @@ def any_stage(
 @pytest.fixture
 def any_sandbox(any_stage: Stage | ClaudeTurnStage) -> None:
     """A test whose agent must be able to run commands in the CLI's own sandbox."""
+    if isinstance(any_stage, PiTurnStage):
+        return
     if isinstance(any_stage, ClaudeTurnStage):
         works = all(map(shutil.which, ("bwrap", "socat")))
     else:

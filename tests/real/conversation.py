@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from codex_adapter import AdapterError, Completion
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.harness.failures import failure
@@ -45,6 +47,8 @@ class Conversation:
     async def turn(self, environment: Environment = EMPTY, prompt: str = "Do it.", **fields: Any) -> Outcome:
         """One turn, to its end; the next one goes on from it."""
         stage = self.stage
+        if environment.permissions is None:
+            environment = msgspec.structs.replace(environment, permissions=stage.permissions)
         fields = {"session": self.session, "cwd": str(stage.workspace), **fields}
         env = {**stage.env, **fields.pop("env", {})}
         turn = HarnessTurn(environment=environment, directory=self.directory, prompt=prompt, env=env, **fields)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
@@ -13,7 +12,7 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 from .claude_turns import ClaudeTurnStage
 from .stage import Stage
 
-__all__ = ["AnyStage", "turn_program", "write_house"]
+__all__ = ["AnyStage", "settings", "turn_program", "write_house"]
 
 AnyStage: TypeAlias = Stage | ClaudeTurnStage
 
@@ -41,11 +40,16 @@ def turn_program(stage: AnyStage, request: RunTurnRequest) -> list[str]:
     return [sys.executable, "-c", _TURN_PROGRAM, *words]
 
 
-def write_house(home: Path) -> SpaceSpec:
+def settings(stage: AnyStage) -> str:
+    """The settings of a space whose agent runs commands."""
+    return "" if stage.permissions is None else f'settings.permissions = "{stage.permissions}"\n'
+
+
+def write_house(stage: AnyStage) -> SpaceSpec:
     """The space, in the registry of an `aspHome`, and how it is asked for."""
-    directory = home / "registry" / "house" / "1.0.0"
+    directory = stage.root / "asp" / "registry" / "house" / "1.0.0"
     (directory / "skills" / "greeting").mkdir(parents=True)
     (directory / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nSay ahoy.\n")
-    (directory / "space.toml").write_text('schema = 1\nid = "house"\nversion = "1.0.0"\n')
+    (directory / "space.toml").write_text('schema = 1\nid = "house"\nversion = "1.0.0"\n' + settings(stage))
     (directory / "AGENTS.md").write_text("Be brief, says the house.\n")
     return SpaceSpec(spaces=("space:house@^1",))

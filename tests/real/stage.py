@@ -59,6 +59,9 @@ class Stage:
     kind = "codex"
     shell_tool = "shell"
     skill_file = "$CODEX_HOME/skills/greeting/SKILL.md"
+    skill_line = "{name}: {description}"
+    permissions: str | None = None
+    """The permissions of spaces for a test whose agent runs commands; None for the harness's default."""
     model_names = ("scripted/mock-model", "scripted/other/model")
     session_files = "sessions"
     agent_name = "The Codex CLI"

@@ -12,7 +12,7 @@ from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events
 from .commands import Told, running, told
-from .house import AnyStage
+from .house import AnyStage, settings
 from .stage import SOON
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("C13", "U8")]
@@ -24,7 +24,7 @@ def words(stage: AnyStage, *more: str) -> list[str]:
     if not space.exists():
         (space / "skills" / "greeting").mkdir(parents=True)
         (space / "skills" / "greeting" / "SKILL.md").write_text("---\ndescription: How one greets.\n---\nAhoy.\n")
-        (space / "space.toml").write_text('schema = 1\nid = "house"\n')
+        (space / "space.toml").write_text('schema = 1\nid = "house"\n' + settings(stage))
         (space / "AGENTS.md").write_text("Be brief, says the house.\n")
     place = [*stage.turn_options, "--asp-home", str(stage.root / "asp")]
     return ["--space", "space:path:house", *place, *more]

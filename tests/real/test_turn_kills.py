@@ -8,8 +8,9 @@ import pytest
 
 from ..protocols.rounds import Failure, play_all
 from .claude_turns import claude_for_turns
+from .pi_turns import pi_for_turns
 from .releases import installed
-from .turn_kills import Round, play, play_claude, summary
+from .turn_kills import Round, play, play_claude, play_pi, summary
 
 pytestmark = [
     pytest.mark.real,
@@ -30,6 +31,7 @@ pytestmark = [
         pytest.param(
             play_claude, id="claude", marks=pytest.mark.skipif(not claude_for_turns(), reason="no Claude Code")
         ),
+        pytest.param(play_pi, id="pi", marks=pytest.mark.skipif(not pi_for_turns(), reason="no pi is installed")),
     ],
 )
 def test_a_conversation_goes_on_whenever_its_turns_are_killed(player: Any) -> None:

@@ -12,7 +12,7 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target, cre
 from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.listener import Listener
-from .house import AnyStage
+from .house import AnyStage, settings
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("Z11", "U10")]
 
@@ -38,7 +38,7 @@ async def turn(stage: AnyStage, **fields: Any) -> dict[str, Any]:
 def write_project(stage: AnyStage) -> None:
     space = stage.workspace / "spaces" / "review"
     (space / "hooks").mkdir(parents=True)
-    (space / "space.toml").write_text('schema = 1\nid = "review"\n')
+    (space / "space.toml").write_text('schema = 1\nid = "review"\n' + settings(stage))
     targets = 'schema = 1\n[targets.dev]\ncompose = ["space:project:review"]\n'
     (stage.workspace / "asp-targets.toml").write_text(targets)
 
@@ -61,6 +61,7 @@ def commands(stage: AnyStage) -> dict[str, str]:
 @pytest.mark.usefixtures("any_sandbox")
 async def test_power_that_an_agent_gives_itself_is_refused(any_stage: AnyStage, change: str, resumed: bool) -> None:
     stage = any_stage
+    stage.release.needs(0, 0, what="a sandbox")
     if change == "hook":
         stage.release.needs(0, 125, what="hooks")
     write_project(stage)

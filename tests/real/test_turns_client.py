@@ -18,7 +18,7 @@ from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
-from .house import AnyStage, turn_program
+from .house import AnyStage, settings, turn_program
 from .stage import SOON
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U8", "U9", "U10", "Z2")]
@@ -29,7 +29,7 @@ def write_spaces(stage: AnyStage) -> Path:
     registry = stage.root / "asp" / "registry"
     plain = registry / "plain" / "1.0.0"
     plain.mkdir(parents=True)
-    (plain / "space.toml").write_text('schema = 1\nid = "plain"\nversion = "1.0.0"\n')
+    (plain / "space.toml").write_text('schema = 1\nid = "plain"\nversion = "1.0.0"\n' + settings(stage))
     (plain / "AGENTS.md").write_text("Be plain.\n")
     full = registry / "full" / "dev"
     for name in ("skills/greeting", "hooks", "mcp"):
@@ -78,7 +78,7 @@ async def turn(stage: AnyStage, asked: RunTurnRequest) -> tuple[dict[str, Any], 
 
 async def test_what_a_space_has_is_used_and_gone_with_another_space(any_stage: AnyStage) -> None:
     stage = any_stage
-    stage.release.needs(0, 147, what="other instructions within a conversation")
+    stage.release.needs(0, 147, what="other instructions within a conversation, hooks and servers")
     write_spaces(stage)
     read, call = Shell(f"cat {stage.skill_file}"), McpCall("scripted", "destructive")
     with stage.model(script(read, call, "used", Shell("echo again"), "gone")) as model:

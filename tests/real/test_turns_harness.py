@@ -208,7 +208,9 @@ async def test_every_skill_is_told_of_however_it_is_written(any_stage: AnyStage,
         skills.append(Skill(name=name, description=f"Tells of {name}.", space="one", directory=str(directory)))
     with stage.model(script("done")) as model:
         well(await conversation.turn(environment(skills=tuple(skills))))
-        missing = [name for name in SKILLS if f"{name}: Tells of {name}." not in stage.sent(model.requests[0])]
+        sent = stage.sent(model.requests[0])
+    offers = {name: stage.skill_line.format(name=name, description=f"Tells of {name}.") for name in SKILLS}
+    missing = [name for name, offer in offers.items() if json.dumps(offer)[1:-1] not in sent]
     assert missing == []
 
 
@@ -224,7 +226,7 @@ async def test_attachments_are_shown_or_named(any_stage: AnyStage, conversation:
             well(await conversation.turn(attachments=(str(image), str(text))))
         before, now = (stage.sent(request) for request in model.requests)
     assert (before.count('image"'), now.count('image"')) == (1, 2)
-    assert json.dumps(f"Do it.\n\nAttached files:\n- {text}\n")[1:-1] in now
+    assert json.dumps(f"Do it.\n\nAttached files:\n- {text}")[1:-1] in now
 
 
 @pytest.mark.rule("U10")
@@ -237,7 +239,13 @@ async def test_variables_reach_the_agent_and_those_of_the_request_win(
         well(
             await conversation.turn(
                 given,
-                env={"OF_BOTH": "turn", "OF_TURN": "2", "CODEX_HOME": "/nowhere", "CLAUDE_CONFIG_DIR": "/nowhere"},
+                env={
+                    "OF_BOTH": "turn",
+                    "OF_TURN": "2",
+                    "CODEX_HOME": "/nowhere",
+                    "CLAUDE_CONFIG_DIR": "/nowhere",
+                    "PI_CODING_AGENT_DIR": "/nowhere",
+                },
             )
         )
         assert "1 turn 2" in stage.sent(model.requests[-1])

@@ -91,7 +91,7 @@ class Talk:
 async def test_many_conversations_at_once(any_stage: AnyStage, size: tuple[int, int]) -> None:
     stage, (conversations, turns) = any_stage, size
     stage.release.needs(0, 77, what="skills")
-    spec = write_house(stage.root / "asp")
+    spec = write_house(stage)
     talks = [Talk(stage, name, spec) for name in names(conversations)]
     client = create_agent_spaces_client([stage.harness()])
     with stage.model(scenario(stage, conversations, turns)) as server, trio.fail_after(1200):

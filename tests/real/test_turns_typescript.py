@@ -49,7 +49,7 @@ def held(stage: AnyStage, example: Path, talks: Mapping[str, Any], model: Scenar
     """The example with these conversations, to its end; nothing of it is left."""
     stage.release.needs(0, 77, what="skills")
     plan = stage.root / "plan.json"
-    spec = msgspec.to_builtins(write_house(stage.root / "asp"))
+    spec = msgspec.to_builtins(write_house(stage))
     command = ["node", str(example), str(plan), "--", *stage.daemon_options]
     with stage.model(model):
         turn = {"aspHome": str(stage.root / "asp"), "spec": spec, "harness": stage.harness_id, "env": stage.env}

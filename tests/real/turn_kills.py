@@ -1,6 +1,6 @@
 """Kill the turns of a conversation with a real CLI at random instants.
 
-Usage: `python -m tests.real.turn_kills [codex|claude]`.
+Usage: `python -m tests.real.turn_kills [codex|claude|pi]`.
 
 The kill hits the process that runs the turn, the agent, or both. Afterwards no process survives, the agent remembers
 its earlier answers, and the reported key continues the conversation. There is one exception: a conversation of which
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from codex_adapter.testing import Scenario, Shell, answer, script
 
@@ -22,10 +22,11 @@ from ..protocols.rounds import Failure, command, summed
 from .claude_turns import ClaudeTurnStage, claude_for_turns
 from .house import AnyStage, write_house
 from .mortal_talk import Instant, MortalTalk, check
+from .pi_turns import PiTurnStage, pi_for_turns
 from .releases import installed
 from .stage import Stage
 
-__all__ = ["Result", "Round", "main", "play", "play_claude", "summary"]
+__all__ = ["Result", "Round", "main", "play", "play_claude", "play_pi", "summary"]
 
 MOST_ANSWERS: Final = 100
 
@@ -64,9 +65,14 @@ def play_claude(round_: Round, directory: Path) -> Result:
     return play_on(ClaudeTurnStage(claude_for_turns()[-1], directory), round_)
 
 
+def play_pi(round_: Round, directory: Path) -> Result:
+    """Play a round with pi in a directory. Raises `Broken`, and AssertionError."""
+    return play_on(PiTurnStage(cast("Any", pi_for_turns()[-1]), directory), round_)
+
+
 def play_on(stage: AnyStage, round_: Round) -> Result:
     """Play a round on a stage. Raises `Broken`, and AssertionError."""
-    write_house(stage.root / "asp")
+    write_house(stage)
     try:
         with stage.model(_scenario()) as model:
             login = _tree(stage.home)
@@ -126,7 +132,7 @@ def summary(results: Sequence[Result | Failure]) -> str:
 
 def main() -> int:
     """Play the rounds and print their sums."""
-    players = {"codex": play, "claude": play_claude}
+    players = {"codex": play, "claude": play_claude, "pi": play_pi}
     name = sys.argv.pop(1) if sys.argv[1:2] and sys.argv[1] in players else "codex"
     return command("tests.real.turn_kills", __doc__, Round.of, players[name], summary, rounds=100)
 
