@@ -58,6 +58,27 @@ async def test_an_environment_is_used_and_gone_from_the_next_turn(
     assert "Be loud, says another space." in stage.sent(last)
 
 
+async def test_a_prompt_can_load_a_skill_of_the_environment_only(
+    stage: PiTurnStage, conversation: Conversation
+) -> None:
+    with stage.model(script("one", "two")) as model:
+        well(await conversation.turn(environment(skills=(skill(stage),)), prompt="/skill:greeting now"))
+        assert "Say ahoy." in stage.sent(model.requests[0])
+        conversation.session = None
+        well(await conversation.turn(prompt="/skill:greeting now"))
+        assert "Say ahoy." not in stage.sent(model.requests[1])
+        assert "/skill:greeting now" in stage.sent(model.requests[1])
+
+
+@pytest.mark.rule("X5")
+async def test_the_login_that_an_agent_prints_is_masked(stage: PiTurnStage, conversation: Conversation) -> None:
+    with stage.model(script(Shell("cat $PI_CODING_AGENT_DIR/models.json"), "done")) as model:
+        outcome = await conversation.turn()
+        assert "sk-scripted" in stage.sent(model.requests[-1])
+    assert "baseUrl" in repr(outcome.events)
+    assert "sk-scripted" not in repr(outcome)
+
+
 @pytest.mark.rule("U8")
 async def test_a_conversation_continues_in_another_directory(stage: PiTurnStage, conversation: Conversation) -> None:
     other = stage.root / "other"
