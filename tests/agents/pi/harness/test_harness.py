@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codex_adapter import Completion, ExitStatus, SpawnError
+from codex_adapter import Completion, ExitStatus, SpawnError, UnknownBackendError
 from codex_adapter.agents import agent_of_harness
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.harness import PiHarness
@@ -107,6 +107,13 @@ def option(argv: list[str], name: str) -> str:
 def test_turns_select_it_by_the_name_of_the_protocol() -> None:
     harness: Harness = agent_of_harness("pi-sdk").harness()
     assert harness.id == "pi-sdk"
+
+
+@pytest.mark.rule("U1")
+@pytest.mark.parametrize("name", ["pi", "claude-code"])
+def test_names_of_interactive_programs_are_refused(name: str) -> None:
+    with pytest.raises(UnknownBackendError, match="Existing harnesses: agent-sdk, codex, pi-sdk"):
+        agent_of_harness(name)
 
 
 @pytest.mark.rule("U17", "U18")
