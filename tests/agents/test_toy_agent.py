@@ -105,7 +105,7 @@ def test_it_runs_without_an_event_loop() -> None:
 @pytest.mark.rule("AG3")
 @pytest.mark.parametrize(("extensions", "said"), [({ALLOW: True}, "It is made."), ({}, "I may not.")])
 async def test_a_question_on_stdout_is_answered_on_stdin(extensions: dict[str, Any], said: str) -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         events, completion = await events_of("ask me", extensions=extensions)
     assert texts(events) == [said]
     assert completion.ok
@@ -146,7 +146,7 @@ def test_advice_that_an_error_was_created_with_is_kept() -> None:
 @pytest.mark.rule("AG2", "K4")
 async def test_it_is_asked_to_end_by_the_signal_that_it_wants() -> None:
     """It ignores SIGINT and SIGTERM, and would only be killed after `stop_timeout`."""
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_run(RunRequest(prompt="hang"), agent="toy", config=RunConfig(stop_timeout=120)) as run:
             await anext(aiter(run.events))
             run.cancel()
@@ -157,7 +157,7 @@ async def test_it_is_asked_to_end_by_the_signal_that_it_wants() -> None:
 @pytest.mark.rule("AG3", "K4")
 async def test_it_is_asked_to_end_on_standard_input_before_any_signal() -> None:
     """Each step has a third of `stop_timeout`, so a signal would come too late for this test."""
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_run(RunRequest(prompt="obey"), agent="toy", config=RunConfig(stop_timeout=120)) as run:
             async for event in run.events:
                 if event.kind == "tool_call":
@@ -171,7 +171,7 @@ async def test_it_is_asked_to_end_on_standard_input_before_any_signal() -> None:
 @pytest.mark.rule("AG3", "K4", "K6")
 async def test_an_agent_whose_input_is_closed_gets_the_signal_at_once() -> None:
     config = RunConfig(stop_timeout=120, exit_grace=0.1)
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         completion = await collect(RunRequest(prompt="linger"), agent="toy", config=config)
     assert (completion.turn, completion.status.code) == ("completed", 4)
 
@@ -179,7 +179,7 @@ async def test_an_agent_whose_input_is_closed_gets_the_signal_at_once() -> None:
 @pytest.mark.rule("AG3", "K4")
 @pytest.mark.parametrize("prompt", ["deaf", "deaf" + "x" * 300_000])
 async def test_an_agent_that_does_not_read_gets_the_signal_after_its_part_of_the_time(prompt: str) -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_run(RunRequest(prompt=prompt), agent="toy", config=RunConfig(stop_timeout=0.9)) as run:
             for _ in range(3):
                 await run.events.receive()
@@ -204,7 +204,7 @@ async def test_nothing_of_it_survives_however_its_run_ends(end: str, tmp_path: P
             await run.events.aclose()
             await run.wait_completed()
 
-    with trio.fail_after(30), pytest.raises((BackendError, KeyError)) as caught:
+    with trio.fail_after(60), pytest.raises((BackendError, KeyError)) as caught:
         await run_to_its_end()
     assert carriers(str(tmp_path)) == []
     if end == "time limit":
@@ -305,7 +305,7 @@ async def test_what_is_not_a_signal_is_refused_before_a_start(monkeypatch: pytes
             yield replace(launch, stop_signals=(("SIGUSR1",),))
 
     monkeypatch.setattr(type(agent_of("toy")), "prepare", wrong)
-    with trio.fail_after(10), pytest.raises(BackendError) as raised:
+    with trio.fail_after(60), pytest.raises(BackendError) as raised:
         await collect(RunRequest(prompt="hang"), agent="toy")
     assert str(raised.value) == "toy backend error: other (details redacted when unsafe)"
     assert raised.value.advice == "The stop signals of the agent are not signals. Correct the agent."
@@ -320,7 +320,7 @@ async def test_a_decoder_that_raises_ends_its_own_run_alone(
         raise error("correct-horse-battery")
 
     monkeypatch.setattr(type(agent_of("toy").decoder(Masker())), "decode", decode)
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_run(RunRequest(prompt="hello"), agent="toy") as run:
             last = [event async for event in run.events][-1]
             with pytest.raises(BackendError, match="toy backend error: other"):

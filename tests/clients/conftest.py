@@ -79,6 +79,6 @@ def node(tmp_path: Path) -> Iterator[Node]:
     cli.env |= survivors.env
     try:
         yield Node(cli, survivors)
-        assert survivors.soon(2.0) == []
+        assert survivors.soon() == []
     finally:
         survivors.kill()

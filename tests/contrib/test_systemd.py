@@ -185,7 +185,7 @@ def test_a_connection_that_is_closed_ends_the_daemon(
     daemon.close_stdout()
     assert daemon.process.wait(SOON) == 0
     assert (manager.told(), manager.told()) == ("READY=1", "STOPPING=1")
-    assert workshop.survivors.soon(2.0) == []
+    assert workshop.survivors.soon() == []
 
 
 @path_only
@@ -213,4 +213,4 @@ def test_a_daemon_that_is_killed_after_its_time_to_stop_leaves_nothing(manager: 
     daemon.kill(signal.SIGKILL)
     daemon.close_stdout()
     assert daemon.process.wait(SOON) == -signal.SIGKILL
-    assert workshop.survivors.soon(2.0) == []
+    assert workshop.survivors.soon() == []

@@ -24,7 +24,7 @@ from .run_rules import broken_run_rules
 
 __all__ = ["SOON", "Conversation"]
 
-SOON: Final = 20.0
+SOON: Final = 60.0
 """Seconds within which everything must happen that is not about time; the machine may be busy."""
 _BLOCK: Final = 256 * 1024
 

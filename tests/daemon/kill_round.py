@@ -24,7 +24,7 @@ from .workshop import Workshop
 
 __all__ = ["Result", "Round", "play"]
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds until what must end in order is given up; an agent that hears nothing takes five of them (K4)."""
 GONE_WITHIN = 2.0
 """Seconds after which nothing is left of a daemon that was killed (N2)."""

@@ -185,7 +185,7 @@ async def test_readers_never_take_the_place_of_the_writer(journal: Journal, dire
             assert seqs(page) == list(range(seen, page.next_seq))
             seen = page.next_seq
 
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(read)
             nursery.start_soon(read)

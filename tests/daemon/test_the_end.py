@@ -186,7 +186,7 @@ def test_a_supervisor_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
         supervisor.kill()
         assert select.select([daemon], [], [], SOON)[0]
         os.close(daemon)
-    assert workshop.survivors.soon(2.0) == []
+    assert workshop.survivors.soon() == []
 
 
 @pytest.mark.rule("J11", "N2")
@@ -201,7 +201,7 @@ def test_a_daemon_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
         daemon.event(name)
     daemon.kill()
     daemon.wait()
-    assert workshop.survivors.soon(2.0) == []
+    assert workshop.survivors.soon() == []
 
 
 @pytest.mark.rule("J10")

@@ -91,7 +91,7 @@ class Workshop:
         try:
             for daemon in self._daemons:
                 daemon.finish()
-            assert self.survivors.soon(2.0) == []
+            assert self.survivors.soon() == []
             assert list(self._temporary.iterdir()) == []
         finally:
             self.abandon()

@@ -59,6 +59,6 @@ def examples(tmp_path: Path) -> Iterator[Examples]:
     cli.env |= survivors.env
     try:
         yield Examples(cli, survivors)
-        assert survivors.soon(2.0) == []
+        assert survivors.soon() == []
     finally:
         survivors.kill()

@@ -111,7 +111,7 @@ def test_a_daemon_that_is_killed_in_the_middle_of_a_line_is_told_and_leaves_noth
         done = under_way.finish()
     assert done.status == 1
     assert "supervisor: the daemon ended with " in done.stderr
-    assert example.examples.survivors.soon(2.0) == []
+    assert example.examples.survivors.soon() == []
 
 
 @pytest.mark.rule("C9", "J3", "J11")

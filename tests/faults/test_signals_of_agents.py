@@ -100,7 +100,7 @@ async def test_an_agent_that_has_stopped_itself_is_ended(
     agent.write_text(f"#!/bin/sh\necho '{line}'\nkill -{int(number)} $$\n")
     agent.chmod(0o755)
     settings = CodexConfig(binary=str(agent), default_working_dir=str(tmp_path), stop_timeout=0.3)
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with backend(level, settings).open_run(RunRequest(prompt="x", env=survivors.env)) as run:
             await run.events.receive()
             run.cancel()
@@ -116,7 +116,7 @@ async def test_an_agent_that_is_stopped_and_continued_tells_its_whole_story(
     tmp_path: Path, level: Level, nothing_left: None, survivors: Survivors
 ) -> None:
     steps = [PrintJson(thread_started()), WaitFor("go"), *WHOLE_TURN[1:], Exit(3)]
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with backend(level, config(tmp_path, *steps)).open_run(RunRequest(prompt="x", env=survivors.env)) as run:
             await run.events.receive()
             [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
@@ -140,7 +140,7 @@ async def test_a_guard_takes_no_signal_that_can_be_ignored(
     if level == "process_group":
         pytest.skip("there is no guard at this level")
     steps = [PrintJson(thread_started()), WaitFor("go"), *WHOLE_TURN[1:], Exit(3)]
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with backend(level, config(tmp_path, *steps)).open_run(RunRequest(prompt="x", env=survivors.env)) as run:
             await run.events.receive()
             for guard in [process for process in survivors.now() if "guard.py" in process.argv]:

@@ -349,7 +349,7 @@ def test_limits_on_an_old_clock() -> None:
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.02, 0.1])
 async def test_a_scope_cancelled_during_the_start_leaves_nothing(tmp_path: Path, delay: float) -> None:
     settings = config(tmp_path, PrintText("x"), Hang())
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         with trio.move_on_after(delay) as scope:
             async with open_run(RunRequest(prompt="x"), config=settings) as run:
                 await run.events.receive()

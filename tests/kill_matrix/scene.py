@@ -20,7 +20,7 @@ from .descendants import KINDS, kind_of
 
 __all__ = ["Cast", "Missing", "Scene"]
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds until something that must happen is given up."""
 PAUSE = 0.04
 """Seconds between two looks."""

@@ -87,7 +87,7 @@ def sandbox_works(binary: Path) -> bool:
                 cwd=place,
                 check=False,
                 capture_output=True,
-                timeout=30,
+                timeout=60,
             ).returncode
             == 7
             for words in (["sandbox"], ["sandbox", "linux"])

@@ -32,7 +32,7 @@ from .releases import Release
 
 __all__ = ["SOME_RETRIES", "SOON", "Outcome", "Stage"]
 
-SOON = 20.0
+SOON = 60.0
 """Seconds within which anything that is not about time must have happened."""
 
 NO_RETRIES = "request_max_retries = 0, stream_max_retries = 0"

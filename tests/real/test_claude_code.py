@@ -26,7 +26,7 @@ from .agents import claude_programs
 from .oracle import Oracle
 
 pytestmark = pytest.mark.real
-SOON: Final = 30.0
+SOON: Final = 60.0
 NOWHERE: Final = "http://127.0.0.1:1"
 UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
 

@@ -33,7 +33,7 @@ def install(subject: Subject, version: str, below: Path) -> Installed:
     programs = subject.programs(directory)
     if not programs:
         raise LookupError(f"{subject.package}@{version} has no binary for this machine: look into {directory}")
-    said = subprocess.run([programs[0], "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=30).stdout
+    said = subprocess.run([programs[0], "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
     told = subject.parse_version(said)
     if told is None or str(told) != version:
         raise LookupError(

@@ -94,7 +94,7 @@ def guards() -> Iterator[Guards]:
         yield Guards(process)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 def has(guards: Guards, hold: str) -> bool:

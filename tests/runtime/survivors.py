@@ -39,8 +39,8 @@ class Survivors:
         """Those alive now."""
         return list(self._living())
 
-    def soon(self, seconds: float = 1.0) -> list[Living]:
-        """Those still alive after this time; returns at once when there is none any more."""
+    def soon(self, seconds: float = 60.0) -> list[Living]:
+        """Those still alive after this time; returns at once when none is alive."""
         deadline = time.monotonic() + seconds
         while (found := self.now()) and time.monotonic() < deadline:
             os.sched_yield()

@@ -82,7 +82,7 @@ def adapter_killed(process: subprocess.Popen[str], _survivors: Survivors) -> Non
 
 def guard_killed(process: subprocess.Popen[str], survivors: Survivors) -> None:
     os.kill(guard_of(process, survivors), signal.SIGKILL)
-    process.wait(30)
+    process.wait(60)
 
 
 def both_killed(process: subprocess.Popen[str], survivors: Survivors) -> None:
@@ -157,7 +157,7 @@ def test_an_adapter_that_is_killed_before_it_reads_of_the_exit_leaves_nothing(
         [agent] = [process for process in survivors.now() if process.inner == inner]
         started.process.send_signal(signal.SIGSTOP)
         (tmp_path / "go").touch()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while Path(f"/proc/{agent.pid}").exists() or state_of(agent.parent) != "S":  # reaped, and reported
             assert time.monotonic() < deadline
         started.process.kill()
@@ -169,9 +169,15 @@ def state_of(pid: int) -> str:
 
 
 def check(tmp_path: Path, survivors: Survivors, expected: set[str]) -> None:
-    left = survivors.soon(0.5 if expected else 1.0)
-    assert kinds_of(tmp_path, {process.inner for process in left}) == expected
-    assert expected or left == []
+    deadline = time.monotonic() + 60
+    while True:
+        left = survivors.now()
+        found = kinds_of(tmp_path, {process.inner for process in left})
+        # A killed process is alive until the kernel has removed it.
+        if found == expected and (expected or not left):
+            return
+        assert found >= expected, "a process is gone that this level does not contain"
+        assert time.monotonic() < deadline, found
 
 
 @pytest.mark.rule("N2")
@@ -188,7 +194,7 @@ def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
         [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
         started.process.send_signal(signal.SIGSTOP)
         (tmp_path / "go").touch()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while agent in survivors.now():
             assert time.monotonic() < deadline
         started.process.send_signal(signal.SIGCONT)

@@ -163,7 +163,7 @@ async def test_an_agent_that_is_stopped_or_blocked_on_a_full_pipe_is_ended_too(
     tmp_path: Path, level: Level, survivors: Survivors
 ) -> None:
     steps = [*WHOLE_TURN[:2], Repeat('{"type":"turn.started"}')]
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
         async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
             await run.events.receive()

@@ -118,7 +118,7 @@ async def test_a_recording_tells_no_more_than_its_stream(tmp_path: Path) -> None
 
 async def _completed(directory: Path, *steps: AgentStep) -> tuple[Completion, str]:
     """The completion of a real process, and all that anybody could see of the run."""
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with open_run(RunRequest(prompt="x"), config=config(directory, *steps)) as run:
             events = [event async for event in run.events]
             completion = await run.wait_completed()

@@ -111,7 +111,7 @@ def test_one_process_of_root_saves_no_other_at_the_end_of_a_run(
     place: Path, as_root: str, survivors: Survivors
 ) -> None:
     with run_of_a_stranger(place, survivors, AGENT % (f"{as_root} sleep 1000", "exit 3")) as adapter:
-        said, errors = adapter.communicate(timeout=30)
+        said, errors = adapter.communicate(timeout=60)
         assert said == "exit status: 3\n"
         [left] = survivors.now()
         assert (left.argv, user(left)) == ("sleep 1000 ", 0)
@@ -137,7 +137,7 @@ def test_an_agent_cannot_trace_its_guard(place: Path, as_root: str, survivors: S
     agent = AGENT.partition("%s")[0] + f'exec {sys.executable} -c "{trace}" >traced\n'
     agent = agent.replace("cat >", 'echo \'{"type":"thread.started","thread_id":"t"}\'\ncat >')
     with run_of_a_stranger(place, survivors, agent) as adapter:
-        adapter.communicate(timeout=30)
+        adapter.communicate(timeout=60)
     assert (place / "traced").read_text() == "-1\n"
 
 
@@ -171,7 +171,7 @@ async def test_a_process_that_sigkill_does_not_end_is_logged(
     place: Path, level: Level, survivors: Survivors, caplog: pytest.LogCaptureFixture
 ) -> None:
     dead = place / "dead"
-    with dead_file_system(dead) as requests, trio.fail_after(20):
+    with dead_file_system(dead) as requests, trio.fail_after(60):
         settings = config(place, PrintJson(thread_started()), WaitFor(str(place / "asked")))
         binary = Path(settings.binary or "")
         original = binary.rename(place / "agent")

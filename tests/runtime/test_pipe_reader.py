@@ -30,7 +30,7 @@ async def test_what_is_there_is_read_and_what_is_not_is_waited_for() -> None:
     with opened() as (reader, writer):
         for data in (b"one", b"two, longer than what is asked for", b"three"):
             os.write(writer, data)
-            with trio.fail_after(5):
+            with trio.fail_after(60):
                 read = b""
                 while read != data:
                     read += await reader.receive_some(8)

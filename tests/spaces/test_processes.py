@@ -68,7 +68,7 @@ def test_processes_that_come_first_at_once_all_get_the_same(home: Home) -> None:
             it.stdin.flush()
             home.publish("b", f"1.{number}.0", files=FILES)
             home.publish("a", f"1.{number}.0", ["space:b@^1"], files=FILES)
-        came_to = {it.communicate(timeout=30)[0] for it in all_}
+        came_to = {it.communicate(timeout=60)[0] for it in all_}
     assert len(came_to) == 1
     now = prepare(home.path, ["space:a"])
     assert came_to == {" ".join(f"{space.id}@{space.version}" for space in now.spaces) + "\n"}
@@ -148,7 +148,7 @@ def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(h
         (state.root / "lock").unlink()
         with state.exclusive(patience=0), pytest.raises(subprocess.TimeoutExpired):
             it.wait(0.2)
-        assert it.communicate(timeout=30)[0] == "a@1.0.0\n"
+        assert it.communicate(timeout=60)[0] == "a@1.0.0\n"
 
 
 def test_who_waits_for_too_long_gives_up(home: Home) -> None:

@@ -41,7 +41,7 @@ RUN = ("exec", "--json", "-")
 
 def _play(directory: Path, *script: Step, prompt: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     binary = write_agent(directory / "bin", script)
-    return subprocess.run([binary, *RUN], input=prompt, capture_output=True, cwd=directory, timeout=30, check=False)
+    return subprocess.run([binary, *RUN], input=prompt, capture_output=True, cwd=directory, timeout=60, check=False)
 
 
 def _lines(output: bytes) -> Sequence[dict[str, object]]:
@@ -103,7 +103,7 @@ def test_it_tells_what_it_sees(tmp_path: Path) -> None:
     binary = write_agent(tmp_path / "bin", [ReadPrompt(), WriteFacts("facts.json")])
     prompt = "do it\né".encode() + b"\xff" + b"x" * 200_000
     with subprocess.Popen([binary, *RUN], stdin=subprocess.PIPE, cwd=tmp_path, env={"A": "é"}) as process:
-        process.communicate(prompt, timeout=30)
+        process.communicate(prompt, timeout=60)
     facts = read_facts(tmp_path / "facts.json")
     assert facts.argv == [binary, *RUN]
     assert facts.env == {"A": "é"}

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.rule("TK2")
 
 def _run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     binary = write_agent(directory, [PrintText("played")], version="1.2.3")
-    return subprocess.run([binary, *arguments], input=b"", capture_output=True, timeout=30, check=False)
+    return subprocess.run([binary, *arguments], input=b"", capture_output=True, timeout=60, check=False)
 
 
 def test_it_says_its_version(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_descendant_holds_only_the_pipes_that_it_is_told_to(tmp_path: Path) ->
     with _descendant(tmp_path, StartDescendant("pid", hold_stdout=True), Exit(0)) as (process, pid):
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == b""
         os.set_blocking(process.stdout.fileno(), False)
         assert process.stdout.read() is None

@@ -32,7 +32,7 @@ RUN = ("exec", "--json", "-")
 
 def _play(directory: Path, *script: Step, prompt: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     binary = write_agent(directory / "bin", script)
-    return subprocess.run([binary, *RUN], input=prompt, capture_output=True, cwd=directory, timeout=30, check=False)
+    return subprocess.run([binary, *RUN], input=prompt, capture_output=True, cwd=directory, timeout=60, check=False)
 
 
 def _start(directory: Path, *script: Step) -> subprocess.Popen[bytes]:
@@ -46,7 +46,7 @@ def test_it_repeats_a_line_until_nobody_reads_and_then_fails_like_the_cli(tmp_pa
         assert process.stdout is not None
         assert process.stdout.read(400_000) == b"abc\n" * 100_000
         process.stdout.close()
-        assert process.wait(30) == 101
+        assert process.wait(60) == 101
 
 
 def test_it_waits_for_a_file(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_it_waits_for_a_writer_of_a_fifo_and_for_the_reader_of_its_own(tmp_path:
     with _start(tmp_path, WriteFile("out", "ready"), WaitFor("in"), PrintText("gone")) as process:
         assert (tmp_path / "out").read_text() == "ready"
         (tmp_path / "in").write_text("")
-        assert process.communicate(timeout=30) == (b"gone\n", b"")
+        assert process.communicate(timeout=60) == (b"gone\n", b"")
 
 
 def test_it_exits_and_dies_as_it_is_told(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_signal_ends_it_without_a_word(tmp_path: Path, name: str) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.Signals[name])
-        assert process.communicate(timeout=30) == (b"", b"")
+        assert process.communicate(timeout=60) == (b"", b"")
     assert process.returncode == -signal.Signals[name]
 
 
@@ -89,7 +89,7 @@ def test_it_exits_on_a_signal_if_it_is_told(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 7
+        assert process.wait(60) == 7
 
 
 def test_it_ignores_signals_if_it_is_told(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_it_ignores_signals_if_it_is_told(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         (tmp_path / "go").touch()
-        assert process.wait(30) == 5
+        assert process.wait(60) == 5
 
 
 def test_it_closes_its_output_and_lives_on(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_it_closes_its_output_and_lives_on(tmp_path: Path) -> None:
         assert process.stdout.read() == b"last\n"
         assert process.poll() is None
         (tmp_path / "go").touch()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def test_it_sleeps_for_that_long(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def _serve(*messages: object, mode: str = "ok") -> list[str]:
         [sys.executable, "-I", "-S", MCP_SERVER, mode],
         input="\n".join([*lines, ""]).encode(),
         capture_output=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert done.stderr == b""

@@ -20,7 +20,7 @@ from codex_adapter.testing.model_server.events import events_of
 pytestmark = pytest.mark.rule("TK1")
 
 Events = list[dict[str, Any]]
-SOON = 10.0
+SOON = 60.0
 
 
 @contextmanager

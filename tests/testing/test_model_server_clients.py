@@ -20,7 +20,7 @@ from codex_adapter.testing.model_server.playback import KEPT_REQUESTS
 
 pytestmark = pytest.mark.rule("TK1")
 
-SOON = 10.0
+SOON = 60.0
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def test_it_says_where_it_listens_and_ends_in_order(tmp_path: Path, ending: sign
         assert b"from a file" in connection.getresponse().read()
         connection.close()
         process.send_signal(ending)
-        assert process.communicate(timeout=10) == (b"", b"")
+        assert process.communicate(timeout=60) == (b"", b"")
     assert process.returncode == 0
 
 
@@ -46,7 +46,7 @@ def test_it_refuses_what_it_cannot_play(tmp_path: Path, text: str | None, reason
     path = tmp_path / "scenario.json"
     if text is not None:
         path.write_text(text)
-    done = subprocess.run([*COMMAND, str(path)], capture_output=True, timeout=30, check=False)
+    done = subprocess.run([*COMMAND, str(path)], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert reason in done.stderr
 
@@ -56,5 +56,5 @@ def test_it_refuses_a_port_that_is_taken(tmp_path: Path) -> None:
     path.write_text("{}")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = subprocess.run([*COMMAND, str(path), "--port", port], capture_output=True, timeout=30, check=False)
+        done = subprocess.run([*COMMAND, str(path), "--port", port], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, b"")

@@ -86,5 +86,5 @@ def held(workspace: Workspace, survivors: Survivors, level: Level) -> Iterator[S
 def _leaving_nothing(shell: Shell, survivors: Survivors) -> Iterator[Shell]:
     before = descriptors().keys()
     yield shell
-    assert survivors.soon(2.0) == []
+    assert survivors.soon() == []
     assert descriptors().keys() == before

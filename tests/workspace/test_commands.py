@@ -18,7 +18,7 @@ from ..faults.leftovers import descriptors
 from ..runtime.survivors import Survivors
 from .shells import Shell
 
-SOON = 10.0
+SOON = 60.0
 """Seconds, for a machine with much else to do; what is told apart from it would take a minute."""
 
 

@@ -127,7 +127,7 @@ def swapping(kind: str, root: Path, least: int) -> Iterator[None]:
         try:
             assert process.stdout.readline() == b"ready\n"
             yield
-            swaps = int(process.communicate(timeout=30)[0])
+            swaps = int(process.communicate(timeout=60)[0])
         except BaseException:
             process.kill()
             raise

@@ -218,7 +218,7 @@ async def test_the_release_is_what_the_binary_says(tmp_path: Path) -> None:
 )
 async def test_a_binary_that_does_not_say_has_no_release(tmp_path: Path, script: str) -> None:
     path = program(tmp_path / "codex", script)
-    with trio.fail_after(5):
+    with trio.fail_after(60):
         assert await PROGRAM.ask_version(Binary(str(path), "configured"), ENVIRON) is None
 
 

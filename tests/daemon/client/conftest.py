@@ -32,4 +32,4 @@ def _nothing_is_left(survivors: Survivors) -> Iterator[None]:
     before = children()
     yield
     assert [pid for pid in children() if pid not in before] == []
-    assert survivors.soon(2.0) == []
+    assert survivors.soon() == []

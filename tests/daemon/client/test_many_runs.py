@@ -108,7 +108,7 @@ async def test_a_daemon_that_is_killed_ends_all_runs_and_requests(tmp_path: Path
     assert (last.seq, last.message) == (result.seq + 1, GONE)
     assert [str(error) for error in errors] == [GONE] * 6
     assert all(isinstance(error, BackendError) and error.advice for error in errors)
-    assert survivors.soon(2.0) == []
+    assert survivors.soon() == []
 
 
 @pytest.mark.rule("J15", "K4", "K5")

@@ -30,7 +30,7 @@ __all__ = [
     "see",
 ]
 
-SOON: Final = 30.0
+SOON: Final = 60.0
 """Seconds within which anything must have happened; the machine may be busy."""
 
 

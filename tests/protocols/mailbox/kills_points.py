@@ -60,7 +60,7 @@ _EVENTS: Final = frozenset(
         *("subprocess.Popen", "os.posix_spawn", "os.fork", "_posixsubprocess.fork_exec"),
     }
 )
-_SOON: Final = 30.0
+_SOON: Final = 60.0
 
 
 def main() -> int:

@@ -76,7 +76,7 @@ async def test_a_command_has_as_long_as_was_said(outbox: Path) -> None:
 @pytest.mark.parametrize("end", [CommandAnswerer.cancel, CommandAnswerer.kill])
 async def test_a_command_can_be_ended(outbox: Path, end: Callable[[CommandAnswerer], None]) -> None:
     answers = CommandAnswerer(f"echo > {shlex.quote(str(outbox.parent))}/started; sleep 1000")
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
 
             async def ended() -> None:
@@ -173,7 +173,7 @@ async def test_a_journal_that_cannot_be_written_ends_the_run(
 async def test_an_agent_can_be_cancelled(outbox: Path, tmp_path: Path, opened_by: Callable[..., OpenRun]) -> None:
     opening = opened_by(ReadPrompt(), Hang())
     answers = AgentAnswerer(AGENT, opening, RunRequest(prompt=""))
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
 
             async def ended() -> None:

@@ -67,7 +67,7 @@ async def working(bench: Bench, answerer: Scripted | None = None) -> AsyncIterat
 @asynccontextmanager
 async def beside(work: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
     """Work that goes on beside the body, and comes to its end after it."""
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(work)
             yield
@@ -217,7 +217,7 @@ async def test_a_command_under_way_is_killed_and_told_and_nothing_more_is_begun(
 async def test_whoever_answers_is_ended_with_us(bench: Bench, end: str) -> None:
     scripted = Scripted()
     async with working(bench, scripted) as work:
-        with trio.fail_after(30):
+        with trio.fail_after(60):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(work.run)
                 await scripted.waiting.wait()

@@ -25,7 +25,7 @@ from .workbench import Message, Workbench
 
 __all__ = ["DONE", "SOON", "Stage", "Supervisor", "message_of", "saying", "told"]
 
-SOON = 30.0
+SOON = 60.0
 """Seconds within which anything that is not about time must have happened."""
 Record: TypeAlias = dict[str, Any]
 

@@ -168,7 +168,7 @@ async def test_what_a_callback_raises_ends_the_turn_and_comes_out(desk: Desk) ->
 async def test_a_cancelled_turn_leaves_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path, saying(PrintJson(agent_message("item_0", "Working.")), Hang()))
     listener = Listener()
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(desk.client.run_turn, desk.request(), listener.callbacks)
             await listener.answered.wait()
@@ -182,7 +182,7 @@ async def test_a_cancelled_turn_leaves_nothing(tmp_path: Path) -> None:
 )
 async def test_a_turn_that_waits_for_another_writer_can_be_cancelled(desk: Desk) -> None:
     await desk.turn()
-    with (desk.home / "state" / "lock").open() as lock, trio.fail_after(10):
+    with (desk.home / "state" / "lock").open() as lock, trio.fail_after(60):
         fcntl.flock(lock, fcntl.LOCK_EX)
         desk.space("two")
         listener = Listener()

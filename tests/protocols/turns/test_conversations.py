@@ -75,7 +75,7 @@ async def test_a_key_that_cannot_be_written_down_is_not_told(desk: Desk) -> None
 async def test_a_turn_that_is_cancelled_before_it_has_a_key_leaves_none(tmp_path: Path) -> None:
     desk = Desk(tmp_path, [ReadPrompt(), Hang()])
     listener = Listener()
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(desk.client.run_turn, desk.request(), listener.callbacks)
             await desk.harness.asked.wait()
@@ -157,7 +157,7 @@ async def test_what_is_no_file_is_no_session_and_is_not_waited_for(desk: Desk, k
             path.mkdir()
         case "device":
             path.symlink_to("/dev/zero")
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         told, _ = await desk.turn(harness_session_id=KEY)
     assert told["result"]["error"]["code"] == NOT_FOUND
 

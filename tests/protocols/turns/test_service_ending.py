@@ -112,7 +112,7 @@ def test_a_turn_whose_reader_leaves_is_cancelled(plane: ControlPlane, steps: tup
     plane.begin(env=plane.workshop.agent("steps", *steps))
     plane.daemon.receive_until(lambda: len(plane.events("run-1")) > 2)
     plane.daemon.close_stdout()
-    assert plane.daemon.process.wait(20) == 0
+    assert plane.daemon.process.wait(60) == 0
 
 
 @pytest.mark.rule("J2", "J3")
