@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from codex_adapter.errors import SpawnError
 from codex_adapter.runtime.containment.containment import LEVELS, Containment, Level
@@ -60,6 +61,12 @@ def guard_level(request: pytest.FixtureRequest) -> Level:
 def levels() -> list[Level]:
     """The levels that this machine has, best first."""
     return [level for level in LEVELS if _available(level)]
+
+
+@pytest.fixture
+def clock() -> MockClock:
+    """The clock of the test, which runs as any other and which the test can move forward."""
+    return MockClock(rate=1.0)
 
 
 @pytest.fixture

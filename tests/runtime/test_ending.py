@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from codex_adapter import BackendError, CodexConfig, RunCancelled, RunRequest, RunTimedOut, collect, open_run
 from codex_adapter.runtime.containment.containment import Level
@@ -28,6 +29,9 @@ from codex_adapter.testing import (
 
 from .agents import WHOLE_TURN, backend, config
 from .survivors import Survivors
+
+STEP = 600.0
+"""Seconds that pass in no test, unless it moves the clock."""
 
 
 @pytest.mark.rule("F3", "N2")
@@ -67,12 +71,14 @@ def stop_agent(survivors: Survivors) -> None:
 
 
 @pytest.mark.rule("K4")
-async def test_cancel_insists_with_sigterm(tmp_path: Path, level: Level) -> None:
+async def test_cancel_insists_with_sigterm(tmp_path: Path, level: Level, clock: MockClock) -> None:
     steps = [IgnoreSignals(("SIGINT",)), *WHOLE_TURN[:2], Hang()]
-    runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
+    runs = backend(level, config(tmp_path, *steps, stop_timeout=3 * STEP))
     async with runs.open_run(RunRequest(prompt="x")) as run:
         await run.events.receive()
         run.cancel()
+        await wait_all_tasks_blocked()
+        clock.jump(STEP)
         with pytest.raises(RunCancelled):
             await run.wait_completed()
         assert isinstance(run, Run)
@@ -85,7 +91,7 @@ async def test_a_stopped_agent_is_continued_to_end_as_it_would(
     tmp_path: Path, level: Level, survivors: Survivors
 ) -> None:
     steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
-    runs = backend(level, config(tmp_path, *steps, stop_timeout=0.9))
+    runs = backend(level, config(tmp_path, *steps, stop_timeout=3 * STEP))
     async with runs.open_run(RunRequest(prompt="x", env=survivors.env)) as run:
         await run.events.receive()
         stop_agent(survivors)
@@ -98,7 +104,9 @@ async def test_a_stopped_agent_is_continued_to_end_as_it_would(
 
 
 @pytest.mark.rule("K4", "K1", "D4")
-async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(tmp_path: Path) -> None:
+async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
+    tmp_path: Path, clock: MockClock
+) -> None:
     binary = tmp_path / "codex"
     binary.write_text(
         "#!/bin/sh\n"
@@ -110,10 +118,12 @@ async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
         "while :; do read -r more <&3; done\n"
     )
     binary.chmod(0o755)
-    settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path))
-    async with open_run(RunRequest(prompt="x\n", timeout=2), config=settings) as run:
+    settings = CodexConfig(binary=str(binary), default_working_dir=str(tmp_path), stop_timeout=3 * STEP)
+    async with open_run(RunRequest(prompt="x\n", timeout=STEP), config=settings) as run:
         assert isinstance(run, Run)
         await run.events.receive()
+        await wait_all_tasks_blocked()
+        clock.jump(STEP)
         await run._exited.wait()
         events = [event async for event in run.events]
         with pytest.raises(RunTimedOut):
@@ -125,8 +135,7 @@ async def test_output_is_read_while_the_run_is_ended_though_the_consumer_sleeps(
 @pytest.mark.rule("K4", "K3")
 async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
     steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
-    start = time.monotonic()
-    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps)) as run:
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, stop_timeout=3 * STEP)) as run:
         await run.events.receive()
         run.cancel()
         with pytest.raises(RunCancelled):
@@ -134,23 +143,24 @@ async def test_cancel_asks_with_sigint_first(tmp_path: Path) -> None:
         assert isinstance(run, Run)
         assert run._status is not None
         assert run._status.code == 9
-    assert time.monotonic() - start < 3
 
 
 @pytest.mark.fault("timing", "The agent ignores every termination signal", "The adapter kills it within the time limit")
 @pytest.mark.rule("K4")
-async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path) -> None:
+async def test_an_agent_that_ignores_signals_is_killed_within_the_bound(tmp_path: Path, clock: MockClock) -> None:
     steps = [IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), *WHOLE_TURN[:2], Hang()]
-    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, stop_timeout=0.9)) as run:
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *steps, stop_timeout=3 * STEP)) as run:
+        assert isinstance(run, Run)
         await run.events.receive()
-        start = time.monotonic()
         run.cancel()
+        for _ in range(2):
+            await wait_all_tasks_blocked()
+            assert run._status is None
+            clock.jump(STEP)
         with pytest.raises(RunCancelled):
             await run.wait_completed()
-        assert isinstance(run, Run)
         assert run._status is not None
         assert run._status.signal == "SIGKILL"
-    assert time.monotonic() - start < 5
 
 
 @pytest.mark.fault(
@@ -184,7 +194,7 @@ async def test_a_grandchild_that_holds_stdout_holds_the_run_for_a_grace_only(
         RunRequest(prompt="x", env=survivors.env), config=config(tmp_path, *steps, descendant_grace=0.5)
     )
     assert completion.final_text == "done"
-    assert 0.5 <= time.monotonic() - start < 5
+    assert 0.5 <= time.monotonic() - start < 60
     assert survivors.now() == []
 
 
@@ -200,7 +210,8 @@ async def test_an_agent_that_closes_its_output_in_mid_turn_fails_the_run(tmp_pat
 
 @pytest.mark.rule("K6")
 async def test_an_agent_that_lingers_after_its_turn_is_ended_with_its_answer(tmp_path: Path) -> None:
-    completion = await collect(RunRequest(prompt="x"), config=config(tmp_path, *WHOLE_TURN, Hang(), exit_grace=0.3))
+    settings = config(tmp_path, *WHOLE_TURN, Hang(), exit_grace=0.3, stop_timeout=3 * STEP)
+    completion = await collect(RunRequest(prompt="x"), config=settings)
     assert completion.final_text == "done"
     assert completion.status.signal == "SIGINT"
 

@@ -133,7 +133,7 @@ async def test_a_run_whose_consumer_sleeps_holds_its_child_and_no_other_run(tmp_
     flood = [*WHOLE_TURN[:2], Repeat('{"type":"turn.started"}', 50_000), WriteFile("flooded", "yes"), *WHOLE_TURN[2:]]
     quick = tmp_path / "quick"
     quick.mkdir()
-    async with open_run(RunRequest(prompt="x", timeout=2), config=config(tmp_path, *flood)) as slow:
+    async with open_run(RunRequest(prompt="x"), config=config(tmp_path, *flood)) as slow:
         await slow.events.receive()
         assert (await collect(RunRequest(prompt="x"), config=config(quick, *WHOLE_TURN))).status.success
         assert not (tmp_path / "flooded").exists()
