@@ -64,7 +64,7 @@ def test_a_disk_may_fill_up_at_any_byte(cli: Cli, step: int) -> None:
 @pytest.mark.rule("E2", "E3", "D4")
 def test_a_full_pipe_that_is_closed_unread(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), MANY, WriteFile("done"), Exit(7))
-    with cli.start("run", "--codex", agent, "--timeout", "20", "Hi.") as process:
+    with cli.start("run", "--codex", agent, "--timeout", "600", "Hi.") as process:
         alive = os.pidfd_open(process.pid)
         assert select.select([alive], [], [], 0.7) == ([], [], [])
         os.close(alive)

@@ -295,7 +295,7 @@ async def test_an_order_that_cannot_be_is_told_as_it_came(
     agent: AgentLines, script: list[str], kinds: list[str], turn: str
 ) -> None:
     lines: list[Step] = [line_of(agent, word) for word in script]
-    async with running(lines, lines=agent, config=RunConfig(idle_timeout=5)) as (run, _):
+    async with running(lines, lines=agent, config=RunConfig(idle_timeout=60)) as (run, _):
         events = [event async for event in run.events]
         completion = await run.wait_completed()
     assert [event.kind for event in events] == kinds
