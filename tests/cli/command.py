@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 from codex_adapter.testing import Step, write_agent
 from tests.releases.codex.stage import ONLY_THE_WORKSPACE
 
-__all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done", "only_the_workspace", "until_listening", "write_confinement"]
+__all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done"]
+__all__ += ["only_the_workspace", "until_full", "until_listening", "write_confinement"]
 
 ADAPTER = (sys.executable, "-m", "codex_adapter")
 SOON = 120.0
@@ -112,3 +114,16 @@ def until_listening(process: subprocess.Popen[bytes]) -> None:
             return
         os.sched_yield()
     raise TimeoutError(f"a command took no signals in {SOON} s")
+
+
+def until_full(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the pipe that a process writes to takes nothing more."""
+    assert process.stdout is not None
+    writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    deadline = time.monotonic() + SOON
+    try:
+        while select.select([], [writer], [], 0)[1]:
+            assert time.monotonic() < deadline
+            os.sched_yield()
+    finally:
+        os.close(writer)

@@ -8,10 +8,12 @@ import pytest
 
 from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE, Hint
-from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step
+from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step, WriteFile
 from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, command_started, thread_started, turn_started
 
+from ..faults.waiting import until
 from .command import Cli
+from .slow_clock import SLOW_CLOCK, let_time_pass
 
 pytestmark = pytest.mark.rule("E1")
 SPAWN = {
@@ -42,10 +44,10 @@ def test_it_tells_the_signal_that_the_agent_died_of(cli: Cli, name: str, status:
 @pytest.mark.parametrize(
     ("words", "steps", "message", "hint"),
     [
-        (("--timeout", "0.1"), (), TIMEOUT, "time_limit"),
-        (("--idle-timeout", "0.1"), (PrintJson(thread_started()),), "codex stream idle timeout: 100ms", "idle_limit"),
+        (("--timeout", "60"), (), TIMEOUT, "time_limit"),
+        (("--idle-timeout", "60"), (PrintJson(thread_started()),), "codex stream idle timeout: 60s", "idle_limit"),
         (
-            ("--tool-timeout", "0.1", "--idle-timeout", "0.1"),
+            ("--tool-timeout", "60", "--idle-timeout", "60"),
             (PrintJson(turn_started()), PrintJson(command_started("item_0", "make"))),
             TIMEOUT,
             "tool_limit",
@@ -56,7 +58,15 @@ def test_it_tells_the_signal_that_the_agent_died_of(cli: Cli, name: str, status:
 def test_it_is_124_after_a_time_limit_which_the_hint_names(
     cli: Cli, words: tuple[str, ...], steps: tuple[Step, ...], message: str, hint: Hint
 ) -> None:
-    done = cli.run("run", "--codex", cli.agent(ReadPrompt(), *steps, Hang()), *words, "Hi.")
+    begun = cli.directory / "begun"
+    agent = cli.agent(ReadPrompt(), *steps, WriteFile(str(begun)), Hang())
+    with cli.start("run", "--codex", agent, *words, "Hi.", program=SLOW_CLOCK) as process:
+        assert process.stdout is not None
+        events = [process.stdout.readline() for _ in steps]
+        until(begun.exists)
+        let_time_pass(process)
+        done = cli.finish(process)
+    done = done._replace(stdout=b"".join(events) + done.stdout)
     assert done.status == 124
     why = {"hint": hint, "advice": ADVICE[hint]}
     session = {"session_id": THREAD_ID} if hint == "idle_limit" else {}

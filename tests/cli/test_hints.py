@@ -25,6 +25,7 @@ from codex_adapter.testing.thread_lines import (
 )
 
 from .command import Cli
+from .slow_clock import SLOW_CLOCK, let_time_pass
 
 pytestmark = pytest.mark.rule("F9")
 
@@ -53,9 +54,14 @@ def test_the_record_of_an_agent_that_gives_up_has_the_hint_and_nothing_of_its_st
 def test_the_record_of_a_run_that_stands_still_has_the_hint_and_the_session(cli: Cli) -> None:
     lines = [thread_started("t"), turn_started(), error(WAITING)]
     steps: list[Step] = [*map(PrintJson, lines), Hang()]
-    done = cli.run("run", "--codex", cli.agent(*steps), "--idle-timeout", "1", "x")
+    with cli.start("run", "--codex", cli.agent(*steps), "--idle-timeout", "60", "x", program=SLOW_CLOCK) as process:
+        assert process.stdout is not None
+        events = [process.stdout.readline() for _ in lines]
+        let_time_pass(process)
+        done = cli.finish(process)
+    done = done._replace(stdout=b"".join(events) + done.stdout)
     assert done.status == 124
-    body = {"kind": "backend", "message": "codex stream idle timeout: 1s", "failure": "timeout", "hint": "no_network"}
+    body = {"kind": "backend", "message": "codex stream idle timeout: 60s", "failure": "timeout", "hint": "no_network"}
     body["advice"] = ADVICE["no_network"]
     told = {"session_id": "t", "hint": "no_network", "advice": ADVICE["no_network"]}
     assert done.completion == {"outcome": "failed", "ok": False, "error": body, **told}

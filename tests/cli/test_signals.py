@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import time
@@ -29,16 +28,17 @@ from codex_adapter.testing import (
 )
 from codex_adapter.testing.thread_lines import thread_started
 
-from .command import ADAPTER, CANCELLED, SOON, Cli, until_listening
+from .command import ADAPTER, CANCELLED, SOON, Cli, until_full, until_listening
+from .slow_clock import SLOW_CLOCK
 
 pytestmark = pytest.mark.rule("E4", "E1", "W3")
 STOPPING = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 
-def started(cli: Cli, *steps: Step) -> subprocess.Popen[bytes]:
+def started(cli: Cli, *steps: Step, program: tuple[str, ...] = ADAPTER) -> subprocess.Popen[bytes]:
     """A run whose agent has begun with these steps."""
     facts = cli.directory / "facts"
-    process = cli.start("run", "--codex", cli.agent(*steps, WriteFacts(str(facts)), Hang()), "Hi.")
+    process = cli.start("run", "--codex", cli.agent(*steps, WriteFacts(str(facts)), Hang()), "Hi.", program=program)
     until(facts.exists)
     return process
 
@@ -59,16 +59,6 @@ def left(cli: Cli) -> list[str]:
             if str(cli.directory).encode() in arguments.read_bytes():
                 found.append(arguments.parent.name)
     return found
-
-
-def until_full(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the pipe that a process writes to takes nothing more."""
-    assert process.stdout is not None
-    writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
-    try:
-        until(lambda: not select.select([], [writer], [], 0)[1])
-    finally:
-        os.close(writer)
 
 
 @pytest.mark.parametrize(("number", "status"), STOPPING)
@@ -98,12 +88,11 @@ def test_a_signal_cancels_the_run_and_the_completion_is_still_written(
     "The adapter kills the agent at once",
 )
 def test_a_second_signal_goes_at_once_to_the_kill(cli: Cli) -> None:
-    with started(cli, IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP"))) as process:
-        begun = time.monotonic()
+    # On this clock the steps of the ending take minutes when nothing hurries them.
+    with started(cli, IgnoreSignals(("SIGINT", "SIGTERM", "SIGHUP")), program=SLOW_CLOCK) as process:
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         done = cli.finish(process)
-    assert time.monotonic() - begun < 2.5, "the steps of ending take 3.3 s when nothing hurries them"
     assert done.status in (143, 130)
     assert done.completion == CANCELLED
     assert left(cli) == []

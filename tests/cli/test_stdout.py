@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
-import select
 import socket
 import subprocess
 from pathlib import Path
@@ -15,7 +14,8 @@ import pytest
 from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Repeat, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import agent_message, thread_started
 
-from .command import ADAPTER, SOON, Cli, Done
+from .command import ADAPTER, SOON, Cli, Done, until_full
+from .slow_clock import SLOW_CLOCK
 
 MESSAGE = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}'
 SHELL = ("/bin/sh", "-c")
@@ -95,11 +95,11 @@ def test_a_disk_that_fills_up_keeps_whole_lines(cli: Cli) -> None:
 def test_a_reader_that_is_late_loses_nothing_and_lets_no_time_limit_pass(cli: Cli) -> None:
     agent = cli.agent(ReadPrompt(), many(100))
     words = ("--timeout", "4", "--idle-timeout", "3", "Hi.")
-    with cli.start("run", "--codex", agent, *words) as process:
-        alive = os.pidfd_open(process.pid)
-        assert select.select([alive], [], [], 5) == ([], [], []), "it must wait for its reader"
-        os.close(alive)
+    cli.env["SKIP"] = str(cli.directory / "skipped")
+    with cli.start("run", "--codex", agent, *words, program=SLOW_CLOCK) as process:
+        until_full(process)
         done = cli.finish(process)
+    assert (cli.directory / "skipped").exists(), "it must wait for its reader"
     assert done.status == 0
     assert done.completion["outcome"] == "completed"
     assert len(done.records) == 20_001

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
 import signal
 import termios
-import time
 from array import array
 from pathlib import Path
 from typing import IO
@@ -29,6 +29,7 @@ from codex_adapter.testing import (
 from codex_adapter.testing.thread_lines import agent_message, turn_completed
 
 from ..cli.command import CANCELLED, Cli, until_listening
+from ..cli.slow_clock import SLOW_CLOCK
 from ..runtime.agents import WHOLE_TURN
 from ..runtime.survivors import Survivors
 from .waiting import until
@@ -187,16 +188,15 @@ def test_a_storm_until_the_command_is_gone_never_tears_a_line(cli: Cli, turn: in
 )
 def test_a_signal_while_the_run_is_being_ended_ends_it_at_once(cli: Cli, number: int, status: int) -> None:
     told = shell_that_tells_signals(cli.directory / "codex")
-    with cli.start("run", "--codex", told, "Hi.") as process:
+    # On this clock the next step would come after minutes.
+    with cli.start("run", "--codex", told, "Hi.", program=SLOW_CLOCK) as process:
         # Before its first event is shown the run may not be open yet.
         assert process.stdout is not None
         first = process.stdout.readline()
         process.send_signal(number)
         until((cli.directory / "told INT").exists)
-        begun = time.monotonic()
         process.send_signal(number)
         done = cli.finish(process)
-    assert time.monotonic() - begun < 1.5, "the next step would come after 1.6 s"
     completion = done._replace(stdout=first + done.stdout).completion
     assert (done.status, done.stderr, completion) == (status, "", {**CANCELLED, "session_id": "t"})
     assert not (cli.directory / "told TERM").exists()
@@ -266,8 +266,10 @@ def test_an_interrupt_to_the_whole_group_is_one_cancel(cli: Cli, survivors: Surv
     with cli.start("run", "--codex", agent, "Hi.", start_new_session=True) as process:
         until((cli.directory / "begun").exists)
         for living in survivors.now():
-            if living.pid != process.pid:
-                os.kill(living.pid, signal.SIGINT)
+            # The guard may have exited by now, because the agent before it has.
+            with contextlib.suppress(ProcessLookupError):
+                if living.pid != process.pid:
+                    os.kill(living.pid, signal.SIGINT)
         os.killpg(process.pid, signal.SIGINT)
         done = cli.finish(process)
     # The agent may have been quicker than we are.
