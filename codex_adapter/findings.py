@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import msgspec
 
-__all__ = ["AgentReport", "BinaryReport", "Finding", "Verdict"]
+__all__ = ["AgentReport", "BinaryReport", "Finding", "Verdict", "home_finding"]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -60,3 +61,16 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type",
     promise: str
     state: Literal["holds", "broken", "not_probed"]
     detail: str | None = None
+
+
+def home_finding(variable: str, home: str | None, default: str) -> Finding:
+    """Return the finding of `doctor` on the directory `home`, which `variable` names (C4).
+
+    `default` is for a person: the directory without the variable.
+    """
+    if not home:
+        return Finding("home", "ok", default)
+    if os.path.isdir(home):  # noqa: PTH112 - unlike Path.is_dir, it raises for no path
+        return Finding("home", "ok", variable)
+    advice = f"A run is refused. Create the directory of {variable}, or name another one."
+    return Finding("home", "failed", f"{variable} is not a directory", advice)

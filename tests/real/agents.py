@@ -114,6 +114,7 @@ def _prepare_codex(root: Path, server: ModelServer) -> Mapping[str, str]:
 
 
 def _prepare_claude(root: Path, server: ModelServer) -> Mapping[str, str]:
+    (root / "config").mkdir(exist_ok=True)
     return {
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.port}",
         "ANTHROPIC_API_KEY": "sk-ant-scripted",

@@ -61,6 +61,7 @@ class ClaudeStage(Stage):
     @contextmanager
     def model(self, scenario: Scenario, *, config: str = "", retries: str = NO_RETRIES) -> Iterator[ModelServer]:
         with ModelServer(scenario) as server:
+            self.home.mkdir(exist_ok=True)
             self._address = f"http://127.0.0.1:{server.port}"
             yield server
 

@@ -52,7 +52,7 @@ class Place:
         self.root = root
         self.workspace = root / "workspace"
         self.oracle = Oracle()
-        for name in ("workspace", "home"):
+        for name in ("workspace", "home", "config"):
             (root / name).mkdir()
 
     def request(self, address: str, env: Mapping[str, str], extensions: Mapping[str, Any]) -> RunRequest:

@@ -29,6 +29,9 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
         "sandbox_unavailable": f"Claude Code cannot start its sandbox. Run {_DOCTOR} for the next step.",
         "cli_not_found": "Claude Code was not found. Install it, or set its path in CLAUDE_BINARY.",
         "cli_not_executable": f"Claude Code cannot be executed. Run {_DOCTOR} to check its file.",
+        "home_missing": (
+            "config.config_dir or CLAUDE_CONFIG_DIR is not a directory. Create the directory or name another one."
+        ),
     }
 )
 """The sentences for `Agent.advice`."""

@@ -90,15 +90,15 @@ def stage_demo(root: Path, binary: str | None) -> Iterator[Demo]:
     If no CLI is installed and `binary` is None, a scripted agent replaces the CLI.
     """
     # An empty HOME, so that the agent's shells read no profile. Requests to the loopback do not use a proxy.
-    home, temporary, workspace = root / "home", root / "tmp", root / "workspace"
-    for directory in (home, temporary, workspace):
+    home, temporary, config_dir, workspace = (root / name for name in ("home", "tmp", "config", "workspace"))
+    for directory in (home, temporary, config_dir, workspace):
         directory.mkdir()
     with ModelServer(_scenario(workspace / _FILE)) as server:
         env = {
             **{"HOME": str(home), "TMPDIR": str(temporary), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
             **{"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.port}", "ANTHROPIC_API_KEY": "sk-ant-demo"},
         }
-        config = ClaudeConfig(binary=binary, config_dir=str(root / "config"))
+        config = ClaudeConfig(binary=binary, config_dir=str(config_dir))
         introduction = ""
         try:
             found = find_binary(config, merge_environment(os.environ, config, {}, RunOptions()))

@@ -18,7 +18,7 @@ from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import FEATURES, MINIMUM, SANDBOX
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
-from codex_adapter.findings import AgentReport, BinaryReport, Finding
+from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.programs import Binary, Version
 
@@ -49,6 +49,7 @@ async def examine(config: ClaudeConfig) -> AgentReport:
     """Examine the CLI that a run with this configuration would execute, and try its sandbox (S6, S8)."""
     environ = merge_environment(os.environ, config, {}, RunOptions())
     binary, findings = await _find_installed(config, environ)
+    findings.append(home_finding("CLAUDE_CONFIG_DIR", environ.get("CLAUDE_CONFIG_DIR"), "~/.claude"))
     login = _login(environ)
     logins = [name for name, found in login.items() if found]
     if logins:

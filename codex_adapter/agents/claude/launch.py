@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
+from codex_adapter.agents.claude.advice import ADVICE
 from codex_adapter.agents.claude.binary import PROGRAM, find_binary
 from codex_adapter.agents.claude.command import TEMPORARY_DIRECTORIES, build_argv, config_directory, merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
@@ -22,6 +23,7 @@ from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
+from codex_adapter.runtime.agent_home import check_home
 from codex_adapter.runtime.private_file import LONGEST_DIRECTORY
 from codex_adapter.runtime.programs import Binary, Version, versions_of_this_run
 from codex_adapter.runtime.request_files import RequestFiles
@@ -88,6 +90,9 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent
     env = merge_environment(parent, config, request.env, options)
     cwd = run_directory(request, config, files)
     os.access(cwd, os.X_OK)  # the start enters it; only the answer of the file system matters here
+    named = env.get("CLAUDE_CONFIG_DIR")
+    if named:
+        check_home("CLAUDE_CONFIG_DIR", str(Path(cwd, named)), ADVICE["home_missing"], inquiry.at)
     directory = config_directory(env)
     inquiry.at("CLAUDE_CONFIG_DIR directory", cwd if directory is None else str(Path(cwd, directory)))
     session = expected_session(options, cwd, None if directory is None else Path(cwd, directory))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from codex_adapter.agents.claude.binary import find_binary
 from codex_adapter.agents.claude.command import merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
-from codex_adapter.errors import InvalidRequestError
+from codex_adapter.runtime.agent_home import create_home
 
 __all__ = ["login_command"]
 
@@ -23,13 +22,7 @@ def login_command(config: ClaudeConfig, arguments: Sequence[str]) -> tuple[list[
     """
     environ = merge_environment(os.environ, config, {}, RunOptions())
     binary = find_binary(config, environ)
-    directory = environ.get("CLAUDE_CONFIG_DIR")
-    try:
-        if directory:
-            Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, ValueError):
-        problem = "The directory in config.config_dir or CLAUDE_CONFIG_DIR cannot be created."
-        raise InvalidRequestError(f"{problem} Pass another directory.") from None
+    create_home("CLAUDE_CONFIG_DIR", "config_dir", environ)
     if arguments[:1] == ["setup-token"]:
         return [binary.path, *arguments], environ
     words = ["login"] if not arguments or arguments[0].startswith("-") else []

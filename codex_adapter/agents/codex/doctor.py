@@ -19,7 +19,7 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, is_supported, quirks_of
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
-from codex_adapter.findings import AgentReport, BinaryReport, Finding
+from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.programs import Binary, Version
 
@@ -58,6 +58,7 @@ async def examine(config: CodexConfig) -> AgentReport:
     environ = merge_environment(os.environ, config, {})
     installed = await find_installed(config, environ)
     login = _login(environ)
+    home = home_finding("CODEX_HOME", environ.get("CODEX_HOME"), "~/.codex")
     works = None if installed.binary is None else await agent_sandbox_works(installed.binary.path, environ)
     if works and _is_temporary(_home(environ), environ):
         works = False
@@ -66,7 +67,7 @@ async def examine(config: CodexConfig) -> AgentReport:
         sandbox = _sandbox_findings(works)
     return AgentReport(
         binary=installed.binary,
-        findings=[*installed.findings, _home_finding(environ), _login_finding(login, environ)],
+        findings=[*installed.findings, home, _login_finding(login, environ)],
         login=login,
         logged_in=login["auth_json"] or login[_LOGIN_VARIABLE],
         sandbox=works,
@@ -157,15 +158,6 @@ def _is_temporary(home: Path, environ: Mapping[str, str]) -> bool:
     with suppress(OSError, ValueError):
         return home.resolve().is_relative_to(Path(environ.get("TMPDIR") or "/tmp").resolve())  # noqa: S108 - as the CLI
     return False
-
-
-def _home_finding(environ: Mapping[str, str]) -> Finding:
-    if not environ.get("CODEX_HOME"):
-        return Finding("home", "ok", "~/.codex")
-    if _home(environ).is_dir():
-        return Finding("home", "ok", "CODEX_HOME")
-    advice = "The CLI refuses to start. Create the directory of CODEX_HOME or --codex-home, or name another one."
-    return Finding("home", "failed", "CODEX_HOME is not a directory", advice)
 
 
 def _login_finding(login: Mapping[str, bool], environ: Mapping[str, str]) -> Finding:

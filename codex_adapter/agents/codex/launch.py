@@ -29,6 +29,7 @@ from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError, InvalidRequestError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
+from codex_adapter.runtime.agent_home import check_home
 from codex_adapter.runtime.programs import Binary, Version, Versions, versions_of_this_run
 from codex_adapter.runtime.request_files import RequestFiles
 
@@ -110,10 +111,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: CodexConfig, parent:
     home = env.get("CODEX_HOME")
     if home:
         home = os.path.join(cwd, home)  # noqa: PTH118 - a string, not a path that was checked
-        inquiry.at("CODEX_HOME directory", home)
-    if home and not os.path.isdir(home):  # noqa: PTH112 - as above
-        # The CLI would exit with an explanation on stderr, which is not shown.
-        raise BackendError("io", hint="home_missing", advice=ADVICE["home_missing"])
+        check_home("CODEX_HOME", home, ADVICE["home_missing"], inquiry.at)
     if home and not is_unquoted(home):
         # The CLI inserts this path into a shell command that it runs outside the sandbox.
         raise BackendError("io", advice="The path of CODEX_HOME contains $, `, a quote or a newline. Use another path.")

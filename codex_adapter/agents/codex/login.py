@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from codex_adapter.agents.codex.binary import find_binary
 from codex_adapter.agents.codex.command import merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.errors import InvalidRequestError
+from codex_adapter.runtime.agent_home import create_home
 
 __all__ = ["login_command"]
 
@@ -21,12 +20,5 @@ def login_command(config: CodexConfig, arguments: Sequence[str]) -> tuple[list[s
     """
     environ = merge_environment(os.environ, config, {})
     binary = find_binary(config, environ)
-    home = environ.get("CODEX_HOME")
-    try:
-        if home:
-            Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, ValueError):
-        raise InvalidRequestError(
-            "The directory in config.codex_home or CODEX_HOME cannot be created. Pass another directory"
-        ) from None
+    create_home("CODEX_HOME", "codex_home", environ)
     return [binary.path, "login", *arguments], environ

@@ -32,6 +32,9 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
         "session_unknown": "This directory does not have the session. Start a new session, or fork it with --fork.",
         "cli_not_found": f"pi was not found. Install it with `{INSTALL}`, or set its path in PI_BINARY.",
         "cli_not_executable": f"pi cannot be executed. It needs Node.js 22.19 or newer. Run {_DOCTOR} to check it.",
+        "home_missing": (
+            "config.agent_dir or PI_CODING_AGENT_DIR is not a directory. Create the directory or name another one."
+        ),
     }
 )
 """The sentences for `Agent.advice`."""

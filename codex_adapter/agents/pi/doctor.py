@@ -18,7 +18,7 @@ from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.releases import MINIMUM, PROJECT_TRUST, has_project_trust
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.findings import AgentReport, BinaryReport, Finding
+from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
 from codex_adapter.runtime.login_files import read_json
 from codex_adapter.runtime.programs import Binary, Version
 
@@ -26,6 +26,7 @@ __all__ = ["examine"]
 
 _VARIABLES: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 """The variables of the most used providers; the CLI knows many more."""
+_HOME: Final = "PI_CODING_AGENT_DIR"
 _PATIENCE: Final = 20.0
 _NO_START: Final = f"It needs Node.js 22.19 or newer on PATH (0.74: 20.6). Then install it again: {INSTALL}"
 _NO_SANDBOX: Final = (
@@ -38,7 +39,8 @@ async def examine(config: PiConfig) -> AgentReport:
     """Examine the CLI that a run with this configuration would execute (S6, S8)."""
     environ = merge_environment(os.environ, config, {})
     binary, findings = await _find_installed(config, environ)
-    login = await inquire(partial(_read_login, environ=environ))
+    home, login = await inquire(partial(_read_home, environ=environ))
+    findings.append(home)
     logins = [name for name, found in login.items() if found]
     if logins:
         findings.append(Finding("login", "ok", " and ".join(logins)))
@@ -105,15 +107,16 @@ async def _starts(binary: Binary, environ: Mapping[str, str]) -> bool:
     return started
 
 
-def _read_login(inquiry: Inquiry, environ: Mapping[str, str]) -> dict[str, bool]:
+def _read_home(inquiry: Inquiry, environ: Mapping[str, str]) -> tuple[Finding, dict[str, bool]]:
     directory = agent_directory(environ)
     files = dict.fromkeys(("auth.json", "models.json"), False)
     if directory is not None:
-        inquiry.at("PI_CODING_AGENT_DIR directory", directory)
+        inquiry.at(f"{_HOME} directory", directory)
         models: Any = read_json(Path(directory, "models.json"))
         # The CLI creates an empty auth.json on its first start.
         files = {
             "auth.json": bool(read_json(Path(directory, "auth.json"))),
             "models.json": isinstance(models, dict) and bool(models.get("providers")),
         }
-    return {**files, **{name: bool(environ.get(name)) for name in _VARIABLES}}
+    home = home_finding(_HOME, directory if environ.get(_HOME) else None, "~/.pi/agent")
+    return home, {**files, **{name: bool(environ.get(name)) for name in _VARIABLES}}

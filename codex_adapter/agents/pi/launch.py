@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
+from codex_adapter.agents.pi.advice import ADVICE
 from codex_adapter.agents.pi.binary import find_binary, release_of
 from codex_adapter.agents.pi.command import agent_directory, build_argv, merge_environment
 from codex_adapter.agents.pi.config import PiConfig
@@ -21,6 +22,7 @@ from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.request import RunRequest
+from codex_adapter.runtime.agent_home import check_home
 from codex_adapter.runtime.programs import Binary, Version
 from codex_adapter.runtime.request_files import RequestFiles
 from codex_adapter.runtime.session_expectation import SessionExpectation
@@ -87,6 +89,8 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: PiConfig, parent: Ma
     cwd = run_directory(request, config, files)
     os.access(cwd, os.X_OK)  # the start enters it; only the answer of the file system matters here
     directory = agent_directory(env)
+    if directory is not None and env.get("PI_CODING_AGENT_DIR"):
+        check_home("PI_CODING_AGENT_DIR", str(Path(cwd, directory)), ADVICE["home_missing"], inquiry.at)
     inquiry.at("PI_CODING_AGENT_DIR directory", cwd if directory is None else str(Path(cwd, directory)))
     session = expected_session(options, cwd, env)
     return PiLaunch(

@@ -31,7 +31,8 @@ class Stage:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.workspace = root / "workspace"
-        self.workspace.mkdir()
+        for directory in (self.workspace, root / "config"):
+            directory.mkdir()
         self.config = ClaudeConfig(binary=str(root / "claude"), config_dir=str(root / "config"))
 
     def write(self, *lines: object, before: str = "", release: str = "2.1.330") -> None:
@@ -181,7 +182,6 @@ def test_the_table_of_releases() -> None:
     ],
 )
 async def test_the_login_is_masked(stage: Stage, file: str, content: object) -> None:
-    (stage.root / "config").mkdir()
     (stage.root / "config" / file).write_text(json.dumps(content))
     message = {"id": "m", "content": "it is opaque-hunter2-token, user:inference, not-secret-id"}
     stage.write({"type": "assistant", "message": message}, *answer(text="opaque-hunter2-token"))
@@ -195,7 +195,6 @@ async def test_the_login_is_masked(stage: Stage, file: str, content: object) -> 
 @pytest.mark.rule("X5")
 @pytest.mark.parametrize("content", ["", "[", "[]", '{"env": 7}', '{"primaryApiKey": {}}'])
 async def test_odd_login_files_do_not_matter(stage: Stage, content: str) -> None:
-    (stage.root / "config").mkdir()
     for file in (".credentials.json", ".claude.json", "settings.json"):
         (stage.root / "config" / file).write_text(content)
     stage.write(*answer())
@@ -246,6 +245,7 @@ def test_a_notice_says_that_claude_md_is_not_read(stage: Stage) -> None:
 def test_the_login_is_a_command_of_the_cli(stage: Stage) -> None:
     stage.write()
     binary = str(stage.config.binary)
+    (stage.root / "config").rmdir()
     assert AGENT.login_command(stage.config, [])[0] == [binary, "auth", "login"]
     assert (stage.root / "config").stat().st_mode & 0o777 == 0o700
     assert AGENT.login_command(stage.config, ["--console"])[0] == [binary, "auth", "login", "--console"]
@@ -263,13 +263,13 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
     report = await AGENT.examine(stage.config)
     assert [(finding.subject, finding.state) for finding in report.findings] == [
         ("claude", "failed"),
+        ("home", "ok"),
         ("login", "warning"),
     ]
     stage.write(release="2.0.76")
-    (stage.root / "config").mkdir()
     (stage.root / "config" / ".credentials.json").touch()
     report = await AGENT.examine(stage.config)
-    assert [finding.state for finding in report.findings] == ["ok", "ok", "ok"]
+    assert [finding.state for finding in report.findings] == ["ok"] * 4
     assert (report.sandbox, report.logged_in) == (False, True)
     assert report.sandbox_findings[0].found == "the sandbox of releases before 2.1.152 may not start"
     assert report.binary is not None

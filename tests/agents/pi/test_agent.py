@@ -38,7 +38,7 @@ class Stage:
         self.root = root
         self.workspace = root / "workspace"
         self.package = root / "package"
-        for directory in (self.workspace, self.package):
+        for directory in (self.workspace, self.package, root / "agent"):
             directory.mkdir()
         self.config = PiConfig(binary=str(self.package / "pi"), agent_dir=str(root / "agent"))
 
@@ -123,7 +123,6 @@ async def test_sessions_can_have_a_directory_of_their_own(stage: Stage, place: s
     (own / f"x_{ID}.jsonl").touch()
     env = {"PI_CODING_AGENT_SESSION_DIR": str(own)} if place == "variable" else {}
     if place == "settings":
-        (stage.root / "agent").mkdir()
         (stage.root / "agent" / "settings.json").write_text(json.dumps({"sessionDir": str(own)}))
     stage.write(*answer())
     request = RunRequest(prompt="x", working_dir=str(stage.workspace), env=env, extensions={keys.RESUME: LAST})
@@ -194,7 +193,6 @@ async def test_a_release_that_uses_every_project_is_refused_in_a_project_that_is
 )
 async def test_the_login_is_masked(stage: Stage, file: str, content: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_NAME_OF_MINE", "x")
-    (stage.root / "agent").mkdir()
     (stage.root / "agent" / file).write_text(json.dumps(content))
     stage.write(*answer(text="it is opaque-hunter2-token, openai-responses, A_NAME_OF_MINE"))
     async with open_run(stage.request(), agent="pi", config=stage.config) as run:
@@ -207,7 +205,6 @@ async def test_the_login_is_masked(stage: Stage, file: str, content: object, mon
 @pytest.mark.rule("X5")
 @pytest.mark.parametrize("content", ["", "[", "[]", '{"providers": 7}'])
 async def test_odd_files_of_the_cli_do_not_matter(stage: Stage, content: str) -> None:
-    (stage.root / "agent").mkdir()
     for file in ("auth.json", "models.json", "settings.json"):
         (stage.root / "agent" / file).write_text(content)
     (stage.sessions() / f"x_{ID}.jsonl").touch()
@@ -268,15 +265,15 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     report = await AGENT.examine(stage.config)
-    assert [(finding.subject, finding.state) for finding in report.findings] == [("pi", "failed"), ("login", "warning")]
+    found = [(finding.subject, finding.state) for finding in report.findings]
+    assert found == [("pi", "failed"), ("home", "ok"), ("login", "warning")]
     stage.write()
-    (stage.root / "agent").mkdir()
     (stage.root / "agent" / "auth.json").write_text("{}")
     report = await AGENT.examine(stage.config)
-    assert [finding.state for finding in report.findings] == ["ok", "ok", "warning"]
+    assert [finding.state for finding in report.findings] == ["ok", "ok", "ok", "warning"]
     (stage.root / "agent" / "models.json").write_text('{"providers": {"p": {}}}')
     report = await AGENT.examine(stage.config)
-    assert [finding.state for finding in report.findings] == ["ok", "ok", "ok"]
+    assert [finding.state for finding in report.findings] == ["ok"] * 4
     assert (report.logged_in, report.sandbox, report.sandbox_findings[0].found) == (True, None, "pi has no sandbox")
     assert report.binary is not None
     assert report.binary.features == {"a project that is not trusted": True}

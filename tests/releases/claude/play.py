@@ -24,7 +24,7 @@ NOWHERE = "http://127.0.0.1:1"
 async def play(case: Case, release: Installed, root: Path) -> list[Played]:
     """Play all runs of a case. All their files are below `root`, which does not exist yet."""
     workspace = root / "workspace"
-    for folder in (workspace, root / "home", root / "tmp"):
+    for folder in (workspace, root / "home", root / "config", root / "tmp"):
         folder.mkdir(parents=True)
     played: list[Played] = []
     first: str | None = None
