@@ -1,7 +1,7 @@
 """Note for the concurrent runs in a directory which mount points did not exist before the first of them (K8).
 
 A note is a file in the temporary directory. All runs of an agent in the directory have a shared lock on it, in all
-adapters of a user. Who gets the exclusive lock is the only run there. The note of a killed adapter stays, without a
+adapters of a user. A run with the exclusive lock is the only one there. The note of a killed adapter stays, without a
 lock.
 """
 
@@ -52,7 +52,7 @@ class Note(NamedTuple):
 
 
 def enter(directory: str, names: Iterable[str]) -> Note | None:
-    """Return the note for a directory and the names that one agent uses, with a shared lock; None if it cannot be had.
+    """Return the note for a directory and the names that one agent uses, with a shared lock, or None without one.
 
     The first run writes down which of `names` do not exist now. What a killed adapter wrote down still holds. Raise
     OSError if the directory or the temporary directory cannot be used.

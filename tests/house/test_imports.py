@@ -34,7 +34,10 @@ os.write(2, json.dumps(found).encode())
 VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request", "tool_calls"))}
 FOR_AGENTS = {
     f"{PACKAGE}.runtime.{name}"
-    for name in ("agent_home", "login_files", "mount_targets", "private_file", "programs", "releases", "request_files")
+    for name in (
+        *("agent_home", "login_files", "mount_notes", "mount_targets", "private_file", "programs", "releases"),
+        "request_files",
+    )
 }
 NOT_OF_A_RUN = {
     f"{PACKAGE}.runtime.containment.{name}" for name in ("guard", "guard_processes", "guard_program", "orphans")
