@@ -116,10 +116,9 @@ def until_listening(process: subprocess.Popen[bytes]) -> None:
     raise TimeoutError(f"a command took no signals in {SOON} s")
 
 
-def until_full(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the pipe that a process writes to takes nothing more."""
-    assert process.stdout is not None
-    writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+def until_full(reader: int) -> None:
+    """Wait until the pipe that is read here takes nothing more."""
+    writer = os.open(f"/proc/self/fd/{reader}", os.O_WRONLY | os.O_NONBLOCK)
     deadline = time.monotonic() + SOON
     try:
         while select.select([], [writer], [], 0)[1]:

@@ -163,7 +163,8 @@ def test_a_signal_that_was_held_back_before_we_came_is_taken(cli: Cli) -> None:
 def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
-        until_full(process)
+        assert process.stdout is not None
+        until_full(process.stdout.fileno())
         process.send_signal(signal.SIGTERM)
         done = cli.finish(process)
     assert (done.status, done.completion) == (143, CANCELLED)
@@ -176,7 +177,8 @@ def test_a_signal_while_nobody_reads_leaves_whole_lines_and_the_completion(cli: 
 def test_a_signal_waits_for_a_reader_who_never_reads_for_a_bounded_time(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 9000)
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat(line)), "Hi.") as process:
-        until_full(process)
+        assert process.stdout is not None
+        until_full(process.stdout.fileno())
         process.send_signal(signal.SIGTERM)
         assert process.wait(SOON) == 143
         done = cli.finish(process)
@@ -196,7 +198,8 @@ def test_a_signal_while_the_completion_waits_for_its_reader(cli: Cli) -> None:
     line = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}' % ("x" * 60_000)
     (cli.directory / "recorded").write_text(f"{line}\n" * 4)
     with cli.start("replay", "recorded") as process:
-        until_full(process)
+        assert process.stdout is not None
+        until_full(process.stdout.fileno())
         process.send_signal(signal.SIGTERM)
         assert process.wait(SOON) == 143
         cli.finish(process)
@@ -208,7 +211,8 @@ def test_a_signal_while_the_completion_waits_for_its_reader(cli: Cli) -> None:
 )
 def test_a_second_signal_waits_for_no_reader(cli: Cli) -> None:
     with cli.start("run", "--codex", cli.agent(ReadPrompt(), Repeat("{}")), "Hi.") as process:
-        until_full(process)
+        assert process.stdout is not None
+        until_full(process.stdout.fileno())
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         assert process.wait(SOON) in (143, 129)

@@ -97,7 +97,8 @@ def test_a_reader_that_is_late_loses_nothing_and_lets_no_time_limit_pass(cli: Cl
     words = ("--timeout", "4", "--idle-timeout", "3", "Hi.")
     cli.env["SKIP"] = str(cli.directory / "skipped")
     with cli.start("run", "--codex", agent, *words, program=SLOW_CLOCK) as process:
-        until_full(process)
+        assert process.stdout is not None
+        until_full(process.stdout.fileno())
         done = cli.finish(process)
     assert (cli.directory / "skipped").exists(), "it must wait for its reader"
     assert done.status == 0

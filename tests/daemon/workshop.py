@@ -15,6 +15,7 @@ from typing import Any
 from codex_adapter.testing import ReadPrompt, Step, write_agent
 
 from ..cli.command import ADAPTER, Cli
+from ..cli.slow_clock import SLOW_CLOCK
 from ..runtime.survivors import Survivors
 from .supervisor import SOON, Supervisor
 
@@ -55,6 +56,12 @@ class Workshop:
         path = self.directory / name
         path.mkdir(exist_ok=True)
         return path
+
+    def slow_clock(self, *, skip: bool = False) -> None:
+        """Let no limit pass by itself in the daemons from now on; `skip` the time in which a run waits for us."""
+        self.command = [*SLOW_CLOCK, *self.command[len(ADAPTER) :]]
+        if skip:
+            self.env["SKIP"] = str(self.directory / "skipped")
 
     def notified(self, *, abstract: bool = False) -> socket.socket:
         """What systemd listens at; the daemons from now on are told of it."""

@@ -95,6 +95,7 @@ class Stage:
         self.supervisor = Supervisor()
         self.requests: list[RunRequest] = []
         self.kept = False
+        self.stop_timeout = CodexConfig().stop_timeout
         self._agents: list[str] = []
 
     def agents(self, *scripts: list[Step]) -> None:
@@ -139,5 +140,5 @@ class Stage:
     async def _open(self, request: RunRequest) -> AsyncIterator[RunHandle]:
         binary = self._agents[min(len(self.requests), len(self._agents) - 1)]
         self.requests.append(request)
-        async with open_run(request, config=CodexConfig(binary=binary)) as run:
+        async with open_run(request, config=CodexConfig(binary=binary, stop_timeout=self.stop_timeout)) as run:
             yield run

@@ -373,6 +373,7 @@ async def test_a_stop_while_the_agent_runs_ends_it(stage: Stage, end: Callable[[
 @pytest.mark.rule("O17")
 async def test_a_kill_does_not_wait_for_an_agent_that_will_not_end(stage: Stage) -> None:
     stage.agents([IgnoreSignals(("SIGINT", "SIGTERM")), ReadPrompt(), PrintJson(thread_started()), Hang()])
+    stage.stop_timeout = 50 * SOON
     async with stage.working() as work:
 
         def twice() -> None:
@@ -380,7 +381,7 @@ async def test_a_kill_does_not_wait_for_an_agent_that_will_not_end(stage: Stage)
             work.kill()
 
         stage.supervisor.on["runEvent"] = twice
-        with trio.fail_after(2.5):
+        with trio.fail_after(SOON):
             assert (await work.run()).reason == "stopped"
     assert stage.processes() == []
 

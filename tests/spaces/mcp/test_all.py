@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from codex_adapter.spaces.mcp import list_all_tools
 from codex_adapter.testing.mcp_config import MCP_SERVER
@@ -16,9 +17,6 @@ from codex_adapter.testing.mcp_server import TOOLS
 from ...runtime.survivors import Survivors
 from .endpoint import endpoint, well
 from .servers import LONG, program, remote, scripted
-
-SOON = 2.0
-"""Seconds in which a server answers while others start."""
 
 pytestmark = pytest.mark.rule("U11")
 
@@ -42,10 +40,27 @@ async def test_tools_come_in_the_order_of_their_servers(tmp_path: Path, survivor
     assert (list(tools), unanswered) == (expected, ("broken", "absent"))
 
 
-async def test_one_that_hangs_holds_up_no_other(tmp_path: Path, survivors: Survivors) -> None:
+@pytest.fixture
+def clock() -> MockClock:
+    """The clock of the test, which runs as any other and which the test can move forward."""
+    return MockClock(rate=1.0)
+
+
+async def passing(clock: MockClock, *told: Path) -> None:
+    """Let the time limit of two minutes pass as soon as these files exist and all that they mean was read."""
+    while not all(path.exists() for path in told):
+        await wait_all_tasks_blocked(0.01)
+    await wait_all_tasks_blocked(0.01)
+    clock.jump(2 * LONG)
+
+
+async def test_one_that_hangs_holds_up_no_other(tmp_path: Path, survivors: Survivors, clock: MockClock) -> None:
     hanging = [scripted(tmp_path, "time.sleep(600)", name=f"hung{number}", env=survivors.env) for number in range(7)]
-    good = scripted(tmp_path, "welcome(); page('a')", name="good", env=survivors.env)
-    tools, unanswered = await list_all_tools([*hanging, good], seconds=SOON)
+    good = scripted(tmp_path, "welcome(); page('a'); open('told', 'w'); hear()", name="good", env=survivors.env)
+    with trio.fail_after(3 * LONG):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(passing, clock, tmp_path / "told")
+            tools, unanswered = await list_all_tools([*hanging, good], seconds=2 * LONG)
     assert (tools, unanswered) == (("good/a",), tuple(server.name for server in hanging))
 
 
@@ -54,10 +69,12 @@ async def test_one_that_hangs_holds_up_no_other(tmp_path: Path, survivors: Survi
     "Many MCP servers hang when the adapter lists their tools",
     "One time limit covers all servers, and the result names them",
 )
-async def test_however_many_hang_it_takes_no_longer(tmp_path: Path, survivors: Survivors) -> None:
+async def test_however_many_hang_it_takes_no_longer(tmp_path: Path, survivors: Survivors, clock: MockClock) -> None:
     servers = [scripted(tmp_path, "time.sleep(600)", name=f"hung{number}", env=survivors.env) for number in range(70)]
-    with trio.fail_after(SOON * 5):
-        tools, unanswered = await list_all_tools(servers, seconds=SOON)
+    with trio.fail_after(3 * LONG):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(passing, clock)
+            tools, unanswered = await list_all_tools(servers, seconds=2 * LONG)
     assert (tools, unanswered) == ((), tuple(server.name for server in servers))
     assert survivors.now() == []
 
