@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from unittest import mock
@@ -23,7 +24,7 @@ from trio.testing import MockClock
 from codex_adapter.cli import main
 from codex_adapter.runtime.clock import RunClock
 
-__all__ = ["SLOW_CLOCK", "let_time_pass"]
+__all__ = ["SLOW_CLOCK", "let_time_pass", "skipping_pauses"]
 
 SLOW_CLOCK: Final = (sys.executable, str(Path(__file__)))
 """The program."""
@@ -41,19 +42,26 @@ def let_time_pass(process: subprocess.Popen[bytes]) -> None:
             process.wait(0.05)
 
 
-def _run(clock: MockClock) -> int:
+@contextlib.contextmanager
+def skipping_pauses(clock: MockClock, told: Path) -> Iterator[None]:
+    """Skip a day whenever a run begins to wait for its consumer; the file `told` then exists."""
     pause = RunClock.pause
 
     def skip(run_clock: RunClock) -> None:
         pause(run_clock)
         clock.jump(_DAY)
-        Path(os.environ["SKIP"]).touch()
+        told.touch()
 
+    with mock.patch.object(RunClock, "pause", skip):
+        yield
+
+
+def _run(clock: MockClock) -> int:
     signal.signal(signal.SIGUSR2, lambda *_: clock.jump(_DAY))
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch("trio.run", functools.partial(trio.run, clock=clock)))
         if "SKIP" in os.environ:
-            patches.enter_context(mock.patch.object(RunClock, "pause", skip))
+            patches.enter_context(skipping_pauses(clock, Path(os.environ["SKIP"])))
         try:
             return main()
         finally:  # at its end the interpreter would let the signal kill the process

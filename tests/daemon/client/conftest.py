@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from trio.testing import MockClock
 
 from ...runtime.survivors import Survivors
-from .transports import TRANSPORTS, Transport, children
+from .transports import TRANSPORTS, InProcess, SlowDaemon, Transport, children
 
 
 @pytest.fixture(params=TRANSPORTS)
@@ -16,6 +17,19 @@ def transport(request: pytest.FixtureRequest) -> Transport:
     """In this process, and by a daemon."""
     name: str = request.param
     return TRANSPORTS[name]
+
+
+@pytest.fixture(params=[InProcess, SlowDaemon], ids=["in process", "daemon"])
+def timed_transport(request: pytest.FixtureRequest) -> Transport:
+    """In this process, and by a daemon on a slow clock."""
+    transport: Transport = request.param
+    return transport
+
+
+@pytest.fixture
+def clock() -> MockClock:
+    """The clock of the test, which runs as any other and which the test can move forward."""
+    return MockClock(rate=1.0)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
 
 from codex_adapter import AdapterError, BackendError, CodexConfig, Completion, RunCancelled, RunHandle, RunRequest
 from codex_adapter.testing import (
@@ -26,8 +27,9 @@ from codex_adapter.testing import (
 )
 from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, thread_started, turn_completed, turn_started
 
+from ...cli.slow_clock import skipping_pauses
 from ...runtime.survivors import Survivors
-from .transports import SOON, TRANSPORTS, Transport, described
+from .transports import LIMIT, SOON, TRANSPORTS, Transport, described, let_limits_pass
 
 BEGUN: Final[tuple[Step, ...]] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))
 MESSAGE: Final = '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"m"}}'
@@ -144,14 +146,19 @@ async def test_events_can_be_closed_at_any_time(tmp_path: Path, transport: Trans
 
 @pytest.mark.rule("J15", "M5")
 async def test_the_session_is_known_also_when_a_run_fails_whose_events_were_closed(
-    tmp_path: Path, transport: Transport
+    tmp_path: Path, timed_transport: Transport, clock: MockClock
 ) -> None:
-    with trio.fail_after(SOON):
+    with trio.fail_after(LIMIT + SOON):
         config = agent(tmp_path, *BEGUN, WriteFile("begun"), Hang())
-        async with transport(config) as backend, backend.open_run(asked(tmp_path, timeout=2.0)) as run:
+        async with timed_transport(config) as backend, backend.open_run(asked(tmp_path, timeout=LIMIT)) as run:
             await run.events.aclose()
-            with pytest.raises(BackendError):
-                await run.wait_completed()
+            while not (tmp_path / "begun").exists():
+                await trio.testing.wait_all_tasks_blocked(0.01)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(let_limits_pass, clock)
+                with pytest.raises(BackendError):
+                    await run.wait_completed()
+                nursery.cancel_scope.cancel()
             assert run.session_id == THREAD_ID
 
 
@@ -222,11 +229,17 @@ async def test_batches_hold_all_events_in_order(tmp_path: Path, transport: Trans
 
 
 @pytest.mark.rule("J15", "D4", "K1", "K2")
-async def test_a_slow_consumer_costs_the_run_no_time(tmp_path: Path, transport: Transport) -> None:
-    with trio.fail_after(SOON):
-        config = agent(tmp_path, *FLOOD)
-        async with transport(config) as backend, backend.open_run(asked(tmp_path, timeout=2)) as run:
-            await trio.sleep(2.5)  # longer than the run may take, while its consumer does not read
+async def test_a_slow_consumer_costs_the_run_no_time(
+    tmp_path: Path, timed_transport: Transport, clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day passes while its consumer does not read, in this process or in the daemon."""
+    skipped = tmp_path / "skipped"
+    monkeypatch.setenv("SKIP", str(skipped))
+    config = agent(tmp_path, *FLOOD)
+    async with timed_transport(config) as backend, backend.open_run(asked(tmp_path, timeout=LIMIT)) as run:
+        with skipping_pauses(clock, skipped):
+            while not skipped.exists():
+                await trio.testing.wait_all_tasks_blocked(0.01)
             await _drain(run)
             assert (await run.wait_completed()).final_text == "done"
 

@@ -7,8 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 import trio
+from trio.testing import MockClock
 
-from codex_adapter import BackendError, CodexConfig, Completion, RunRequest, RunTimedOut
+from codex_adapter import BackendError, CodexConfig, Completion, Event, RunHandle, RunRequest, RunTimedOut
 from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import (
     CloseStdout,
@@ -40,7 +41,7 @@ from codex_adapter.testing.thread_lines import (
 )
 
 from ...agents.codex.test_session_file import SESSION, count, told, write
-from .transports import Daemon, InProcess, Seen, see
+from .transports import LIMIT, Daemon, InProcess, Seen, SlowDaemon, let_limits_pass, see
 
 OTHER: Final = "0199a213-81c0-7800-8aa1-000000000000"
 BEGUN: Final[tuple[Step, ...]] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))
@@ -57,6 +58,8 @@ class Case(NamedTuple):
     ends: int | str | tuple[type[BackendError], str]
     request: dict[str, Any] = {}
     config: dict[str, Any] = {}
+    said: int | None = None
+    """The number of events before a limit passes; None if no limit does."""
 
 
 def messages(*texts: str) -> tuple[Step, ...]:
@@ -76,21 +79,23 @@ CASES: Final = {
     "an unfinished line": Case((*BEGUN, PrintText('{"type":"turn.', end="")), 0),
     "garbage": Case((*BEGUN, PrintText("no JSON"), PrintBytes(b"\xff\xfe\n[]\n{}\n"), DONE), 0),
     "a turn cut off": Case((*BEGUN, PrintJson(error("Reconnecting... 2/5"))), 0),
-    "a timeout": Case((*BEGUN, Hang()), (RunTimedOut, "timeout"), {"timeout": 0.6}),
-    "a default timeout": Case((*BEGUN, Hang()), (RunTimedOut, "timeout"), {}, {"default_timeout": 0.6}),
+    "a timeout": Case((*BEGUN, Hang()), (RunTimedOut, "timeout"), {"timeout": LIMIT}, {}, 2),
+    "a default timeout": Case((*BEGUN, Hang()), (RunTimedOut, "timeout"), {}, {"default_timeout": LIMIT}, 2),
     "a request's timeout wins": Case((*BEGUN, DONE), 0, {"timeout": 0}, {"default_timeout": 0.001}),
-    "an idle timeout": Case((*BEGUN, Hang()), (RunTimedOut, "timeout"), {}, {"idle_timeout": 0.5}),
+    "an idle timeout": Case((*BEGUN, Hang()), (RunTimedOut, "timeout"), {}, {"idle_timeout": LIMIT}, 2),
     "an idle timeout with a hint": Case(
         (*BEGUN, PrintJson(error("unexpected status 401 Unauthorized")), Hang()),
         (RunTimedOut, "timeout"),
         {},
-        {"idle_timeout": 0.5},
+        {"idle_timeout": LIMIT},
+        3,
     ),
     "a tool timeout": Case(
         (*BEGUN, PrintJson(command_started("item_0", "make")), Hang()),
         (RunTimedOut, "timeout"),
         {},
-        {"tool_timeout": 0.5},
+        {"tool_timeout": LIMIT},
+        3,
     ),
     "another session": Case(
         (*BEGUN, Hang()),
@@ -150,7 +155,7 @@ async def both(config: CodexConfig, request: RunRequest) -> tuple[Seen, Seen]:
 @pytest.mark.rule("J15", "F2", "F3", "F4", "K1", "S9", "B2")
 async def test_every_agent_gives_the_same_run_either_way(tmp_path: Path) -> None:
     """All at once: those of one configuration, whose binary becomes the agent that the request names."""
-    cases = {name: case for name, case in CASES.items() if not case.config}
+    cases = {name: case for name, case in CASES.items() if not case.config and case.said is None}
     binary = tmp_path / "codex"
     binary.write_text('#!/bin/sh\nexec "$AGENT" "$@"\n')
     binary.chmod(0o755)
@@ -177,13 +182,35 @@ async def test_every_agent_gives_the_same_run_either_way(tmp_path: Path) -> None
 
 
 @pytest.mark.rule("J15", "K1", "K2", "X5")
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.config])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.config and case.said is None])
 async def test_a_configuration_gives_the_same_run_either_way(tmp_path: Path, name: str) -> None:
     case = CASES[name]
     config = CodexConfig(binary=write_agent(tmp_path / "bin", case.steps), **case.config)
     expected, seen = await both(config, RunRequest(prompt="x", working_dir=str(tmp_path), **case.request))
     assert ended(expected.outcome) == case.ends
     assert seen == expected
+
+
+@pytest.mark.rule("J15", "K1", "K2")
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.said is not None])
+async def test_a_limit_that_passes_ends_the_same_run_either_way(tmp_path: Path, name: str, clock: MockClock) -> None:
+    case = CASES[name]
+
+    async def consumer(run: RunHandle, events: list[Event], _notes: list[Any]) -> None:
+        events += [await run.events.receive() for _ in range(case.said or 0)]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(let_limits_pass, clock)
+            events += [event async for event in run.events]
+            nursery.cancel_scope.cancel()
+
+    config = CodexConfig(binary=write_agent(tmp_path / "bin", case.steps), **case.config)
+    request = RunRequest(prompt="x", working_dir=str(tmp_path), **case.request)
+    seen = []
+    for transport in (InProcess, SlowDaemon):
+        async with transport(config) as backend:
+            seen.append(await see(backend, request, consumer))
+    assert ended(seen[0].outcome) == case.ends
+    assert seen[1] == seen[0]
 
 
 @pytest.mark.nightly  # nothing but the release's own grace ends it, and that is ten seconds

@@ -11,21 +11,27 @@ from typing import Any, Final, Protocol
 
 import msgspec
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from codex_adapter import AdapterError, CodexBackend, CodexConfig, Completion, Event, RunHandle, RunRequest
 from codex_adapter.daemon.client import open_daemon
 from codex_adapter.runtime.backend import Backend
 
+from ...cli.slow_clock import SLOW_CLOCK
+
 __all__ = [
+    "LIMIT",
     "SOON",
     "TRANSPORTS",
     "Consumer",
     "Daemon",
     "InProcess",
     "Seen",
+    "SlowDaemon",
     "Transport",
     "children",
     "described",
+    "let_limits_pass",
     "read_to_the_end",
     "see",
 ]
@@ -52,8 +58,18 @@ async def _daemon(config: CodexConfig) -> AsyncIterator[Backend]:
         yield backend
 
 
+@asynccontextmanager
+async def _slow_daemon(config: CodexConfig) -> AsyncIterator[Backend]:
+    async with open_daemon(*serve_options(config), program=[*SLOW_CLOCK, "serve"]) as backend:
+        yield backend
+
+
 InProcess: Final[Transport] = _in_process
 Daemon: Final[Transport] = _daemon
+SlowDaemon: Final[Transport] = _slow_daemon
+"""A daemon in which no limit passes until `let_limits_pass`."""
+LIMIT: Final = 300.0
+"""Seconds that pass in no test, unless it calls `let_limits_pass`."""
 TRANSPORTS: Final = {"in process": InProcess, "daemon": Daemon}
 
 
@@ -100,7 +116,7 @@ async def see(backend: Backend, request: RunRequest, consumer: Consumer = read_t
     """A run from its opening to its end, with a consumer."""
     events: list[Event] = []
     notes: list[Any] = []
-    with trio.fail_after(SOON):
+    with trio.fail_after(LIMIT + SOON):
         try:
             async with backend.open_run(request) as run:
                 await consumer(run, events, notes)
@@ -113,6 +129,21 @@ async def see(backend: Backend, request: RunRequest, consumer: Consumer = read_t
 def described(error: BaseException) -> dict[str, Any]:
     """All that an exception says and carries."""
     return {"type": type(error), "text": str(error), "repr": repr(error), "args": error.args, **vars(error)}
+
+
+async def let_limits_pass(clock: MockClock) -> None:
+    """Let the time `LIMIT` pass once in this process; or in its slow daemons, again and again until cancelled.
+
+    A daemon may tell an event before its run waits for the agent again, and only then does the time count.
+    """
+    await wait_all_tasks_blocked(0.01)
+    daemons = [child for child in children() if SLOW_CLOCK[-1].encode() in Path(f"/proc/{child}/cmdline").read_bytes()]
+    if not daemons:
+        clock.jump(LIMIT)
+    while daemons:
+        for daemon in daemons:
+            os.kill(daemon, signal.SIGUSR2)
+        await trio.sleep(0.1)
 
 
 def children() -> list[int]:
