@@ -27,6 +27,7 @@ from codex_adapter.testing.thread_lines import agent_message, thread_started
 from tests.widths import crossed
 
 from ..cli.command import SOON, Cli
+from ..cli.slow_clock import SLOW_CLOCK, let_time_pass
 from ..core.secret_forms import FORMS
 from .leaks import Canary, leaks
 from .plants import PLANTS, stdout
@@ -53,9 +54,12 @@ class Scene:
         return ReadPrompt(), errors, PrintBytes(printed), PrintText(f'{{"type":"{self.unfinished.word}', end="")
 
     def run(
-        self, agent: tuple[Step, ...], *words: str, mode: int = 0o755, version: str = "0.163.0"
+        self, agent: tuple[Step, ...], *words: str, mode: int = 0o755, version: str = "0.163.0", limited: bool = False
     ) -> tuple[int, bytes]:
-        """The status, and all that was written, the streams one after the other."""
+        """The status, and all that was written, the streams one after the other.
+
+        A run that is `limited` reaches its time limit when the message of the agent was shown.
+        """
         place, word = self.cli.directory, {name: canary.word for name, canary in self.asked.items()}
         for name in ("directory", "other directory", "home"):
             (place / word[name]).mkdir()
@@ -74,8 +78,20 @@ class Scene:
             "--output-schema": word["schema file"],
         }
         given = [text for option in options.items() for text in option]
-        done = self.cli.run("run", *words, *given, f"Look at {word['prompt']}.")
-        return done.status, done.stdout + b"\n" + done.stderr.encode()
+        asked = ("run", *words, *given, f"Look at {word['prompt']}.")
+        if not limited:
+            done = self.cli.run(*asked)
+            return done.status, done.stdout + b"\n" + done.stderr.encode()
+        with self.cli.start(*asked, program=SLOW_CLOCK, bufsize=0) as process:
+            assert process.stdout is not None
+            written = b""
+            while self.printed["a message"].word.encode() not in written:  # only then may the limit pass
+                block = process.stdout.read(65_536)
+                assert block
+                written += block
+            let_time_pass(process)
+            done = self.cli.finish(process)
+        return done.status, written + done.stdout + b"\n" + done.stderr.encode()
 
 
 @pytest.fixture
@@ -97,7 +113,7 @@ ENDINGS: Final = {
     "exit 0": Ending(0),
     "exit 3": Ending(3, (Exit(3),)),
     "killed": Ending(137, (Die("SIGKILL"),)),
-    "timeout": Ending(124, (Hang(),), ("--timeout", "1.5")),
+    "timeout": Ending(124, (Hang(),), ("--timeout", "60")),
     "another session": Ending(125, (Hang(),), ("--resume", "0199a213-81c0-7800-8aa1-000000000000"), prints=False),
     "not executable": Ending(126, agent={"mode": 0o644}, prints=False),
     "refused": Ending(2, words=("--timeout", "-1"), prints=False),
@@ -110,7 +126,7 @@ ENDINGS: Final = {
 def test_what_must_not_be_shown_is_not_shown(scene: Scene, name: str, form: str) -> None:
     ending = ENDINGS[name]
     words = ("--format", form, *METADATA, *ending.words)
-    status, written = scene.run((*scene.agent, *ending.steps), *words, **ending.agent)
+    status, written = scene.run((*scene.agent, *ending.steps), *words, limited=name == "timeout", **ending.agent)
     assert status == ending.status, written
     hidden = [canary for plant, canary in scene.printed.items() if PLANTS[plant][0] != "always"]
     assert leaks(written, [*scene.asked.values(), *hidden, scene.stderr, scene.unfinished]) == []

@@ -40,7 +40,7 @@ OF_THE_MACHINE: Final = (
 )
 """Places that pages name; in a test they are below its own directory."""
 NO_RETRIES: Final = {"request_max_retries": 0, "stream_max_retries": 0}
-LONGEST: Final = 120.0
+LONGEST: Final = 500.0
 """Seconds that a page may take."""
 WHEELS: Final = "/home/me/.venv/lib/python3/site-packages"
 TERMINAL: Final = Path(__file__).with_name("terminal.py")

@@ -14,7 +14,7 @@ with socket.socket(socket.AF_UNIX) as listener:
         os._exit(0)  # it listens: `systemctl enable` is done
     os.closerange(0, listener.fileno())
     os.open(os.devnull, os.O_RDWR)
-    listener.settimeout(30)
+    listener.settimeout(60)
     connection, _ = listener.accept()
     with connection:
         words = [sys.executable, "-m", "codex_adapter", "serve"]

@@ -25,8 +25,8 @@ from codex_adapter.runtime.containment import guard_processes
 from codex_adapter.runtime.containment import guard_program as guarding
 
 PATIENCE = 0.2
-"""Seconds after which a guard gives up here, instead of 3."""
-LONGEST = 5.0
+"""Seconds after which a guard gives up here if it may kill nothing, instead of 3."""
+LONGEST = 60.0
 
 
 class Fault(NamedTuple):
@@ -80,8 +80,11 @@ class Fault(NamedTuple):
         return faulty
 
 
-def play(hold: str, script: str, steps: list[list[str]], fault: list[Any] | None) -> dict[str, Any]:
-    """Play one scenario; what was heard, the guard's status, how long it took to end, and how many it left."""
+def play(hold: str, script: str, steps: list[list[str]], fault: list[Any] | None, wait: float) -> dict[str, Any]:
+    """Play one scenario; what was heard, the guard's status, and how many processes it left.
+
+    `wait` is for how many seconds a step waits for what may never come.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ready, output = os.pipe()
     guard = os.fork()
@@ -89,14 +92,12 @@ def play(hold: str, script: str, steps: list[list[str]], fault: list[Any] | None
         _be_guard(hold, script, theirs, output, fault)
     theirs.close()
     os.close(output)
-    heard = "".join(_take(step, ours, ready) for step in steps)
+    heard = "".join(_take(step, ours, ready, wait) for step in steps)
     ours.close()
-    begun = time.monotonic()
-    status, left_then = _wait(guard, begun + LONGEST)
-    seconds = time.monotonic() - begun
+    status, left_then = _wait(guard, time.monotonic() + LONGEST)
     os.close(ready)
     # What is bound to the guard's life is killed with it, and takes a moment to go.
-    deadline = time.monotonic() + 1.0
+    deadline = time.monotonic() + (0.2 if _may_kill_nothing(fault) else LONGEST)
     while (left := _children()) and time.monotonic() < deadline:
         time.sleep(0.001)
     while found := _children():
@@ -106,14 +107,18 @@ def play(hold: str, script: str, steps: list[list[str]], fault: list[Any] | None
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    return {"heard": heard, "status": status, "seconds": seconds, "left_then": left_then, "left": len(left)}
+    return {"heard": heard, "status": status, "left_then": left_then, "left": len(left)}
 
 
-def _take(step: list[str], ours: socket.socket, ready: int) -> str:
+def _may_kill_nothing(fault: list[Any] | None) -> bool:
+    return fault is not None and fault[0] == "os.kill" and fault[3]
+
+
+def _take(step: list[str], ours: socket.socket, ready: int, wait: float) -> str:
     """Take one step of the adapter; the kind of the message that was heard, `-` for none any more."""
     match step:
         case ["hear"]:
-            ours.settimeout(1.0)
+            ours.settimeout(wait)
             try:
                 return ours.recv(16)[:1].decode() or "-"
             except OSError:
@@ -122,9 +127,9 @@ def _take(step: list[str], ours: socket.socket, ready: int) -> str:
             with contextlib.suppress(OSError):
                 ours.send(bytes.fromhex(message))
         case ["ready"]:  # the whole tree is there
-            select.select([ready], [], [], 1.0)
+            select.select([ready], [], [], wait)
         case ["answer"]:  # there is a message that is not read
-            select.select([ours], [], [], 1.0)
+            select.select([ours], [], [], wait)
         case _:
             raise ValueError(step)
     return ""
@@ -138,7 +143,8 @@ def _be_guard(hold: str, script: str, control: socket.socket, output: int, fault
             os.dup2(descriptor, number)
         os.closerange(3, control.fileno())
         os.closerange(control.fileno() + 1, 64)
-        guarding._PATIENCE = PATIENCE
+        if _may_kill_nothing(fault):
+            guarding._PATIENCE = PATIENCE
         if fault is not None:
             Fault(*fault).install()
         guarding.main([hold, "", "", "", str(control.fileno()), "/bin/sh", "-c", script])

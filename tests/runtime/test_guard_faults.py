@@ -35,7 +35,7 @@ def played() -> Iterator[Guards]:
 def test_a_guard_leaves_nothing_however_its_run_ends(played: Guards, hold: str, end: str) -> None:
     if not has(played, hold):
         pytest.skip(f"this machine has no containment of the kind {hold}")
-    result = played.check(hold, *ENDS[end], None)
+    result = played.check(hold, *ENDS[end], None, wait=60)
     if ["hear"] in ENDS[end][1][1:]:
         assert result.heard == "PX"  # its true status
 
@@ -62,6 +62,6 @@ def test_a_guard_leaves_nothing_whatever_it_hears(
 
 def test_a_guard_that_can_kill_nothing_says_so(played: Guards) -> None:
     script, steps = ENDS["adapter gone"]
-    result = played.check("guard", script, steps, ("os.kill", 1, errno.EPERM, True))
+    result = played.check("guard", script, steps, ("os.kill", 1, errno.EPERM, True), wait=60)
     assert result.status == 1
     assert result.left == result.left_then > 0

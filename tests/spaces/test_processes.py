@@ -143,7 +143,7 @@ def test_who_waited_for_a_lock_that_was_removed_waits_for_the_one_in_its_place(h
         opened.add_watch(state.root / "lock", flags.OPEN)
         it.stdin.write("\n")
         it.stdin.flush()
-        assert opened.read(timeout=30_000), "it does not wait for the lock"
+        assert opened.read(timeout=60_000), "it does not wait for the lock"
         assert it.poll() is None
         (state.root / "lock").unlink()
         with state.exclusive(patience=0), pytest.raises(subprocess.TimeoutExpired):

@@ -36,7 +36,7 @@ async def test_a_run_that_hangs_breaks_the_promises_of_its_probe(tmp_path: Path)
 
 async def test_a_session_that_was_never_told_cannot_be_gone_on_with(tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "bin", [ReadPrompt(), PrintJson(turn_started()), PrintJson(turn_completed())])
-    evidence = await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=20)
+    evidence = await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=60)
     assert len(evidence.runs) == 1
     told = "exit status: 0, turn completed; reported: usage"
     assert states(NAMED["resume"], evidence) == {("broken", f"no session exists to continue; {told}")}
@@ -46,7 +46,7 @@ async def test_a_session_that_was_never_told_cannot_be_gone_on_with(tmp_path: Pa
 async def test_what_a_probe_runs_sees_neither_a_network_nor_anything_of_the_user(tmp_path: Path) -> None:
     first = PrintJson(thread_started("the-first"))
     agent = write_agent(tmp_path / "bin", [ReadPrompt(), WriteFacts(str(tmp_path / "facts")), first])
-    await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=20)
+    await perform(NAMED["resume"], tmp_path / "probe", binary=agent, release=None, seconds=60)
     facts = read_facts(tmp_path / "facts")
     assert facts.argv[-3:] == ["resume", "the-first", "-"]
     assert facts.prompt == "Continue."

@@ -25,7 +25,7 @@ from tests.releases.codex.recorder import Recording, record
 pytestmark = pytest.mark.rule("TK4")
 
 
-def _record(directory: Path, case: Case, *script: Step, timeout: float = 30.0) -> list[Recording]:
+def _record(directory: Path, case: Case, *script: Step, timeout: float = 60.0) -> list[Recording]:
     return record(case, write_agent(directory, script), directory / "case", timeout=timeout)
 
 
