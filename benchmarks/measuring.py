@@ -13,7 +13,10 @@ from typing import IO, Final
 
 import msgspec
 
-__all__ = ["CpuSeconds", "Face", "Measured", "Usage", "Work", "agent", "cpu_seconds", "run_measured"]
+__all__ = ["CUT_OFF", "CpuSeconds", "Face", "Measured", "Usage", "Work", "agent", "cpu_seconds", "run_measured"]
+
+CUT_OFF: Final = 1
+"""The exit status of `run` and `replay` over a stream that ends during a turn (E1)."""
 
 
 class Work(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ for number in range({count}):
         time.sleep(left / 1e9)
     line()
 time.sleep(0.02)
+os.write(1, b'{{"type":"turn.completed","usage":{{}}}}\\n')
 """
 _FLOODING: Final = """#!{python} -IS
 import os
@@ -97,7 +98,8 @@ def _library(agent: Path) -> list[int]:
         ages: list[int] = []
         async with open_run(RunRequest(prompt="x"), config=CodexConfig(binary=str(agent))) as run:
             async for event in run.events:
-                ages.append(time.monotonic_ns() - int(event.text or 0))
+                if event.text is not None:
+                    ages.append(time.monotonic_ns() - int(event.text))
             await run.wait_completed()
         return ages
 

@@ -19,7 +19,7 @@ from typing import Final
 
 __all__ = ["main"]
 
-_LINE: Final = '{"type":"thread.started","thread_id":"01a20018-057d-7ce3-b0c7-a173a1ba2c6a"}'
+_LINE: Final = '{"type":"turn.completed","usage":{}}'
 _BASE: Final = "import trio, msgspec"
 _COLLECTED: Final = re.compile(r"Collected : ([0-9]+)")
 

@@ -39,7 +39,7 @@ Run {} once, without an account and without a network. The agent executes comman
 of the commands fails on purpose. Workspace and settings are in a temporary directory. If the agent CLI is not
 installed, a scripted agent can take its place.
 
-exit status: 0 if the agent wrote the file.
+exit status: 0 if the run succeeded and the agent wrote the file.
 """
 _EXAMPLES = """\
   codex-adapter demo

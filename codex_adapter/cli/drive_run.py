@@ -34,6 +34,9 @@ __all__ = ["Opening", "drive_run", "exit_status", "explain"]
 _PATIENCE: Final = 4.0
 """Seconds to write the file of the final text: less than the limit after a signal (E6)."""
 
+_NOT_OK: Final = 1
+"""The exit status of a run that did not succeed, although its agent exited with 0 (E1)."""
+
 Opening = Callable[[], AbstractAsyncContextManager[RunHandle]]
 """Opens a run as a context manager, after it read and checked all input."""
 
@@ -172,9 +175,10 @@ def explain(outcome: Completion | AdapterError, names: OptionNames, *, with_hint
 def exit_status(outcome: Completion | AdapterError, stop: StopSignals) -> int:
     """Return the exit status of a run with this outcome (E1)."""
     match outcome:
-        case Completion(status=status):
-            number = status.signal_number
-            return (status.code or 0) if number is None else 128 + number
+        case Completion(status=status, ok=ok):
+            if (number := status.signal_number) is not None:
+                return 128 + number
+            return status.code or (0 if ok else _NOT_OK)
         case RunCancelled() if stop.exit_status is not None:
             return stop.exit_status
         case RunTimedOut():

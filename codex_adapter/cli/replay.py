@@ -22,7 +22,7 @@ __all__ = ["COMMAND"]
 _DESCRIPTION = """\
 Show recorded standard output of an agent as a live run would show it. Each file is a run with its own completion.
 
-exit status: the first status of a run that is not zero, else 0.
+exit status: as for `run`; for several files, the first that is not zero.
 """
 _EXAMPLES = """\
   codex-adapter replay recorded.jsonl

@@ -13,6 +13,7 @@ from codex_adapter.cli import main
 from codex_adapter.cli.agent_options import find_agents
 from codex_adapter.cli.option_names import OptionNames
 
+from ..runtime.agents import WHOLE_TURN
 from .command import SOON, Cli
 
 pytestmark = pytest.mark.rule("C23")
@@ -268,7 +269,7 @@ def test_an_agent_that_cannot_be_loaded_is_named_with_its_distribution(cli: Cli,
         assert done.status == 2, words
         assert f"The agent '{kind}'" in done.complaint
         assert f"Repair or uninstall {kind}-dist" in done.complaint
-    assert cli.run("run", "--codex", cli.agent(), "--format", "jsonl", "x").status == 0
+    assert cli.run("run", "--codex", cli.agent(*WHOLE_TURN), "--format", "jsonl", "x").status == 0
 
 
 @pytest.mark.rule("C4")

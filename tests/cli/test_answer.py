@@ -46,7 +46,7 @@ def test_text_is_the_final_text_and_nothing_else(cli: Cli, command: str) -> None
     ("steps", "options", "status", "said"),
     [
         ((ReadPrompt(), Exit(3)), (), 3, "The run failed: no turn began, and the agent ended with exit status: 3."),
-        ((*GOOD[:3], Exit(0)), (), 0, "its turn is cut off"),
+        ((*GOOD[:3], Exit(0)), (), 1, "its turn is cut off"),
         ((*GOOD[:3], Hang()), ("--timeout", "0.5"), 124, name_time_limits(ADVICE["time_limit"])),
     ],
     ids=["no turn", "cut off", "time limit"],

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Final
 
+import msgspec
 import pytest
 
 from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step, WriteFile
-from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, command_started, thread_started, turn_started
+from codex_adapter.testing.thread_lines import (
+    THREAD_ID,
+    agent_message,
+    command_completed,
+    command_started,
+    thread_started,
+    turn_completed,
+    turn_failed,
+    turn_started,
+)
 
 from ..faults.waiting import until
-from .command import Cli
+from .command import Cli, Done
 from .slow_clock import SLOW_CLOCK, let_time_pass
 
 pytestmark = pytest.mark.rule("E1")
@@ -23,13 +34,56 @@ SPAWN = {
 }
 FAILED = {"outcome": "failed", "ok": False}
 TIMEOUT = "codex backend error: timeout (details redacted when unsafe)"
+BEGINNING: Final = [thread_started(), turn_started()]
+WHOLE: Final = [*BEGINNING, agent_message("item_0", "Done."), turn_completed()]
+NO_SANDBOX: Final = command_completed("item_0", "make", "bwrap: No permissions to create a new namespace.\n", 1)
+NOT_OK: Final[dict[str, tuple[list[dict[str, Any]], str | None, str | None]]] = {
+    "no turn": ([], None, None),
+    "a session without a turn": ([thread_started()], None, None),
+    "a turn that never ended": (WHOLE[:-1], "cut_off", None),
+    "another turn that never ended": ([*WHOLE, turn_started()], "cut_off", None),
+    "a failed turn": ([*BEGINNING, turn_failed("no")], "failed", None),
+    "a failed turn with a hint": ([*BEGINNING, turn_failed("Quota exceeded. Try later.")], "failed", "quota_exceeded"),
+    "a turn without a sandbox": ([*BEGINNING, NO_SANDBOX, *WHOLE[2:]], "completed", "sandbox_unavailable"),
+}
+"""What an agent that exits with 0 prints in a run that does not succeed, with the turn and the hint of the run."""
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 3, 124, 125, 255])
-def test_it_is_the_agents_own(cli: Cli, code: int) -> None:
-    done = cli.run("run", "--codex", cli.agent(ReadPrompt(), Exit(code)), "Hi.")
-    assert done.status == code
-    assert done.completion == {"outcome": "completed", "ok": False, "status": {"code": code, "signal": None}}
+def perform(cli: Cli, command: str, lines: list[dict[str, Any]], status: int = 0) -> Done:
+    """A run of an agent that prints these lines and exits with this status, or the replay of the lines."""
+    if command == "run":
+        return cli.run("run", "--codex", cli.agent(ReadPrompt(), *map(PrintJson, lines), Exit(status)), "Hi.")
+    (cli.directory / "recording.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(lines))
+    return cli.run("replay", "--exit-status", str(status), "recording.jsonl")
+
+
+@pytest.mark.rule("F11")
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_it_is_0_when_the_run_succeeded(cli: Cli, command: str) -> None:
+    done = perform(cli, command, WHOLE)
+    assert (done.status, done.completion["ok"], done.stderr) == (0, True, "")
+
+
+@pytest.mark.rule("F11")
+@pytest.mark.parametrize("command", ["run", "replay"])
+@pytest.mark.parametrize("what", NOT_OK)
+@pytest.mark.fault(
+    "stream", "The agent exits with status 0 and its run did not succeed", "`ok` is false, and the exit status is 1"
+)
+def test_it_is_1_when_the_agent_exits_with_0_and_the_run_did_not_succeed(cli: Cli, command: str, what: str) -> None:
+    lines, turn, hint = NOT_OK[what]
+    done = perform(cli, command, lines)
+    assert (done.status, done.completion["ok"], done.completion["outcome"]) == (1, False, "completed")
+    assert done.completion["status"] == {"code": 0, "signal": None}
+    assert (done.completion.get("turn"), done.completion.get("hint")) == (turn, hint)
+
+
+@pytest.mark.parametrize("lines", [[], WHOLE], ids=["no turn", "whole turn"])
+@pytest.mark.parametrize("code", [1, 2, 3, 124, 125, 255])
+def test_it_is_the_agents_own_when_that_is_another(cli: Cli, code: int, lines: list[dict[str, Any]]) -> None:
+    done = perform(cli, "run", lines, code)
+    assert (done.status, done.completion["ok"], done.completion["outcome"]) == (code, False, "completed")
+    assert done.completion["status"] == {"code": code, "signal": None}
     assert done.stderr == ""
 
 

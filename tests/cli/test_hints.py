@@ -162,7 +162,7 @@ def test_a_sandbox_that_cannot_start_is_told_in_every_form(cli: Cli, form: str) 
     done = cli.run("run", "--format", form, "--codex", cli.agent(*map(PrintJson, lines)), "x")
     advice = OF_CODEX["sandbox_unavailable"]
     shown = done.stdout.decode()
-    assert done.status == 0
+    assert done.status == 1
     if form == "jsonl":
         assert (done.completion["ok"], done.completion["hint"]) == (False, "sandbox_unavailable")
         assert done.completion["advice"] == done.complaint == advice

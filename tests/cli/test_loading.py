@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from codex_adapter.testing import ReadPrompt
-
+from ..runtime.agents import WHOLE_TURN
 from .command import ADAPTER, Cli
 
 LIST = """
@@ -21,7 +20,7 @@ sys.exit(status)
 
 @pytest.mark.rule("P2", "C7")
 def test_a_run_to_a_pipe_loads_only_what_it_needs(cli: Cli) -> None:
-    done = cli.finish(cli.start("run", "--codex", cli.agent(ReadPrompt()), "Hi.", program=(ADAPTER[0], "-c", LIST)))
+    done = cli.finish(cli.start("run", "--codex", cli.agent(*WHOLE_TURN), "Hi.", program=(ADAPTER[0], "-c", LIST)))
     assert done.status == 0
     loaded = set(json.loads(done.stderr))
     assert "codex_adapter.cli.run.command" in loaded

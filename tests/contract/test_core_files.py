@@ -15,6 +15,7 @@ import pytest
 from codex_adapter.testing import Die, Exit, ReadPrompt, Step, WaitFor, WriteFile
 
 from ..cli.command import ADAPTER, Cli
+from ..runtime.agents import write_turn
 from .leaks import Canary, leaks
 
 PATTERN = Path("/proc/sys/kernel/core_pattern")
@@ -74,7 +75,8 @@ def test_what_the_command_starts_may_dump_its_core_as_ever(cli: Cli, cores: None
     assert done.completion["status"] == {"code": None, "signal": "SIGSEGV"}
     limits = cli.directory / "limits"
     shell = cli.directory / "shell"
-    shell.write_text(f"#!/bin/sh\ncat >/dev/null; ulimit -c >{limits}\n")
+    turn = write_turn(cli.directory / "turn")
+    shell.write_text(f"#!/bin/sh\ncat >/dev/null; ulimit -c >{limits}; cat {turn}\n")
     shell.chmod(0o755)
     assert cli.run("run", "--codex", str(shell), "x").status == 0
     soft = resource.getrlimit(resource.RLIMIT_CORE)[0]

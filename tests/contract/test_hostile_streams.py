@@ -54,11 +54,11 @@ def line(text: object) -> str:
     return f"{BEFORE_TEXT}{text}{AFTER_TEXT}"
 
 
-def assert_whole(found: Measured, most_mib: float = MOST_MIB, **completion: Any) -> None:
+def assert_whole(found: Measured, most_mib: float = MOST_MIB, exit_status: int = 0, **completion: Any) -> None:
     """The agent's status, text and turn are told, in little memory."""
     expected = {"final_text": "done", "turn": "completed", "status": {"code": 0, "signal": None}, **completion}
     assert {name: found.completion.get(name) for name in expected} == expected
-    assert (found.done.status, found.done.stderr) == (0, "")
+    assert (found.done.status, found.done.stderr) == (exit_status, "")
     assert found.peak_mib < most_mib
 
 
@@ -238,7 +238,7 @@ def test_carriage_returns_before_the_newline_change_nothing(cli: Cli) -> None:
 @pytest.mark.rule("L3", "F2")
 def test_output_that_ends_in_mid_line_is_one_error_and_a_turn_cut_off(cli: Cli) -> None:
     found = run(cli, *BEGIN, PrintText(BEFORE_TEXT, end=""), CloseStdout())
-    assert_whole(found, final_text=None, turn="cut_off")
+    assert_whole(found, exit_status=1, final_text=None, turn="cut_off")
     assert len(found.complaints) == 1
     assert PARSE_ERROR.fullmatch(found.complaints[0])
 

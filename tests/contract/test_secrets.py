@@ -23,7 +23,7 @@ from codex_adapter.testing import (
     WriteStderr,
     read_facts,
 )
-from codex_adapter.testing.thread_lines import agent_message, thread_started
+from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 from tests.widths import crossed
 
 from ..cli.command import SOON, Cli
@@ -51,7 +51,8 @@ class Scene:
         """What the agent does until the test lets it end."""
         printed = stdout({name: canary.word for name, canary in self.printed.items()})
         errors = WriteStderr(f"error: {self.stderr.word}\n", size=200_000)
-        return ReadPrompt(), errors, PrintBytes(printed), PrintText(f'{{"type":"{self.unfinished.word}', end="")
+        unfinished = PrintText(f'{{"type":"{self.unfinished.word}', end="")
+        return ReadPrompt(), errors, PrintBytes(printed), PrintJson(turn_completed()), unfinished
 
     def run(
         self, agent: tuple[Step, ...], *words: str, mode: int = 0o755, version: str = "0.163.0", limited: bool = False
@@ -150,7 +151,7 @@ def test_secrets_of_the_environment_are_masked_wherever_they_stand(scene: Scene,
     scene.cli.env["SOME_API_KEY"] = inherited.word
     words = ("--env", f"APP_PASSWORD={given.word}", "--env", f"INNOCENT={named.word}", "--mask", "INNOCENT")
     printed = b"".join(stdout(dict.fromkeys(PLANTS, canary.word)) for canary in (inherited, given, named))
-    agent = (ReadPrompt(), PrintBytes(printed), Exit(status))
+    agent = (ReadPrompt(), PrintBytes(printed), PrintJson(turn_completed()), Exit(status))
     found, written = scene.run(agent, *words, *FULL, "--format", form)
     assert found == status
     assert leaks(written, [inherited, given, named]) == []
@@ -175,7 +176,7 @@ def test_secrets_are_masked_in_each_form_wherever_they_stand(scene: Scene, form:
     canary = Canary("encoded")
     places = PLANTS.keys() - {"too deep nesting"}  # megabytes of it
     lines = [stdout(dict.fromkeys(places, encode(canary.word))) for encode in FORMS.values()]
-    agent = (ReadPrompt(), PrintBytes(b"".join(lines)), WriteStderr(canary.word))
+    agent = (ReadPrompt(), PrintBytes(b"".join(lines)), PrintJson(turn_completed()), WriteStderr(canary.word))
     status, written = scene.run(agent, "--env", f"APP_TOKEN={canary.word}", *FULL, "--format", form)
     assert status == 0
     assert leaks(written, [canary]) == []
@@ -184,11 +185,12 @@ def test_secrets_are_masked_in_each_form_wherever_they_stand(scene: Scene, form:
 
 @pytest.mark.rule("X6", "C7")
 def test_a_value_that_is_no_secret_is_told_by_its_name_and_shown(cli: Cli) -> None:
-    agent = cli.agent(ReadPrompt(), PrintJson(agent_message("item_0", "the password is changeme, for bob")))
+    message = agent_message("item_0", "the password is changeme, for bob")
+    agent = cli.agent(ReadPrompt(), *map(PrintJson, (turn_started(), message, turn_completed())))
     words = ("--env", "WHO=bob", "--env", "OTHER=changeme", "--env", "API_TOKEN=1")
     done = cli.run("run", "--codex", agent, *words, "--mask", "WHO", "--mask", "OTHER", "--mask", "sesame open", "x")
     assert done.status == 0
-    assert done.records[-2]["text"] == "the password is changeme, for bob"
+    assert done.records[-3]["text"] == "the password is changeme, for bob"
     assert sorted(line.partition("value of ")[2] for line in done.stderr.splitlines()) == [
         "OTHER is not masked: it is a common word",
         "WHO is not masked: it is shorter than 8 characters",
@@ -220,7 +222,8 @@ def test_the_prompt_is_in_no_argument_no_environment_and_no_file_and_no_variable
     temporary.mkdir()
     cli.env |= {"TMPDIR": str(temporary), "APP_TOKEN": variable.word}
     facts = cli.directory / "facts"
-    agent = cli.agent(ReadPrompt(), WriteFacts(str(facts)), PrintJson(thread_started()), WaitFor("go"))
+    turn = (PrintJson(turn_started()), PrintJson(turn_completed()))
+    agent = cli.agent(ReadPrompt(), WriteFacts(str(facts)), PrintJson(thread_started()), WaitFor("go"), *turn)
     schema = 'backend.codex.output_schema={"type":"object"}'
     with cli.start("run", "--codex", agent, "--extension", schema, "-") as process:
         assert process.stdin is not None

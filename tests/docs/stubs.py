@@ -33,7 +33,6 @@ STUBS: Final[dict[str, tuple[str, str]]] = {
     "uvx": ('shift 2; exec "$@"', "installs from a package index, then runs the command"),
     "npm": ('mkdir -p node_modules; [ "$2" != --prefix ] || { mkdir -p "$3/node_modules/.bin"; '
             'ln -sf "$REAL_CODEX" "$3/node_modules/.bin/codex"; }', "installs from a package index"),
-    "apt-get": (DONE, "needs root and a network"),
     "useradd": (DONE, "needs root"),
     "systemctl": (f'[ "$1" != enable ] || exec {shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))} "$SOCKET"',
                   "needs systemd: a program listens in its place"),

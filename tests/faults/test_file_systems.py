@@ -16,6 +16,7 @@ from codex_adapter.testing import (
 )
 
 from ..cli.command import ADAPTER, Cli
+from ..runtime.agents import write_turn
 from .circumstances import after, in_namespace, needs, without_abilities
 from .ordinary import IO, PROMPT, TURN, right
 
@@ -152,10 +153,11 @@ def test_without_proc_and_namespaces_a_child_in_the_agents_group_is_killed(cli: 
 def test_the_schema_file_is_private_and_readable_whatever_the_umask(cli: Cli, umask: str) -> None:
     needs(without_abilities())
     (cli.directory / "schema").write_text('{"a":1}')
+    write_turn(cli.directory / "turn")
     agent = cli.directory / "codex"
     tell = 'stat -c %a "${word%/*}" "$word"; cat "$word"'
     look = f"for word; do case $last in --output-schema) {tell};; esac; last=$word; done"
-    agent.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\numask 022\n{{ {look}; }} >seen 2>&1\n')
+    agent.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\numask 022\n{{ {look}; }} >seen 2>&1\ncat turn\n')
     agent.chmod(0o755)
     words = ("run", "--codex", str(agent), "--output-schema", "schema", PROMPT)
     program = (*without_abilities(), *after(f"os.umask(0o{umask})"), *ADAPTER)

@@ -115,9 +115,10 @@ trio.run(main)
     "spawning", "Standard input is non-blocking and its data arrives late", "The adapter reads the whole prompt"
 )
 def test_a_prompt_that_comes_late_on_a_non_blocking_input_is_read_to_its_end(cli: Cli) -> None:
+    steps = (ReadPrompt(), WriteFacts("facts"), *WHOLE_TURN)
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
-    with cli.start("run", "--codex", cli.agent(ReadPrompt(), WriteFacts("facts")), stdin=reader) as process:
+    with cli.start("run", "--codex", cli.agent(*steps), stdin=reader) as process:
         os.close(reader)
         for piece in (b"H", b"i", b"."):
             os.write(writer, piece)

@@ -218,7 +218,7 @@ def shell_that_tells_signals(path: Path) -> str:
 @pytest.mark.fault(
     "signals",
     "The command receives SIGTERM while the completion of an ended run waits for a reader",
-    "It exits with the agent's status",
+    "It exits with the status of the run",
 )
 def test_a_signal_after_the_end_of_the_run_changes_nothing(cli: Cli) -> None:
     reader, writer = os.pipe()

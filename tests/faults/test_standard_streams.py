@@ -19,6 +19,7 @@ from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Repeat, WaitFor, 
 from codex_adapter.testing.thread_lines import thread_started
 
 from ..cli.command import ADAPTER, SOON, Cli
+from ..runtime.agents import WHOLE_TURN
 from ..runtime.scripted import say
 from .forked_cli import Fork
 
@@ -147,7 +148,7 @@ adapter.stdout.readline()
         pytest.param(
             ("replay", "-"),
             "<garbage",
-            0,
+            1,
             marks=pytest.mark.fault(
                 "consumer", "Stdin should contain a recording and contains garbage", "Each line yields one error"
             ),
@@ -162,16 +163,16 @@ adapter.stdout.readline()
 )
 def test_standard_input_that_is_none(cli: Cli, words: tuple[str, ...], redirection: str, status: int | None) -> None:
     (cli.directory / "garbage").write_bytes(b"\xff\xfe\0canary\n" * 3)
-    agent = cli.agent(ReadPrompt(), WriteFile("started"))
+    agent = cli.agent(ReadPrompt(), WriteFile("started"), *WHOLE_TURN)
     program = ("/bin/sh", "-c", f'"$@" {redirection}', "sh", *ADAPTER)
     with cli.start(*(agent if word == "AGENT" else word for word in words), program=program) as process:
         done = cli.finish(process)
-    assert done.status in ((0, 2) if status is None else (status,))
+    assert done.status in ((1, 2) if status is None else (status,))
     assert len(done.stderr.splitlines()) <= 1
     assert "canary" not in done.stderr + done.stdout.decode()
     assert (cli.directory / "started").exists() is (words[0] == "run" and status == 0)
     if done.stdout:
-        assert done.completion["outcome"] == ("completed" if done.status == 0 else "failed")
+        assert done.completion["outcome"] == ("failed" if done.status == 2 else "completed")
 
 
 @pytest.mark.fault(

@@ -31,7 +31,7 @@ class RealAgent(NamedTuple):
     `program` is its newest release on this machine, None if it is not installed. `prepare` writes its settings below a
     directory and returns the variables that connect it to the model. `structured` is the item with which the model
     answers for an output schema, None if the agent has none. `login` is the exit status of its login's `status` with
-    these variables, None if the agent logs in only in its own program. `failed` is the exit status after a failed turn.
+    these variables, None if the agent logs in only in its own program.
     """
 
     kind: str
@@ -39,7 +39,6 @@ class RealAgent(NamedTuple):
     prepare: Callable[[Path, ModelServer], Mapping[str, str]]
     structured: Callable[[str, Any], Item] | None
     login: int | None
-    failed: int = 1
 
     def options(self) -> list[str]:
         """Return the option of the command line that names the program."""
@@ -145,7 +144,7 @@ def _newest(programs: list[Path]) -> Path | None:
 AGENTS: Final = (
     RealAgent("codex", _codex_program(), _prepare_codex, _message, login=1),
     RealAgent("claude_code", _newest(claude_programs()), _prepare_claude, _claude_answer, login=0),
-    RealAgent("pi", _newest(pi_programs()), _prepare_pi, None, login=None, failed=0),
+    RealAgent("pi", _newest(pi_programs()), _prepare_pi, None, login=None),
 )
 
 

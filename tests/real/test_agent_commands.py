@@ -97,13 +97,13 @@ def test_run_and_view(place: Place, agent: RealAgent) -> None:
 
 
 @each_agent()
-@pytest.mark.rule("F9", "AG4")
+@pytest.mark.rule("E1", "F9", "AG4")
 def test_run_without_a_model_has_the_advice_of_the_agent(place: Place, agent: RealAgent) -> None:
     with place.model(agent, script(fallback=REFUSAL)) as env:
         done = place.perform(env, *words(agent, "run", *free(agent), "Do it."))
     advice = agent_of(agent.kind).advice["not_logged_in"]
     found = (done.status, done.completion["hint"], done.completion["advice"])
-    assert found == (agent.failed, "not_logged_in", advice)
+    assert found == (1, "not_logged_in", advice)
     assert done.stderr.decode() == f"codex-adapter: {advice}\n"
     shown = place.perform(env, "view", "-", stdin=done.stdout)
     assert advice in shown.stdout.decode()

@@ -13,7 +13,7 @@ from codex_adapter.runtime.containment.containment import Containment, Level
 from codex_adapter.testing import PrintText, StartDescendant, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
-__all__ = ["DESCENDANTS", "WHOLE_TURN", "backend", "config", "kinds_of", "start_all_kinds"]
+__all__ = ["DESCENDANTS", "WHOLE_TURN", "backend", "config", "kinds_of", "start_all_kinds", "write_turn"]
 
 THREAD = "01a20018-057d-7ce3-b0c7-a173a1ba2c6a"
 DESCENDANTS: dict[str, dict[str, Any]] = {
@@ -32,7 +32,14 @@ def lines(*values: object) -> list[Step]:
     return [PrintText(msgspec.json.encode(value).decode()) for value in values]
 
 
-WHOLE_TURN = lines(thread_started(THREAD), turn_started(), agent_message("item_0", "done"), turn_completed())
+TURN_LINES = (thread_started(THREAD), turn_started(), agent_message("item_0", "done"), turn_completed())
+WHOLE_TURN = lines(*TURN_LINES)
+
+
+def write_turn(path: Path) -> Path:
+    """A file of the lines of a whole turn, for an agent that is a shell script."""
+    path.write_bytes(msgspec.json.Encoder().encode_lines(TURN_LINES))
+    return path
 
 
 def config(tmp_path: Path, *steps: Step, **limits: Any) -> CodexConfig:

@@ -31,7 +31,9 @@ _DESCRIPTION = """\
 Run {} once. Events are written as JSON Lines. The last line is the completion.
 
 exit status:
-  the agent's    The agent ended by itself.
+  0              The run succeeded: `ok` of its completion is true.
+  1              The agent exited with 0, but the run did not succeed.
+  the agent's    The agent exited with another status.
   2              The command line is wrong, or the request was refused.
   124            A time limit passed.
   125            Another failure of the adapter.
@@ -41,7 +43,7 @@ exit status:
 """
 _SANDBOX_OPTION = "--sandbox"
 _IN_A_CONTAINER = """
-In most containers, the sandbox of the agent cannot start. Then the run is not `ok`, even if it ends with status 0.
+In most containers, the sandbox of the agent cannot start. Then the run is not `ok`, even if the agent exits with 0.
 `codex-adapter doctor` tries the sandbox. Allow user namespaces. If the container itself is the sandbox,
 use --sandbox danger-full-access.
 """
