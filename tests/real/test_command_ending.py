@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.testing import Answer, Reasoning, Shell, answer, script
 
 from .commands import running, told
@@ -85,8 +86,14 @@ def test_nothing_survives_an_adapter_that_is_killed(mode: str, stage: Stage) -> 
 
 
 @pytest.mark.rule("E2", "D3")
-@pytest.mark.parametrize(("last", "status"), [(answer("Done."), 0), (REFUSAL, 1)])
-def test_a_reader_that_leaves_changes_neither_the_work_nor_the_status(last: Answer, status: int, stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("last", "status", "said"),
+    [(answer("Done."), 0, ""), (REFUSAL, 1, f"codex-adapter: {OF_CODEX['request_rejected']}\n")],
+    ids=["answered", "refused"],
+)
+def test_a_reader_that_leaves_changes_neither_the_work_nor_the_status(
+    last: Answer, status: int, said: str, stage: Stage
+) -> None:
     stage.fifo("begun")
     stage.fifo("go")
     work = Shell("echo x > begun; read word < go; echo one > first")
@@ -102,7 +109,7 @@ def test_a_reader_that_leaves_changes_neither_the_work_nor_the_status(last: Answ
             process.stdout = None
             (stage.workspace / "go").write_text("go\n")
             done = told(process)
-    assert (done.status, done.stderr) == (status, b"")
+    assert (done.status, done.stderr.decode()) == (status, said)
     assert (stage.workspace / "first").exists()
     assert (stage.workspace / "second").exists()
 

@@ -47,7 +47,8 @@ def test_a_run_gives_its_events_and_its_completion_as_records(stage: Stage) -> N
 def test_the_status_of_a_failed_agent_is_passed_on(stage: Stage) -> None:
     with stage.model(script(fallback=REFUSAL)):
         done = perform(stage, "run", "Do it.")
-    assert (done.status, done.stderr) == (1, b"")
+    assert done.status == 1
+    assert done.stderr.decode() == f"codex-adapter: {done.completion['advice']}\n"
     assert done.events[-1]["message"] == "codex exited non-zero: exit status: 1 (stderr redacted)"
     assert done.completion["status"] == {"code": 1, "signal": None}
     assert done.completion["turn"] == "failed"
