@@ -100,8 +100,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     `stop_signals` ask the agent to end. The signals of one group are sent together, and the groups one after another.
     Each group gets an equal part of `stop_timeout`. SIGKILL follows the last group. `private_file` is an absolute path.
-    Its directory is removed with the run, with all of its content. `model` and `release` are None if they are unknown
-    (AG2, K4).
+    Its directory is removed with the run, with all of its content. `model` and `release` are None if they are unknown.
+    `answer_schema` is the JSON Schema of the last message, or None (AG2, F14, K4).
     """
 
     argv: Sequence[str]
@@ -116,6 +116,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     private_file: str | None = None
     model: str | None = None
     release: str | None = None
+    answer_schema: Mapping[str, Any] | None = None
 
     @override
     def __repr__(self) -> str:

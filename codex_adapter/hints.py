@@ -23,6 +23,7 @@ Hint = Literal[
     "input_too_long",
     "policy_refused",
     "answer_incomplete",
+    "schema_ignored",
     "request_rejected",
     "configuration_broken",
     "flag_unknown",
@@ -54,6 +55,9 @@ ADVICE: Final[Mapping[Hint, str]] = {
     "input_too_long": "The prompt is too long for the CLI or the service. Shorten it or put it into a file.",
     "policy_refused": "The policy of the service refused the prompt or the answer. Rephrase the task.",
     "answer_incomplete": "The model stopped before its answer was complete. Split the task into smaller parts.",
+    "schema_ignored": (
+        "The answer is not JSON, despite the output schema. Choose another model, or ask for JSON in the prompt."
+    ),
     "request_rejected": "The service rejected the request. Check the model, its settings and the output schema.",
     "configuration_broken": "The configuration of the CLI is invalid. Check its files and the options of the run.",
     "flag_unknown": "This release of the CLI does not support the command line. Install a supported release.",

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 3d36ffb401bda3da8923ee65159a24095f9d7212e8974cc3566dffb1a6b4fcf2. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 9c1c815a4cd9b9489cdb84a66cb5dcd877fb01377267be97e33ec25c119bb110. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -34,7 +34,7 @@ export type CompletedRecord = {
     /** The cost of the run in US dollars, as the CLI reports it. */
     cost_usd?: number;
     /** The cause of a failure, if it is known. */
-    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     /** The next step for the hint, for a person. */
     advice?: string;
     /** The number of the record: one more than that of the last event. */
@@ -62,7 +62,7 @@ export type ErrorBody = {
     /** Which part of the run failed, if `kind` is `backend`. */
     failure?: "cancelled" | "closed" | "invalid_request" | "io" | "other" | "session" | "spawn" | "timeout" | "wait";
     /** The cause, if it is known. */
-    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     /** The next step, for a person. */
     advice?: string;
 };
@@ -132,7 +132,7 @@ export type FailedRecord = {
     /** The id of the session, if the agent reported it. */
     session_id?: string;
     /** The cause, if it is known. */
-    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
+    hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     /** The next step for the hint, for a person. */
     advice?: string;
 };

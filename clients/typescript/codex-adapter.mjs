@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 3d36ffb401bda3da8923ee65159a24095f9d7212e8974cc3566dffb1a6b4fcf2. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 9c1c815a4cd9b9489cdb84a66cb5dcd877fb01377267be97e33ec25c119bb110. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

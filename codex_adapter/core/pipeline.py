@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, repeat
+from typing import Any
 
 from msgspec.structs import force_setattr
 
+from codex_adapter.core.answers import is_answer
 from codex_adapter.core.bounds import FINAL_TEXT_LIMIT, bound
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import LineFramer
@@ -33,8 +35,8 @@ class Pipeline:
     """The processing of one run's stream, from the bytes of standard output to universal events.
 
     `decoder` makes the decoder of the run. `secrets` are values to mask, besides everything shaped like a credential.
-    `advice` has the agent's own sentences for hints. Pass bytes as they arrive, in pieces of any size, then the end.
-    The events do not depend on the pieces (L5, X5).
+    `advice` has the agent's own sentences for hints. `answer_schema` is the JSON Schema of the last message, or None.
+    Pass bytes as they arrive, in pieces of any size, then the end. The events do not depend on the pieces (L5, X5).
     """
 
     def __init__(
@@ -44,8 +46,10 @@ class Pipeline:
         secrets: Iterable[str] = (),
         max_line_bytes: int = 16 * 1024 * 1024,
         advice: Mapping[Hint, str] = NO_ADVICE,
+        answer_schema: Mapping[str, Any] | None = None,
     ) -> None:
         self.advice = advice
+        self._answer_schema = answer_schema
         self._framer = LineFramer(max_line_bytes)
         self._masker = Masker(secrets)
         self._decoder = decoder(self._masker)
@@ -97,7 +101,7 @@ class Pipeline:
         """Return the completion of a run whose agent ended with `status`.
 
         `lingered` means that the adapter ended the agent because it stayed alive after a completed turn. Any other
-        failure has no final text (F2, F3, K6).
+        failure has no final text (F2, F3, F14, K6).
         """
         state = self.state
         final_text = None
@@ -105,6 +109,8 @@ class Pipeline:
         if succeeded and state.final_text is not None:
             final_text = self.mask(state.final_text, FINAL_TEXT_LIMIT)
         hint = self._decoder.explain(status, lingered=lingered)
+        if hint is None and succeeded and state.turn == "completed" and self._answer_schema is not None:
+            hint = None if is_answer(state.final_text, self._answer_schema) else "schema_ignored"
         return Completion(
             status=status,
             final_text=final_text,

@@ -148,7 +148,11 @@ class AgentBackend:
         source = await spawn(launch, mark=mark, stop_timeout=config.stop_timeout, containment=self._containment)
         secrets = (*launch.secrets, *secret_values(mask_env, directory=launch.cwd).values)
         pipeline = Pipeline(
-            launch.decoder, secrets=secrets, max_line_bytes=config.max_line_bytes, advice=self._agent.advice
+            launch.decoder,
+            secrets=secrets,
+            max_line_bytes=config.max_line_bytes,
+            advice=self._agent.advice,
+            answer_schema=launch.answer_schema,
         )
         timeout = launch.timeout
         if timeout is not None:

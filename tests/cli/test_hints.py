@@ -175,6 +175,30 @@ def test_a_sandbox_that_cannot_start_is_told_in_every_form(cli: Cli, form: str) 
         assert (shown, done.complaint) == ("Done.\n", advice)
 
 
+@pytest.mark.rule("C7", "E1", "F11", "F14")
+@pytest.mark.parametrize("form", ["jsonl", "pretty", "text"])
+@pytest.mark.fault(
+    "stream",
+    "The model ignores the output schema and answers with plain text",
+    "The run completes with the text, is not `ok`, and has the hint `schema_ignored`",
+)
+def test_an_answer_that_ignores_the_output_schema_is_told_in_every_form(cli: Cli, form: str) -> None:
+    (cli.directory / "schema.json").write_text('{"type": "object"}')
+    lines = [thread_started("t"), turn_started(), agent_message("m", "Done."), turn_completed()]
+    words = ("--codex", cli.agent(*map(PrintJson, lines)), "--output-schema", "schema.json", "x")
+    done = cli.run("run", "--format", form, *words)
+    advice = ADVICE["schema_ignored"]
+    shown = done.stdout.decode()
+    assert done.status == 0
+    if form == "jsonl":
+        assert (done.completion["ok"], done.completion["hint"]) == (False, "schema_ignored")
+        assert (done.completion["final_text"], done.completion["advice"]) == ("Done.", advice)
+    elif form == "pretty":
+        assert shown.index("Done.") < shown.index(f"! {advice}\n")
+    else:
+        assert (shown, done.complaint) == ("Done.\n", advice)
+
+
 def test_each_kind_of_failure_to_start_has_its_hint(cli: Cli) -> None:
     (cli.directory / "plain").touch()
     for words, hint in (

@@ -20,7 +20,7 @@ from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.events import ToolCall
 from codex_adapter.hints import Hint
-from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, script
+from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, answer, script
 
 from .agents import claude_programs
 from .oracle import Oracle
@@ -185,6 +185,19 @@ async def test_an_error_of_the_service_has_a_hint(place: Place, status: int, typ
     with place.model(refusal(status, type_)) as address:
         _, completion = await place.run(address, free())
     assert (completion.ok, completion.turn, completion.hint) == (False, "failed", hint)
+
+
+@pytest.mark.rule("F14", "AG8")
+@pytest.mark.parametrize(("obeys", "hint"), [(True, None), (False, "schema_ignored")])
+async def test_an_answer_that_ignores_its_output_schema_is_not_ok(place: Place, obeys: bool, hint: Hint | None) -> None:
+    obedient = answer(RawItem({"type": "tool_use", "name": "StructuredOutput", "input": {"a": 1}}))
+    # The CLI asks the model for the tool again, each release a different number of times.
+    scenario = Scenario((obedient,) if obeys else (), fallback=answer("Plain text."))
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    with place.model(scenario) as address:
+        _, completion = await place.run(address, free(**{keys.OUTPUT_SCHEMA: schema}))
+    assert (completion.turn, completion.hint, completion.ok) == ("completed", hint, hint is None)
+    assert completion.final_text == ('{"a":1}' if obeys else "Plain text.")
 
 
 @pytest.mark.rule("F9")

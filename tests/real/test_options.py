@@ -128,6 +128,15 @@ async def test_an_output_schema_is_in_a_private_file_during_the_run_alone(stage:
     assert not file.parent.exists()
 
 
+@pytest.mark.rule("F14")
+async def test_an_answer_that_ignores_its_output_schema_is_not_ok(stage: Stage) -> None:
+    with stage.model(script("Plain text.")):
+        outcome = await stage.run(stage.request(extensions={"backend.codex.output_schema": SCHEMA}))
+    assert outcome.completion is not None
+    assert (outcome.completion.turn, outcome.completion.final_text) == ("completed", "Plain text.")
+    assert (outcome.completion.ok, outcome.completion.hint) == (False, "schema_ignored")
+
+
 @pytest.mark.rule("K4")
 async def test_the_file_of_an_output_schema_is_gone_after_a_cancelled_run(stage: Stage) -> None:
     with stage.model(script(answer("never", gate="never"))) as server:

@@ -113,6 +113,7 @@ class ClaudeAgent(Agent):
                 private_file=f"{temporary}/run",
                 model=options.model,
                 release=None if launch.version is None else str(launch.version),
+                answer_schema=options.output_schema,
             )
 
     @override

@@ -122,6 +122,7 @@ class CodexAgent(Agent):
                 private_file=schema,
                 model=options.model,
                 release=None if launch.version is None else str(launch.version),
+                answer_schema=options.output_schema,
             )
 
     @override
