@@ -90,11 +90,13 @@ def node_path(program: Path) -> str:
     return f"{node}:{os.environ['PATH']}" if node.exists() else os.environ["PATH"]
 
 
-def write_pi_files(directory: Path, address: str, names: Sequence[str] = ("mock-model",)) -> None:
+def write_pi_files(
+    directory: Path, address: str, names: Sequence[str] = ("mock-model",), *, api: str = "openai-responses"
+) -> None:
     """Write the files that connect pi to a service, and let it try a failed request once more."""
     directory.mkdir(exist_ok=True)
     models = [{"id": name, "input": ["text", "image"]} for name in names]
-    provider = {"baseUrl": address, "api": "openai-responses", "apiKey": "sk-scripted", "models": models}
+    provider = {"baseUrl": address, "api": api, "apiKey": "sk-scripted", "models": models}
     (directory / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
     retry = {"enabled": True, "maxRetries": 1, "baseDelayMs": 1}
     # Without a default, the CLI takes the first model that has a key, such as ANTHROPIC_API_KEY.

@@ -287,6 +287,16 @@ async def test_an_error_of_the_service_fails_a_run_that_exits_with_0(
     assert (completion.status.code, completion.ok, completion.turn, completion.hint) == (0, False, "failed", hint)
 
 
+@pytest.mark.rule("F9")
+@pytest.mark.parametrize(("message", "hint"), [("model: m", "model_unknown"), ("Not Found", "endpoint_unknown")])
+async def test_the_messages_api_does_not_know_the_model_or_the_address(place: Place, message: str, hint: Hint) -> None:
+    body = {"type": "error", "error": {"type": "not_found_error", "message": message}}
+    with ModelServer(Scenario(fallback=Answer(status=404, body=body))) as server:
+        write_pi_files(place.root / "agent", f"http://127.0.0.1:{server.port}", "anthropic-messages")
+        _, completion = await place.run(free())
+    assert (completion.turn, completion.hint) == ("failed", hint)
+
+
 @pytest.mark.rule("F9", "AG4")
 async def test_a_service_that_cannot_be_reached(place: Place) -> None:
     place.provide(NOWHERE)

@@ -122,6 +122,8 @@ def hint_of_error(text: str) -> Hint | None:
     for name in names:
         if (hint := _CODES.get(name)) is not None:
             return hint
+    if "not_found_error" in names and sentence.startswith("model: "):
+        return "model_unknown"  # the Messages API has one type for an unknown model and an unknown address
     for pattern, hint in _SENTENCES:
         if re.match(pattern, sentence):
             return hint
