@@ -292,7 +292,7 @@ async def test_an_error_of_the_service_fails_a_run_that_exits_with_0(
 async def test_the_messages_api_does_not_know_the_model_or_the_address(place: Place, message: str, hint: Hint) -> None:
     body = {"type": "error", "error": {"type": "not_found_error", "message": message}}
     with ModelServer(Scenario(fallback=Answer(status=404, body=body))) as server:
-        write_pi_files(place.root / "agent", f"http://127.0.0.1:{server.port}", "anthropic-messages")
+        write_pi_files(place.root / "agent", f"http://127.0.0.1:{server.port}", api="anthropic-messages")
         _, completion = await place.run(free())
     assert (completion.turn, completion.hint) == ("failed", hint)
 
