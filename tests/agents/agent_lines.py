@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from codex_adapter.core.decoder import Decoder
 from codex_adapter.core.framing import Line
 from codex_adapter.core.masking.masker import Masker
 
-__all__ = ["SESSION", "AgentLines", "Shape", "as_line"]
+__all__ = ["SESSION", "AgentLines", "Fact", "Shape", "as_line"]
 
 SESSION = "01a20018-057d-7ce3-b0c7-a173a1ba2c6a"
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -27,15 +27,20 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 Shape = tuple[str, str | None]
 """Kind of an event, and its text or the beginning of its message."""
 
+Fact = tuple[str, Any]
+"""What an event of a line means: its name, and its text, id, usage or None."""
+
 
 class AgentLines(ABC):
     """The lines of one agent. A line is bytes with its newline, a sample is the object of a line.
 
-    `turn` starts a turn, and `failed` fails it. `trouble` reports in mid-turn that a request failed: no progress.
+    Where an agent needs several lines for one fact, these are all of them. `turn` starts a turn, and `failed` fails it.
+    `trouble` reports in mid-turn that a request failed: no progress.
     Its event has `trouble_shape`, and that of the session `session_shape`.
     `samples` are one line of each type, with every field that a rule names. `names` are names and values that random
     lines are made of, `types` the types of those lines. `fields` are the fields that an error about a line may name.
-    `older` are streams of releases without recordings. `recorded` is a real turn with three commands.
+    `older` are streams of releases without recordings. `recorded` is a real turn with three commands. The first
+    `beginning` bytes of a recording show the fuzzer enough kinds of lines.
     """
 
     kind: ClassVar[str]
@@ -51,6 +56,7 @@ class AgentLines(ABC):
     known: ClassVar[Sequence[dict[str, Any]]]
     older: ClassVar[Sequence[bytes]] = ()
     recording: ClassVar[str]
+    beginning: ClassVar[int] = 2_048
 
     @abstractmethod
     def session(self, session_id: str = SESSION) -> bytes:
@@ -73,10 +79,11 @@ class AgentLines(ABC):
         """Parse lines as the decoder does."""
 
     @abstractmethod
-    def facts(self, line: dict[str, Any]) -> tuple[str, Any]:
-        """Return what a line of these methods means: its name, and its text, id, usage or None.
+    def reader(self) -> Callable[[dict[str, Any]], Sequence[Fact]]:
+        """Return a function that returns what each line of one stream means, if it is a line of these methods.
 
-        The names are `session`, `turn`, `completed`, `failed`, `trouble`, `message`, `opened` and `closed`.
+        A line has a fact for each of its events: `session`, `turn`, `completed`, `failed`, `trouble`, `message`,
+        `opened` or `closed`.
         """
 
     @abstractmethod

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..agents.agent_lines import AgentLines, Shape
+from ..agents.agent_lines import AgentLines, Fact, Shape
 from .piped import Seen
 from .schedules import Plan, failure_text
 
@@ -30,6 +30,10 @@ END_OF_OUTPUT: Final = "the output is held open after the exit"
 EPSILON: Final = 1e-6
 
 
+Reader = Callable[[dict[str, Any]], Sequence[Fact]]
+"""A function that returns what each line of a stream means."""
+
+
 class Due(NamedTuple):
     """A limit that passes at a time; `must` when the rules leave no doubt that it counts."""
 
@@ -41,8 +45,9 @@ class Due(NamedTuple):
 class Facts:
     """What lines say of a run's session and turns."""
 
-    def __init__(self, lines: AgentLines) -> None:
+    def __init__(self, lines: AgentLines, reader: Reader | None = None) -> None:
         self._lines = lines
+        self._reader = reader or lines.reader()
         self.shapes: list[Shape] = []
         self.session: str | None = None
         self.turn: str | None = None
@@ -68,7 +73,7 @@ class Facts:
             self.progress = True
             self.shapes.append(("unknown", None))
         else:
-            self.shapes.append(self._shape(*self._lines.facts(value)))
+            self.shapes += [self._shape(*fact) for fact in self._reader(value)]
 
     def _shape(self, name: str, value: Any) -> Shape:
         if name == "trouble":
@@ -113,6 +118,7 @@ class Limits:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._reader = plan.lines.reader()
         self._data = b""
         self._tools: dict[str, float] = {}
         self._stale = False  # tools that a turn has left open: nothing says whether they still are
@@ -153,7 +159,7 @@ class Limits:
         unfinished = self._data[self._data.rfind(b"\n") + 1 :]
         self._data += data
         for line in (unfinished + data).split(b"\n")[:-1]:
-            said = Facts(self._plan.lines)
+            said = Facts(self._plan.lines, self._reader)
             said.read(line)
             if said.turn == "cut_off":
                 self._turn_ended = []

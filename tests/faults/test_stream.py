@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock
 
 from codex_adapter import BackendError, Completion, ExitStatus, RunConfig
-from codex_adapter.events import Plan
+from codex_adapter.events import Plan, ToolCall
 from codex_adapter.testing.source import Step
 
 from ..agents.agent_lines import SESSION, AgentLines, as_line
@@ -54,8 +54,8 @@ def test_a_stream_cut_at_any_byte_gives_the_events_before_the_cut(agent: AgentLi
         events = pipeline.receive_data(data)
         assert events == whole[: len(events)]
         at_end = pipeline.receive_eof()
-        is_open = sum((event.kind == "tool_call") - (event.kind == "tool_result") for event in events + at_end)
-        assert is_open == 0
+        calls = [(event.kind, event.data.tool.phase) for event in events + at_end if isinstance(event.data, ToolCall)]
+        assert calls.count(("tool_call", "start")) == sum(kind == "tool_result" for kind, _ in calls)
         before = len(events)
         events += [event for event in at_end if not closes(event)]
         torn = events[before:]
@@ -152,8 +152,9 @@ def test_a_line_with_any_field_misshapen_has_one_outcome(kind: str, number: int)
             found = events_of(agent, agent.session(), as_line(changed), agent.message("after", 9))
             # An id that is too long, a plan and the close of a call have events of their own.
             found = [event for event in found if not closes(event) and not isinstance(event.data, Plan)]
-            _, *own, after = (event for event in found if "session handle id" not in (event.message or ""))
-            assert after.text == "after"
+            _, *others = (event for event in found if "session handle id" not in (event.message or ""))
+            own = [event for event in others if event.text != "after"]
+            assert len(own) == len(others) - 1
             assert len(own) <= 1 or {event.kind for event in own} == {"status"}
             assert all(is_bad(event.message) for event in own if event.kind == "error" and event.data is None)
 
@@ -298,7 +299,8 @@ async def test_an_order_that_cannot_be_is_told_as_it_came(
     async with running(lines, lines=agent, config=RunConfig(idle_timeout=60)) as (run, _):
         events = [event async for event in run.events]
         completion = await run.wait_completed()
-    assert [event.kind for event in events] == kinds
+    # An agent may report why a turn fails before its end.
+    assert [event.kind for event in events if event.kind != "error" or FAILED not in script] == kinds
     assert completion.turn == turn
     assert completion.final_text == next((event.text for event in reversed(events) if event.text), None)
 

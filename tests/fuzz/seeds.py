@@ -16,7 +16,6 @@ __all__ = ["CRASHES", "inputs", "recordings", "tokens"]
 CRASHES: Final = Path(__file__).with_name("crashes")
 """Inputs that broke a rule once; each is kept, under the name of what it broke."""
 
-_LONGEST: Final = 2_048
 _LONGEST_OF_ALL: Final = 250_000
 
 
@@ -24,9 +23,7 @@ _LONGEST_OF_ALL: Final = 250_000
 def recordings(agent: AgentLines) -> tuple[bytes, ...]:
     """Return the beginnings of different streams that the CLI printed, and of what older releases print."""
     found = sorted({path.read_bytes() for path in agent.recordings()}, key=len)
-    # The first line of some agents is longer than the whole stream of others.
-    longest = max([_LONGEST, *(data.find(b"\n") + 2 for data in found)]) * 2 if found else 0
-    kept = dict.fromkeys(data[: max(_LONGEST, longest if agent.kind != "codex" else 0)] for data in found)
+    kept = dict.fromkeys(data[: agent.beginning] for data in found)
     return (*agent.older, *sorted(kept))
 
 

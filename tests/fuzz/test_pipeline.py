@@ -104,7 +104,12 @@ def each_place(agent: AgentLines) -> Iterator[tuple[Any, str]]:
 def _inner_types(value: dict[str, Any]) -> Iterator[object]:
     """Return the types of the item, the event or the content of a line."""
     content = value.get("message", {}).get("content") if isinstance(value.get("message"), dict) else None
-    for inner in (value.get("item"), value.get("event"), *(content if isinstance(content, list) else ())):
+    for inner in (
+        value.get("item"),
+        value.get("event"),
+        value.get("assistantMessageEvent"),
+        *(content if isinstance(content, list) else ()),
+    ):
         yield inner.get("type") if isinstance(inner, dict) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -10,7 +10,7 @@ from typing_extensions import override
 from codex_adapter.agents.claude.stream import lines
 from codex_adapter.agents.claude.stream.line_parser import parse_lines
 from codex_adapter.core.framing import Line
-from tests.agents.agent_lines import SESSION, AgentLines, Shape, as_line
+from tests.agents.agent_lines import SESSION, AgentLines, Fact, Shape, as_line
 
 __all__ = ["CLAUDE_LINES"]
 
@@ -47,6 +47,7 @@ class ClaudeLines(AgentLines):
     session_shape: ClassVar[Shape] = ("status", "compaction completed")
     trouble_shape: ClassVar[Shape] = ("status", "model request failed, trying again")
     recording: ClassVar[str] = "2.1.330/commands.jsonl"
+    beginning: ClassVar[int] = 6_000
     samples: ClassVar[Sequence[dict[str, Any]]] = (
         _system("init", session_id="s", model=_MODEL, tools=["Bash"], claude_code_version="2.1.330"),
         _system("api_retry", attempt=1, max_retries=2, retry_delay_ms=3, error_status=500, error="server_error"),
@@ -121,24 +122,9 @@ class ClaudeLines(AgentLines):
         return parse_lines(data)
 
     @override
-    def facts(self, line: dict[str, Any]) -> tuple[str, Any]:
-        """Implement `AgentLines.facts`."""
-        match line:
-            case {"type": "system", "subtype": "init"}:
-                return "turn", None
-            case {"type": "system", "subtype": "api_retry"}:
-                return "trouble", None
-            case {"type": "system", "session_id": session_id}:
-                return "session", session_id
-            case {"type": "result", "is_error": True}:
-                return "failed", None
-            case {"type": "result", "usage": usage}:
-                return "completed", usage
-            case {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}:
-                return "message", text
-            case {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": name}]}}:
-                return "opened", name
-        return "closed", line["message"]["content"][0]["tool_use_id"]
+    def reader(self) -> Callable[[dict[str, Any]], Sequence[Fact]]:
+        """Implement `AgentLines.reader`."""
+        return lambda line: (_fact(line),)
 
     @override
     def seeds(self, grown: str, secret: str) -> Sequence[dict[str, Any]]:
@@ -169,6 +155,25 @@ class ClaudeLines(AgentLines):
             _system("informational", level="warning", content=long),
             {"type": "result", "subtype": long, "is_error": True, "result": long},
         )
+
+
+def _fact(line: dict[str, Any]) -> Fact:
+    match line:
+        case {"type": "system", "subtype": "init"}:
+            return "turn", None
+        case {"type": "system", "subtype": "api_retry"}:
+            return "trouble", None
+        case {"type": "system", "session_id": session_id}:
+            return "session", session_id
+        case {"type": "result", "is_error": True}:
+            return "failed", None
+        case {"type": "result", "usage": usage}:
+            return "completed", usage
+        case {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}:
+            return "message", text
+        case {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": name}]}}:
+            return "opened", name
+    return "closed", line["message"]["content"][0]["tool_use_id"]
 
 
 CLAUDE_LINES = ClaudeLines()

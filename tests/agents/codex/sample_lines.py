@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.core.framing import Line
-from tests.agents.agent_lines import SESSION, AgentLines, Shape, as_line
+from tests.agents.agent_lines import SESSION, AgentLines, Fact, Shape, as_line
 
 __all__ = ["CODEX_LINES"]
 
@@ -122,25 +122,9 @@ class CodexLines(AgentLines):
         return parse_lines(data)
 
     @override
-    def facts(self, line: dict[str, Any]) -> tuple[str, Any]:
-        """Implement `AgentLines.facts`."""
-        item = line.get("item", {})
-        match line["type"]:
-            case "thread.started":
-                return "session", line["thread_id"]
-            case "turn.started":
-                return "turn", None
-            case "turn.completed":
-                return "completed", line["usage"]
-            case "turn.failed":
-                return "failed", None
-            case "error":
-                return "trouble", None
-            case _ if item["type"] == "agent_message":
-                return "message", item["text"]
-            case "item.started":
-                return "opened", item["id"]
-        return "closed", item["id"]
+    def reader(self) -> Callable[[dict[str, Any]], Sequence[Fact]]:
+        """Implement `AgentLines.reader`."""
+        return lambda line: (_fact(line),)
 
     @override
     def seeds(self, grown: str, secret: str) -> Sequence[dict[str, Any]]:
@@ -166,6 +150,26 @@ class CodexLines(AgentLines):
             _item("completed", "todo_list", items=[{"text": "t", "completed": True}] * 50_000),
             {"type": "error", "message": "m" * 1_000_000},
         )
+
+
+def _fact(line: dict[str, Any]) -> Fact:
+    item = line.get("item", {})
+    match line["type"]:
+        case "thread.started":
+            return "session", line["thread_id"]
+        case "turn.started":
+            return "turn", None
+        case "turn.completed":
+            return "completed", line["usage"]
+        case "turn.failed":
+            return "failed", None
+        case "error":
+            return "trouble", None
+        case _ if item["type"] == "agent_message":
+            return "message", item["text"]
+        case "item.started":
+            return "opened", item["id"]
+    return "closed", item["id"]
 
 
 CODEX_LINES = CodexLines()

@@ -30,6 +30,7 @@ from codex_adapter.agents.pi.stream.tools import (
 from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
+from codex_adapter.core.free_text import FreeText
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.payloads import facet_with_payloads
@@ -67,6 +68,7 @@ class PiDecoder(Decoder):
         self._masker = masker
         self._mask = masker.mask_name
         self._full_payloads = full_payloads
+        self._free = FreeText()
         self._session = SessionNotice(KIND)
         self._session_shown: str | None = None
         self._hint: Hint | None = None
@@ -103,15 +105,20 @@ class PiDecoder(Decoder):
                 else:
                     out.append(event)
             self._turn_ended = type(line) is pl.TurnEnd
-        return Decoded(out)
+        return self._free.take(out)
 
     @override
     def finish(self) -> Decoded:
         """Implement `Decoder.finish`: end a turn without a last line, and close what is open. (M5, M9)"""
-        events = self.state.close_tools()
+        events = self._close_tools()
         if self._unsettled:
             events += self._end_turn()
-        return Decoded([*events, *self._session.finish()])
+        return self._free.take([*events, *self._session.finish()])
+
+    @override
+    def close_tools(self) -> Decoded:
+        """Implement `Decoder.close_tools` (M9)."""
+        return self._free.take(self._close_tools())
 
     @override
     def receive_stderr(self, data: bytes) -> None:
@@ -169,7 +176,7 @@ class PiDecoder(Decoder):
         if message.model is None or message.model == self._model:
             return []
         self._model = message.model
-        return [status_event(KIND, None, AgentInfo(model=message.model))]
+        return [status_event(KIND, None, AgentInfo(model=self._mask(message.model)[:_LONGEST_NAME]))]
 
     def _message_update(self, line: pl.MessageUpdate) -> list[Event]:
         part = line.assistant_message_event
@@ -181,7 +188,9 @@ class PiDecoder(Decoder):
         return []
 
     def _text(self, text: str, place: int, item_type: str, phase: TextPhase) -> Event:
-        part = TextPart(f"{self._answers}#{place}", item_type, phase)
+        item_id = f"{self._answers}#{place}"
+        self._free.add_text(text, item_id, None)
+        part = TextPart(item_id, item_type, phase)
         return Event(0, KIND, "text_output", "assistant", text, None, part)
 
     def _message_end(self, line: pl.MessageEnd) -> list[Event]:
@@ -195,42 +204,51 @@ class PiDecoder(Decoder):
             text = message.error_message or "request failed"
             self.state.line_stalled()
             self._hint = hint_of_error(text)
-            return [error_event(KIND, text, _FROM_ITEM)]
+            return [self._error(text)]
         self._hint = "answer_incomplete" if message.stop_reason == "length" else None
         blocks = _read_blocks(message.content)
         if text := join_texts(blocks):
             self.state.message_completed(text)
         missing = [n for n, block in enumerate(blocks) if block.type == "text" and n not in self._whole]
-        return [
-            *[self._text(blocks[n].text, n, "agent_message", "complete") for n in missing],
-            status_event(KIND),
-        ]
+        return [self._text(blocks[n].text, n, "agent_message", "complete") for n in missing]
+
+    def _error(self, message: str) -> Event:
+        self._free.add_message(message)
+        return error_event(KIND, message, _FROM_ITEM)
 
     def _tool_start(self, line: pl.ToolStart) -> list[Event]:
         tool = tool_call(line, self._session_shown)
         self.state.tool_opened(line.tool_call_id, tool)
+        self._free.add_tool(tool)
         facet = ToolCall(tool)
         if self._full_payloads:
-            facet = facet_with_payloads(tool, call_payloads(line), {}, self._masker, [])
+            facet = facet_with_payloads(tool, call_payloads(line), {}, self._masker, self._free.texts)
         return [Event(0, KIND, "tool_call", "tool", None, None, facet)]
 
     def _tool_update(self, line: pl.ToolUpdate) -> list[Event]:
         opened = self.state.open_tools.get(line.tool_call_id)
         if opened is None:
             return []
+        self._free.add_tool(opened)
         return [Event(0, KIND, "tool_call", "tool", None, None, ToolCall(replace(opened, phase="delta")))]
 
     def _tool_end(self, line: pl.ToolEnd) -> list[Event]:
         result = read_result(line)
         tool = tool_result(line, result, self._session_shown)
         self.state.tool_closed(line.tool_call_id)
+        self._free.add_tool(tool)
         facet = ToolCall(tool)
         if self._full_payloads:
-            facet = facet_with_payloads(tool, {}, result_payloads(line, result), self._masker, [])
+            facet = facet_with_payloads(tool, {}, result_payloads(line, result), self._masker, self._free.texts)
         return [Event(0, KIND, "tool_result", "tool", None, None, facet)]
 
     def _agent_end(self, line: pl.AgentEnd) -> list[Event]:
-        return [*self.state.close_tools(), *self._stop(line.will_retry)]
+        return [*self._close_tools(), *self._stop(line.will_retry)]
+
+    def _close_tools(self) -> list[Event]:
+        for tool in self.state.open_tools.values():
+            self._free.add_tool(tool)
+        return self.state.close_tools()
 
     def _stop(self, will_retry: bool | None) -> list[Event]:
         """Note that the agent stops. Without an announcement of what follows, the turn may have ended."""
@@ -243,7 +261,8 @@ class PiDecoder(Decoder):
         return [status_event(KIND)]
 
     def _agent_settled(self, _line: pl.AgentSettled) -> list[Event]:
-        return self._end_turn()
+        # The line `agent_end`, which also ends all calls, may be too long to be read.
+        return [*self._close_tools(), *self._end_turn()]
 
     def _end_turn(self) -> list[Event]:
         """Return the event that ends the turn."""
@@ -275,7 +294,7 @@ class PiDecoder(Decoder):
         if line.result is not None:
             self._add_usage(line.result.usage)
         if line.error_message is not None:
-            return [error_event(KIND, line.error_message, _FROM_ITEM)]
+            return [self._error(line.error_message)]
         return [status_event(KIND)]
 
     def _extension_error(self, _line: pl.ExtensionError) -> list[Event]:
@@ -318,6 +337,7 @@ class PiDecoder(Decoder):
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 _MOST_COUNTS: Final = 64
+_LONGEST_NAME: Final = 128
 _decode_usage: Callable[[msgspec.Raw], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_cost: Callable[[msgspec.Raw], pl.Usage] = msgspec.json.Decoder(pl.Usage).decode
 _decode_blocks: Callable[[msgspec.Raw], list[pl.Block]] = msgspec.json.Decoder(list[pl.Block]).decode

@@ -429,7 +429,18 @@ def test_half_of_a_surrogate_pair_becomes_a_replacement_character() -> None:
     assert events_of(line)[0].text == "a\ufffd b"
     content = answered(usage=None)
     content["message"]["content"] = "no blocks"
-    assert [event.kind for event in events_of(content)] == ["status"]
+    assert events_of(content) == []
+
+
+@pytest.mark.rule("M9", "X5")
+def test_open_calls_are_closed_with_their_names_to_mask() -> None:
+    decoder = PiDecoder(Masker(()))
+    call = {"type": "tool_execution_start", "toolCallId": "c-1", "toolName": "bash", "args": {}}
+    decoder.decode([json.dumps(call).encode()])
+    closed = decoder.close_tools()
+    assert [event.kind for event in closed.events] == ["tool_result"]
+    assert closed.free_text == ["c-1", "bash"]
+    assert decoder.close_tools().events == []
 
 
 @pytest.mark.rule("S9")

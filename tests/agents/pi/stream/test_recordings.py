@@ -16,9 +16,6 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import ExitStatus, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
-from tests.regenerate_goldens import golden
-
-from ..conftest import RECORDINGS
 
 SECRET = "hunter2-canary-of-a-line"
 FAILED: dict[str, Hint] = {
@@ -60,44 +57,6 @@ def decoded(
     pipeline = Pipeline(full_decoder if full else AGENT.decoder, secrets=secrets)
     events = [event for read in reads for event in pipeline.receive_data(read)] + pipeline.receive_eof()
     return events, pipeline.completion(ExitStatus.from_returncode(returncode))
-
-
-def records(reads: Iterable[bytes], returncode: int, *, full: bool) -> bytes:
-    events, completion = decoded(reads, returncode, full=full)
-    return encode_events(events) + encode_completion(len(events), completion)
-
-
-def cut_at_random(data: bytes, random: Random) -> Iterator[bytes]:
-    largest = random.choice([30, 300, 5_000])
-    while data:
-        size = random.randint(1, largest)
-        yield data[:size]
-        data = data[size:]
-
-
-@pytest.mark.rule("Y1", "M0", "W1", "W2")
-def test_a_recording_gives_its_golden_records(recording: Path, returncode: int) -> None:
-    """The goldens are written by `tests/regenerate_goldens.py`; look at each change before it is committed."""
-    expected = recording.with_suffix(".events.jsonl").read_bytes()
-    assert golden(recording.read_bytes(), returncode, "pi") == expected
-
-
-@pytest.mark.rule("Y1", "L5", "M7")
-@pytest.mark.parametrize("full", [False, True])
-def test_the_records_do_not_depend_on_the_reads(recording: Path, returncode: int, full: bool) -> None:
-    stdout = recording.read_bytes()
-    whole = records([stdout], returncode, full=full)
-    assert records(cut_at_random(stdout, Random(recording.stem)), returncode, full=full) == whole
-
-
-@pytest.mark.rule("Y1")
-def test_each_recording_has_a_golden_and_each_golden_a_recording() -> None:
-    rows = [json.loads(row) for row in (RECORDINGS / "index.jsonl").read_text().splitlines()]
-    stems = {RECORDINGS / row["version"] / row["scenario"] for row in rows}
-    assert len(stems) == len(rows)
-    assert set(RECORDINGS.glob("*/*")) == {
-        Path(f"{stem}{suffix}") for stem in stems for suffix in (".jsonl", ".events.jsonl")
-    }
 
 
 @pytest.mark.rule("F9", "F11", "AG4", "AG13")
