@@ -12,10 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from random import Random, SystemRandom
 
-from tests.real.claude_stage import installed_claude
-from tests.real.releases import installed
-
-from .cells import MODES, Cell, Program, Result, instants, play
+from .cells import MODES, PROGRAMS, Cell, Program, Result, instants, modes_of, play
 from .faces import BARE
 from .limits import LEVELS, available
 from .scenarios import SCENARIOS
@@ -27,7 +24,7 @@ def main() -> int:
     """Play the matrix and print its table."""
     options = _options()
     _ignore_no_signals()
-    release: Program = (installed_claude() if options.agent == "claude_code" else installed())[0]
+    release = PROGRAMS[options.agent]()[0]
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed
     levels = [level for level in options.levels if level in (*available(), BARE)]
     span = options.span or measure_span(release)
@@ -37,7 +34,8 @@ def main() -> int:
         for scenario in SCENARIOS
         if not options.scenarios or scenario.name in options.scenarios
         for level in levels
-        for mode in options.modes
+        for mode in modes_of(release)
+        if mode in options.modes
         for at in ([options.at] if options.at is not None else instants(seed, scenario, level, mode, options.instants))
     ]
     results = _play_all(cells, release, options.jobs, seed)
@@ -72,7 +70,7 @@ def _ignore_no_signals() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.kill_matrix", description=__doc__)
     names = [scenario.name for scenario in SCENARIOS]
-    parser.add_argument("--agent", default="codex", choices=["codex", "claude_code"])
+    parser.add_argument("--agent", default="codex", choices=list(PROGRAMS))
     parser.add_argument("--instants", type=int, default=10, help="random instants of each kind (default: 10)")
     parser.add_argument("--levels", nargs="+", default=LEVELS, choices=[*LEVELS, BARE])
     parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, cast
 
 from codex_adapter.testing import Answer, Reasoning, Shell, answer, script
 from codex_adapter.testing import Scenario as Script
-from tests.real.claude_stage import ClaudeRelease, ClaudeStage
-from tests.real.releases import Release
+from tests.real.claude_stage import ClaudeRelease, ClaudeStage, installed_claude
+from tests.real.pi_stage import PiRelease, PiStage, installed_pi
+from tests.real.releases import Release, installed
 from tests.real.stage import Stage
 
 from .descendants import CLEARED, command, kind_of
@@ -21,9 +24,20 @@ from .limits import ALONE, available, not_held
 from .scenarios import SCENARIOS, Scenario
 from .scene import Missing, Scene
 
-__all__ = ["ALL_UP", "MODES", "Cell", "Program", "Result", "instants", "play", "scenario_named", "stage_of"]
+__all__ = [
+    "ALL_UP",
+    "MODES",
+    "PROGRAMS",
+    "Cell",
+    "Program",
+    "Result",
+    "instants",
+    "modes_of",
+    "play",
+    "scenario_named",
+    "stage_of",
+]
 
-MODES = ("workspace-write", "danger-full-access")
 GONE_WITHIN = 1.0
 ALL_UP = 1.1
 """An instant after 1 is after all descendants have come up."""
@@ -33,8 +47,14 @@ SURVIVED = 2.0
 A_BIT = 0.5
 """Seconds that an instant of 2 would be after 1."""
 
-Program = Release | ClaudeRelease
+Program = Release | ClaudeRelease | PiRelease
 """An agent CLI whose runs are ended."""
+PROGRAMS: Mapping[str, Callable[[], Sequence[Program]]] = MappingProxyType(
+    {"codex": installed, "claude_code": installed_claude, "pi": installed_pi}
+)
+"""The installed programs of each agent, by kind."""
+_STAGES: Mapping[type, type[Stage]] = MappingProxyType({Release: Stage, ClaudeRelease: ClaudeStage, PiRelease: PiStage})
+MODES = tuple(Stage.modes)
 Verdict = Literal["clean", "excused", "skipped", "failed"]
 
 
@@ -92,7 +112,12 @@ def excuse(scenario: Scenario, level: str) -> str:
 
 def stage_of(release: Program, root: Path) -> Stage:
     """The place for runs of this program."""
-    return ClaudeStage(release, root) if isinstance(release, ClaudeRelease) else Stage(release, root)
+    return _STAGES[type(release)](cast("Any", release), root)
+
+
+def modes_of(release: Program) -> Sequence[str]:
+    """The sandbox modes in which this program runs commands."""
+    return _STAGES[type(release)].modes
 
 
 def play(cell: Cell, release: Program) -> Result:
@@ -108,7 +133,10 @@ def play(cell: Cell, release: Program) -> Result:
         release = found
     root = Path(tempfile.mkdtemp(prefix="kill-matrix-"))
     try:
-        return _play(cell, stage_of(release, root), excused)
+        stage = stage_of(release, root)
+        if scenario.schema and not stage.takes_schema:
+            return Result(cell, "skipped", "the agent takes no output schema")
+        return _play(cell, stage, excused)
     except Missing as missing:
         return Result(cell, "failed", str(missing))
     finally:
@@ -149,7 +177,7 @@ def _play(cell: Cell, stage: Stage, excused: str) -> Result:
 
 
 def _script(stage: Stage, *, unread: bool) -> Script:
-    thoughts = [Reasoning((f"**{number}** {'x' * 2000}",)) for number in range(400)] if unread else []
+    thoughts = [Reasoning((f"**{number}** {'x' * 2000}",)) for number in range(stage.unread_thoughts)] if unread else []
     # In a file, because Claude Code refuses a command that begins with a long sleep.
     (stage.workspace / "start").write_text(command(stage.oracle.word))
     first: Answer = answer(*thoughts, Shell("sh start"))

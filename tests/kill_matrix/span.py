@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codex_adapter.testing import Shell, answer, script
 
-from .cells import MODES, Program, stage_of
+from .cells import Program, modes_of, stage_of
 from .descendants import command
 from .faces import adapter_argv
 from .limits import available
@@ -20,8 +20,8 @@ __all__ = ["measure_span"]
 
 
 def measure_span(release: Program) -> float:
-    """Seconds, the longer of both modes."""
-    return max(_measure(release, mode) for mode in MODES)
+    """Seconds, the longest of all modes."""
+    return max(_measure(release, mode) for mode in modes_of(release))
 
 
 def _measure(release: Program, mode: str) -> float:

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.real.claude_stage import ClaudeRelease, installed_claude
-from tests.real.releases import Release, installed
-
-from .cells import ALL_UP, Cell, Program, play
+from .cells import ALL_UP, PROGRAMS, Cell, Program, play
 from .limits import LEVELS, available
 from .scenarios import SCENARIOS, Scenario
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4", "N1", "N2")]
 
 
-@pytest.fixture(scope="module")
-def release() -> Release:
-    """The CLI from the wheel, else the first that there is."""
-    found = installed()
+@pytest.fixture(scope="module", params=PROGRAMS)
+def release(request: pytest.FixtureRequest) -> Program:
+    """The program of each agent: the one from the wheel, or the newest."""
+    found = PROGRAMS[request.param]()
     if not found:
-        pytest.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES")
-    return found[0]
-
-
-@pytest.fixture(scope="module")
-def claude() -> ClaudeRelease:
-    """The newest Claude Code."""
-    found = installed_claude()
-    if not found:
-        pytest.skip("no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES")
+        pytest.skip(f"the program of {request.param} is not installed")
     return found[0]
 
 
@@ -46,22 +34,10 @@ def _marks(scenario: Scenario, level: str) -> list[pytest.MarkDecorator]:
 
 
 @pytest.mark.parametrize(("scenario", "level"), _once())
-def test_nothing_is_left_that_the_level_holds(scenario: Scenario, level: str, release: Release) -> None:
-    _held(Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0), release)
-
-
-@pytest.mark.parametrize(("scenario", "level"), _once())
-def test_nothing_of_claude_code_is_left_that_the_level_holds(
-    scenario: Scenario, level: str, claude: ClaudeRelease
-) -> None:
-    if scenario.node:
-        pytest.skip("it has no launcher of its own")
-    _held(Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0), claude)
-
-
-def _held(cell: Cell, release: Program) -> None:
-    if cell.level not in available():
-        pytest.skip(f"this machine has no containment of the level {cell.level}")
+def test_nothing_is_left_that_the_level_holds(scenario: Scenario, level: str, release: Program) -> None:
+    if level not in available():
+        pytest.skip(f"this machine has no containment of the level {level}")
+    cell = Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0)
     result = play(cell, release)
     if result.verdict == "skipped":
         pytest.skip(result.reason)

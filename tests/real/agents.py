@@ -86,8 +86,8 @@ def pi_programs() -> list[Path]:
 
 def node_path(program: Path) -> str:
     """Return a PATH that begins with the Node.js that npm installed beside a program, if it did."""
-    node = program.parents[1] / "node" / "bin"
-    return f"{node}:{os.environ['PATH']}" if node.exists() else os.environ["PATH"]
+    found = [node.parent for node in program.parents[1].glob("node*/bin/node")]
+    return ":".join([*map(str, found), os.environ["PATH"]])
 
 
 def write_pi_files(

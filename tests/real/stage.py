@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,6 +65,11 @@ class Stage:
     model_names = ("scripted/mock-model", "scripted/other/model")
     session_files = "sessions"
     agent_name = "The Codex CLI"
+    modes: Sequence[str] = ("workspace-write", "danger-full-access")
+    """The sandbox modes in which the agent runs commands."""
+    takes_schema = True
+    unread_thoughts = 400
+    """Thoughts of 2 kB that fill the pipe of a consumer that does not read, while the agent goes on to its command."""
     missing_server: Mapping[str, Any] = {"hint": "mcp_server_failed", "exitStatus": 1}
 
     def __init__(self, release: Release, root: Path) -> None:

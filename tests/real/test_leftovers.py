@@ -10,6 +10,7 @@ from codex_adapter import RunCancelled
 from codex_adapter.testing import McpCall, Shell, answer, script
 
 from .claude_stage import ClaudeRelease, ClaudeStage, installed_claude
+from .pi_stage import PiRelease, PiStage, installed_pi
 from .releases import installed
 from .stage import Stage
 
@@ -25,19 +26,25 @@ LEAVING = {
 }
 
 
-@pytest.fixture(params=list[object]([*installed(), *installed_claude()[:1]]) or [None], ids=str)
+@pytest.fixture(params=list[object]([*installed(), *installed_claude()[:1], *installed_pi()[:1]]) or [None], ids=str)
 def each_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     """A place for runs of each agent in turn."""
     if request.param is None:
         pytest.skip("no agent CLI: install openai-codex-cli-bin or claude-agent-sdk")
-    kind = ClaudeStage if isinstance(request.param, ClaudeRelease) else Stage
-    return kind(request.param, tmp_path)
+    kinds: dict[type, type[Stage]] = {ClaudeRelease: ClaudeStage, PiRelease: PiStage}
+    return kinds.get(type(request.param), Stage)(request.param, tmp_path)
+
+
+def _in_mode(stage: Stage, mode: str) -> None:
+    if mode not in stage.modes:
+        pytest.skip(f"the agent runs no commands in the mode {mode}")
 
 
 @pytest.mark.rule("F2")
 @pytest.mark.parametrize("mode", ["workspace-write", pytest.param("danger-full-access", marks=pytest.mark.smoke)])
 async def test_what_commands_left_in_the_background_is_gone_after_the_run(mode: str, each_stage: Stage) -> None:
     stage = each_stage
+    _in_mode(stage, mode)
     fifo = stage.fifo()
     command = "\n".join([*LEAVING.values(), "echo up > fifo"])
     with stage.model(script(stage.shell(command), answer("Done.", gate="go on"))) as server:
@@ -98,6 +105,7 @@ async def test_a_cli_that_a_signal_ends_leaves_nothing(number: str, mode: str, s
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, each_stage: Stage) -> None:
     stage = each_stage
+    _in_mode(stage, mode)
     fifo = stage.fifo()
     command = "\n".join([*LEAVING.values(), "echo up > fifo; sleep 605"])
     with stage.model(script(stage.shell(command), "never")):
@@ -112,10 +120,11 @@ async def test_a_run_that_is_killed_at_once_leaves_nothing(mode: str, each_stage
 @pytest.mark.parametrize("how", ["cancel", "kill", "signal"])
 async def test_an_ended_run_leaves_the_workspace_as_it_was(how: str, each_stage: Stage) -> None:
     stage = each_stage
+    mode = stage.modes[0]
     stage.fifo()
     (stage.workspace / ".aws").mkdir()
     with stage.model(script(stage.shell("echo up > fifo; sleep 605"), "never")):
-        async with stage.running(stage.sandboxed("workspace-write")) as run:
+        async with stage.running(stage.sandboxed(mode)) as run:
             await stage.told(stage.workspace / "fifo")
             if how == "signal":
                 stage.signal("INT")
@@ -141,7 +150,7 @@ async def test_a_stopped_cli_is_ended_too(each_stage: Stage) -> None:
     stage = each_stage
     fifo = stage.fifo()
     with stage.model(script(stage.shell("echo up > fifo; sleep 605"), "never")):
-        async with stage.running() as run:
+        async with stage.running(stage.sandboxed(stage.modes[-1])) as run:
             await stage.told(fifo)
             stage.signal("STOP")
             run.cancel()
