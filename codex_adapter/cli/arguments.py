@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # Only such a name is shown: any other word that begins with a dash can be a misplaced value.
-_OPTION_NAME = re.compile(r"--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
+_OPTION_NAME = re.compile(r"-[A-Za-z]|--[a-z]{2,16}(-[a-z]{2,16}){0,2}")
 _OPTION_NAME_IN_TEXT = re.compile(r"(?<!\S)--[a-z][a-z-]+")
 
 
