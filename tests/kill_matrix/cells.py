@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, cast
 from codex_adapter.testing import Answer, Reasoning, Shell, answer, script
 from codex_adapter.testing import Scenario as Script
 from tests.real.claude_stage import ClaudeRelease, ClaudeStage, installed_claude
+from tests.real.oracle import Process
 from tests.real.pi_stage import PiRelease, PiStage, installed_pi
 from tests.real.releases import Release, installed
 from tests.real.stage import Stage
@@ -120,8 +121,8 @@ def modes_of(release: Program) -> Sequence[str]:
     return _STAGES[type(release)].modes
 
 
-def play(cell: Cell, release: Program) -> Result:
-    """Play one cell; whatever is left is ended afterwards."""
+def play(cell: Cell, release: Program, *, within: float = GONE_WITHIN) -> Result:
+    """Play one cell; what lives on after the adapter for longer than `within` is left, and is ended afterwards."""
     scenario = cell.scenario
     excused = excuse(scenario, cell.level)
     if excused and not excused.startswith(CLEARED):
@@ -136,14 +137,14 @@ def play(cell: Cell, release: Program) -> Result:
         stage = stage_of(release, root)
         if scenario.schema and not stage.takes_schema:
             return Result(cell, "skipped", "the agent takes no output schema")
-        return _play(cell, stage, excused)
+        return _play(cell, stage, excused, within)
     except Missing as missing:
         return Result(cell, "failed", str(missing))
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _play(cell: Cell, stage: Stage, excused: str) -> Result:
+def _play(cell: Cell, stage: Stage, excused: str, within: float) -> Result:
     scenario = cell.scenario
     seconds = min(cell.at, 1.0) * cell.span
     with stage.model(_script(stage, unread=scenario.unread)) as server:
@@ -162,18 +163,23 @@ def _play(cell: Cell, stage: Stage, excused: str) -> Result:
                 scene.act(scenario.steps, scene.cast())
                 status = scene.end(SURVIVED if scenario.survivable else None)
             ended = time.monotonic()
-            stage.oracle.wait_gone(GONE_WITHIN)
-            left = stage.oracle.look()
+            while _is_left(left := stage.oracle.look(), excused) and time.monotonic() < ended + within:
+                time.sleep(0.02)
             taken = time.monotonic() - ended
             said = scene.said()
     kinds = tuple(sorted(f"{kind_of(process)}[{process.pid} below {process.parent}]" for process in left))
-    if left and not (excused and {kind_of(process) for process in left} == {CLEARED}):
+    if _is_left(left, excused):
         return Result(cell, "failed", f"left: {', '.join(kinds)}", kinds, taken)
     if cell.level != BARE and status not in scenario.statuses:
         return Result(cell, "failed", f"{said}, not of {sorted(scenario.statuses)}", (), taken)
     if left:
         return Result(cell, "excused", f"cannot hold: {scenario.row}: {excused}", kinds, taken)
     return Result(cell, "clean", "", (), taken)
+
+
+def _is_left(found: list[Process], excused: str) -> bool:
+    """Whether any process is found that is not excused."""
+    return bool(found) and not (excused and {kind_of(process) for process in found} == {CLEARED})
 
 
 def _script(stage: Stage, *, unread: bool) -> Script:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ..cli.command import ADAPTER
 from .house import AnyStage
 from .stage import SOON, Stage
 
@@ -47,11 +47,13 @@ class Told(NamedTuple):
 
 
 @contextmanager
-def running(stage: AnyStage, command: str, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    stage: AnyStage, command: str, *arguments: str, program: Sequence[str] = ADAPTER, **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
     """A command under way; when the block has ended, so has the command, and nothing of it is left."""
     settings = stage.env | {"CODEX_HOME": str(stage.home)}
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    argv = [sys.executable, "-m", "codex_adapter", command, *arguments]
+    argv = [*program, command, *arguments]
     where: dict[str, Any] = {"env": {**os.environ, **settings}, "cwd": stage.workspace}
     process: subprocess.Popen[bytes] = subprocess.Popen(argv, text=False, **where, **options)
     with process:

@@ -12,7 +12,7 @@ from codex_adapter.errors import BackendError
 from codex_adapter.testing import McpCall, Shell, answer, script
 
 from .shapes import shape
-from .stage import Stage
+from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
 
@@ -40,19 +40,17 @@ def mode(request: pytest.FixtureRequest) -> str:
 async def test_a_run_is_cancelled_in_the_middle_of_a_command(mode: str, stage: Stage) -> None:
     fifo = stage.fifo()
     with stage.model(script(Shell(BUSY), "never")):
-        async with stage.running(stage.sandboxed(mode)) as run:
+        # It ends when it is asked to: a signal that insists would come too late for this test.
+        async with stage.running(stage.sandboxed(mode), stop_timeout=50 * SOON) as run:
             seen = [await run.events.receive() for _ in range(2)]
             await stage.told(fifo)
             assert len(stage.oracle.look()) > 3
-            started = time.monotonic()
             run.cancel()
             outcome = await stage.outcome(run)
-            took = time.monotonic() - started
     assert shape(seen)[0] == "session"
     assert outcome.events == []
     assert isinstance(outcome.error, RunCancelled)
     assert str(outcome.error) == "cancelled"
-    assert took < PROMPT
     assert not (stage.workspace / "never").exists()
 
 
