@@ -13,6 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from codex_adapter import (
     AgentBackend,
@@ -188,10 +189,16 @@ async def test_an_agent_that_does_not_read_gets_the_signal_after_its_part_of_the
                 await run.wait_completed()
 
 
+@pytest.fixture
+def clock() -> MockClock:
+    """The clock of the test, which runs as any other and which the test can move forward."""
+    return MockClock(rate=1.0)
+
+
 @pytest.mark.rule("AG2", "K1", "K4")
 @pytest.mark.parametrize("end", ["time limit", "cancel", "kill", "leave"])
-async def test_nothing_of_it_survives_however_its_run_ends(end: str, tmp_path: Path) -> None:
-    request = RunRequest(prompt="leave", timeout=2 if end == "time limit" else None, env={"TOY_MARK": str(tmp_path)})
+async def test_nothing_of_it_survives_however_its_run_ends(end: str, tmp_path: Path, clock: MockClock) -> None:
+    request = RunRequest(prompt="leave", timeout=600 if end == "time limit" else None, env={"TOY_MARK": str(tmp_path)})
 
     async def run_to_its_end() -> None:
         async with open_run(request, agent="toy", config=RunConfig(stop_timeout=0.5)) as run:
@@ -199,12 +206,15 @@ async def test_nothing_of_it_survives_however_its_run_ends(end: str, tmp_path: P
             until(lambda: len(carriers(str(tmp_path))) >= 2)
             if end == "leave":
                 raise KeyError(end)
-            if end != "time limit":
+            if end == "time limit":
+                await wait_all_tasks_blocked()
+                clock.jump(600)
+            else:
                 getattr(run, end)()
             await run.events.aclose()
             await run.wait_completed()
 
-    with trio.fail_after(60), pytest.raises((BackendError, KeyError)) as caught:
+    with trio.fail_after(660), pytest.raises((BackendError, KeyError)) as caught:
         await run_to_its_end()
     assert carriers(str(tmp_path)) == []
     if end == "time limit":

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from codex_adapter import RunCancelled, RunRequest, RunTimedOut
 from codex_adapter.runtime.containment.containment import Level
@@ -26,12 +27,12 @@ ESCAPES = {"process_group": {"cleared environment, own session"}}
     "No process survives, except those that the level is documented not to contain",
 )
 async def test_no_descendant_survives_but_those_that_a_level_cannot_hold(
-    tmp_path: Path, level: Level, ending: str, survivors: Survivors
+    tmp_path: Path, level: Level, ending: str, survivors: Survivors, clock: MockClock
 ) -> None:
     ends_by_itself = ending in {"natural", "left"}
     rest = WHOLE_TURN if ends_by_itself else [*WHOLE_TURN[:2], Hang()]
     runs = backend(level, config(tmp_path, *start_all_kinds(), *rest, stop_timeout=0.9))
-    request = RunRequest(prompt="x", timeout=1.5 if ending == "timeout" else None, env=survivors.env)
+    request = RunRequest(prompt="x", timeout=600 if ending == "timeout" else None, env=survivors.env)
     with contextlib.suppress(RunCancelled, RunTimedOut, KeyError):
         async with runs.open_run(request) as run:
             if ending == "left":
@@ -44,7 +45,10 @@ async def test_no_descendant_survives_but_those_that_a_level_cannot_hold(
                 run.cancel()
             elif ending == "exception":
                 raise KeyError
-            elif ending != "left":
+            elif ending == "timeout":
+                await wait_all_tasks_blocked()
+                clock.jump(600)
+            if ending in ("natural", "timeout"):
                 async for _ in run.events:
                     pass
             await run.wait_completed()
