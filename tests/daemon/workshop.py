@@ -16,7 +16,7 @@ from codex_adapter.testing import ReadPrompt, Step, write_agent
 
 from ..cli.command import ADAPTER, Cli
 from ..cli.slow_clock import SLOW_CLOCK
-from ..runtime.survivors import Survivors
+from ..runtime.survivors import Survivors, temporary_files
 from .supervisor import SOON, Supervisor
 
 __all__ = ["Workshop"]
@@ -99,7 +99,7 @@ class Workshop:
             for daemon in self._daemons:
                 daemon.finish()
             assert self.survivors.soon() == []
-            assert list(self._temporary.iterdir()) == []
+            assert temporary_files(self._temporary) == []
         finally:
             self.abandon()
 

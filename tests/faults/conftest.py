@@ -10,7 +10,7 @@ import pytest
 
 from ..cli.command import Cli
 from ..runtime.conftest import level
-from ..runtime.survivors import Survivors
+from ..runtime.survivors import Survivors, temporary_files
 from .leftovers import cgroups, descriptors
 
 __all__ = ["cli", "level", "nothing_left", "public_cli", "survivors"]
@@ -45,7 +45,7 @@ def _leaving_nothing(command: Cli, survivors: Survivors) -> Iterator[Cli]:
     command.env |= {"TMPDIR": str(temporary), **survivors.env}
     yield command
     assert survivors.soon() == []
-    assert list(temporary.iterdir()) == []
+    assert temporary_files(temporary) == []
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from codex_adapter.testing.thread_lines import agent_message, turn_completed
 from ..cli.command import CANCELLED, Cli, until_listening
 from ..cli.slow_clock import SLOW_CLOCK
 from ..runtime.agents import WHOLE_TURN
-from ..runtime.survivors import Survivors
+from ..runtime.survivors import Survivors, temporary_files
 from .waiting import until
 
 
@@ -72,7 +72,7 @@ def test_a_command_that_dies_of_a_signal_leaves_nothing(cli: Cli, number: signal
         process.send_signal(number)
         done = cli.finish(process)
     assert (done.status, done.stdout, done.stderr) == (-number, b"", "")
-    until(lambda: not list((cli.directory / "temporary").iterdir()))
+    until(lambda: not temporary_files(cli.directory / "temporary"))
 
 
 @pytest.mark.rule("E4", "W3")

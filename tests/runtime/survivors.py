@@ -15,7 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Living", "Survivors"]
+__all__ = ["Living", "Survivors", "temporary_files"]
+
+
+def temporary_files(directory: Path) -> list[Path]:
+    """The files in a temporary directory, without the notes by which the next run removes what a killed one left."""
+    return [path for path in directory.iterdir() if not path.name.startswith("codex-adapter-mounts-")]
 
 
 class Living(NamedTuple):
