@@ -189,7 +189,7 @@ def test_an_answer_that_ignores_the_output_schema_is_told_in_every_form(cli: Cli
     done = cli.run("run", "--format", form, *words)
     advice = ADVICE["schema_ignored"]
     shown = done.stdout.decode()
-    assert done.status == 0
+    assert done.status == 1
     if form == "jsonl":
         assert (done.completion["ok"], done.completion["hint"]) == (False, "schema_ignored")
         assert (done.completion["final_text"], done.completion["advice"]) == ("Done.", advice)

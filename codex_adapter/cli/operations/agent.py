@@ -9,7 +9,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any, Final
 
-from codex_adapter import RunRequest, UnsupportedCapabilityError
+from codex_adapter import Completion, RunRequest, UnsupportedCapabilityError
 from codex_adapter.agent import Agent
 from codex_adapter.cli.agent_options import (
     FOR_COMMANDS,
@@ -167,4 +167,6 @@ def _status_of_failure(ended: WorkEnd, stop: StopSignals, names: OptionNames) ->
     if ended.outcome is None:
         return FAILURE_STATUS
     explain(ended.outcome, names, with_hint=True)
-    return exit_status(ended.outcome, stop) or FAILURE_STATUS
+    if isinstance(ended.outcome, Completion) and ended.outcome.status.success and ended.outcome.turn == "completed":
+        return FAILURE_STATUS  # the agent answered, but not with operations
+    return exit_status(ended.outcome, stop)
