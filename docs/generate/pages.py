@@ -20,7 +20,7 @@ _LIST: Final = re.compile(r"^<!-- pages: ([\w-]+) -->$", re.MULTILINE)
 _SECTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "Tutorials": ("tutorials", ()),
     "How-to guides": ("how-to", ("from-the-official-sdk.md",)),
-    "Reference": ("reference", ("releases.md", "releases-claude-code.md")),
+    "Reference": ("reference", ("releases.md", "releases-claude-code.md", "releases-pi.md")),
     "Explanation": ("explanation", ("architecture.md", "performance.md", "floor.md")),
     "Rules": ("rules", ()),
     "Project": ("project", ()),

@@ -1,13 +1,15 @@
 """Test runs of the real pi with a scripted model: tools, trust, sessions, errors and ends.
 
-The programs are those in `$PI_RELEASES/<version>/`, as npm installs them. The package `node` beside one is its Node.js.
-Without the variable, the program is the one on PATH.
+The programs are those in `$PI_RELEASES/<version>/`, as npm installs them, each with a Node.js beside it. Without the
+variable, the program is the one on PATH, else the newest tested release, from npm.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +26,10 @@ from codex_adapter.events import TextPart, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing import Answer, ModelServer, Scenario, Shell, answer, script
-from tests.record_pi import tool
 from tests.regenerate_goldens import golden
+from tests.releases.install import install
+from tests.releases.pi.catalogue import tool
+from tests.releases.pi.subject import PI
 
 from .agents import node_path, pi_programs, write_pi_files
 from .oracle import Oracle
@@ -39,10 +43,22 @@ STUBBORN: Final = "trap '' TERM INT HUP; sleep 1000 & setsid sleep 1000 & while 
 
 
 def programs() -> list[Any]:
-    """The programs to test, or one skipped parameter."""
-    missing = pytest.mark.skip("no pi: install it with npm, or set PI_RELEASES")
-    found = [pytest.param(path, id=path.parents[2].name) for path in pi_programs()]
-    return found or [pytest.param(None, marks=missing)]
+    """The programs to test, or None for one that npm installs."""
+    return [pytest.param(path, id=path.parents[2].name) for path in pi_programs()] or [pytest.param(None, id="npm")]
+
+
+@pytest.fixture(scope="session")
+def npm_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The newest release that the laboratory tests, with its Node.js, as npm installs them."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed, and without it there is no pi")
+    directory = tmp_path_factory.mktemp("pi")
+    try:
+        yield install(PI, PI.versions[-1], directory).binary
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        pytest.skip("npm cannot install pi: see that it reaches its registry, and NODE_EXTRA_CA_CERTS")
+    finally:
+        shutil.rmtree(directory)  # 350 MB
 
 
 class Place:
@@ -110,8 +126,9 @@ class Place:
 @pytest.fixture(params=programs())
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """A place for runs of one program; the temporary directory of the adapter is in it."""
+    program = request.param or request.getfixturevalue("npm_program")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    return Place(request.param, tmp_path)
+    return Place(program, tmp_path)
 
 
 def free(**more: Any) -> dict[str, Any]:
@@ -131,7 +148,8 @@ def refusal(status: int, code: str) -> Scenario:
     return Scenario(fallback=Answer(status=status, body={"error": {"code": code, "message": "scripted"}}))
 
 
-@pytest.mark.rule("S1", "F2", "M3", "AG12")
+@pytest.mark.smoke
+@pytest.mark.rule("S1", "F2", "M3", "AG12", "R3")
 async def test_a_run_with_commands_and_a_file(place: Place) -> None:
     with place.model(Shell("exit 3"), tool("write", path="a", content="1\n"), "Done."):
         events, completion = await place.run(free())

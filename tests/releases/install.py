@@ -12,29 +12,31 @@ from .subject import Installed, Subject
 
 __all__ = ["install", "newest", "remove"]
 
+LONGEST = 300.0
+"""Seconds that npm may take, for example without a registry."""
+
 
 def install(subject: Subject, version: str, below: Path) -> Installed:
     """The release in `below/VERSION`, got from npm when it is not there yet.
 
-    Raises CalledProcessError when npm cannot get it, and LookupError when it has no binary for this machine, or one
-    that calls itself another release.
+    Raises CalledProcessError or TimeoutExpired when npm cannot get it, and LookupError when it has no binary for this
+    machine, or one that calls itself another release.
     """
     directory, started = below / version, time.monotonic()
     if not subject.programs(directory):
         directory.mkdir(parents=True, exist_ok=True)
         # Without its scripts: a package has no business to run anything here, and the binary needs none.
         npm = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(
-            [*npm, "--prefix", str(directory), f"{subject.package}@{version}"], check=True, stdout=subprocess.DEVNULL
-        )
+        packages = [f"{subject.package}@{version}", *subject.beside]
+        command = [*npm, "--prefix", str(directory), *packages]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=LONGEST)
         seconds = time.monotonic() - started
     else:
         seconds = 0.0
     programs = subject.programs(directory)
     if not programs:
         raise LookupError(f"{subject.package}@{version} has no binary for this machine: look into {directory}")
-    said = subprocess.run([programs[0], "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
-    told = subject.parse_version(said)
+    told = subject.version_of(programs[0])
     if told is None or str(told) != version:
         raise LookupError(
             f"the binary of {subject.package}@{version} calls itself {told}: remove {directory} and try again"

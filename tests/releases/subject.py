@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,18 @@ import msgspec
 from codex_adapter.runtime.programs import Version
 from codex_adapter.runtime.releases import ReleaseTable
 
-__all__ = ["Case", "Evidence", "Installed", "Line", "Played", "Runs", "Subject", "Variation", "version_of"]
+__all__ = [
+    "Case",
+    "Evidence",
+    "Installed",
+    "Line",
+    "Played",
+    "Runs",
+    "Subject",
+    "Variation",
+    "printed_version",
+    "version_of",
+]
 
 Line = dict[str, Any]
 
@@ -81,7 +93,8 @@ class Variation(NamedTuple):
 class Subject(ABC):
     """An agent CLI whose releases the laboratory tests.
 
-    `title` is its name on pages, `package` its package in npm. `versions` are the releases to test, the oldest first.
+    `title` is its name on pages, `package` its package in npm, `beside` the packages that it needs besides. `versions`
+    are the releases to test, the oldest first.
     `evidence` has the quirks that some case shows, by name. `impossible` names what no release supports.
     """
 
@@ -89,6 +102,7 @@ class Subject(ABC):
     title: ClassVar[str]
     page: ClassVar[str]
     package: ClassVar[str]
+    beside: ClassVar[Sequence[str]] = ()
     versions: ClassVar[Sequence[str]]
     table: ClassVar[ReleaseTable[Any]]
     cases: ClassVar[Mapping[str, Any]]
@@ -101,8 +115,8 @@ class Subject(ABC):
         """Return the programs of the CLI that npm installed in a directory, the best first."""
 
     @abstractmethod
-    def parse_version(self, text: str) -> Version | None:
-        """Return the release in the output of `--version`, or None."""
+    def version_of(self, program: Path) -> Version | None:
+        """Return the release of an installed program, or None."""
 
     @abstractmethod
     async def play(self, case: Any, release: Installed, root: Path) -> list[Played]:
@@ -120,6 +134,12 @@ class Subject(ABC):
         """Return the differences that are not findings in this release."""
         quirks = self.table.quirks_of(version)
         return [variation for variation in self.variations if variation.quirk is None or variation.quirk in quirks]
+
+
+def printed_version(program: Path, parse: Callable[[str], Version | None]) -> Version | None:
+    """Return the release that a program prints for `--version`, or None. Raise CalledProcessError if it fails."""
+    done = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    return parse(done.stdout)
 
 
 def version_of(text: str) -> Version:

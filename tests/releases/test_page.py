@@ -14,7 +14,7 @@ from .subjects import SUBJECTS
 
 pytestmark = [pytest.mark.rule("R2"), pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS)]
 
-FEWEST_CASES = {"codex": 60, "claude_code": 25}
+FEWEST_CASES = {"codex": 60, "claude_code": 25, "pi": 30}
 
 
 @pytest.mark.rule("R1")

@@ -81,8 +81,9 @@ def _untrue(kind: str, played: Played) -> str | None:
 
 def _as_replayed(completion: bytes) -> dict[str, Any]:
     """Without what stdout does not tell: what the CLI's stderr hints at, and what its session had used before."""
+    untold = ("hint", "advice", "run_usage")
     told = msgspec.json.decode(completion, type=dict[str, Any])
-    return {name: value for name, value in told.items() if name not in ("hint", "run_usage")}
+    return {name: value for name, value in told.items() if name not in untold}
 
 
 def _first_difference(replayed: Sequence[bytes], live: Sequence[bytes]) -> str:

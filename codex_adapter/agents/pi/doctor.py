@@ -15,7 +15,7 @@ from codex_adapter.agents.pi.advice import INSTALL, LOGIN
 from codex_adapter.agents.pi.binary import find_binary, release_of
 from codex_adapter.agents.pi.command import agent_directory, merge_environment
 from codex_adapter.agents.pi.config import PiConfig
-from codex_adapter.agents.pi.releases import MINIMUM, PROJECT_TRUST, has_project_trust
+from codex_adapter.agents.pi.releases import FEATURES, MINIMUM, PROJECT_TRUST
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
@@ -71,7 +71,7 @@ async def _find_installed(config: PiConfig, environ: Mapping[str, str]) -> tuple
         origin=binary.origin,
         version=None if release is None else str(release),
         supported=supported,
-        features={} if release is None else {"a project that is not trusted": has_project_trust(release)},
+        features={} if release is None else {feature.about: feature.holds(release) for feature in FEATURES},
     )
     if not await _starts(binary, environ):
         return report, [Finding("pi", "failed", f"{binary.path} does not start", _NO_START)]
@@ -83,7 +83,7 @@ def _release_finding(release: Version | None, supported: bool | None) -> Finding
     if release is None:
         return Finding("release", "failed", "the program prints no release", f"Check that it is pi: {INSTALL}")
     if not supported:
-        advice = f"Install release {PROJECT_TRUST} or newer: {INSTALL}"
+        advice = f"Install release {PROJECT_TRUST.since} or newer: {INSTALL}"
         return Finding("release", "failed", f"{release}, which is not supported", advice)
     return Finding("release", "ok", f"{release}, supported")
 

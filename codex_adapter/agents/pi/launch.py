@@ -15,7 +15,7 @@ from codex_adapter.agents.pi.binary import find_binary, release_of
 from codex_adapter.agents.pi.command import agent_directory, build_argv, merge_environment
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.extensions import RunOptions
-from codex_adapter.agents.pi.releases import PROJECT_TRUST, has_project_trust
+from codex_adapter.agents.pi.releases import PROJECT_TRUST, has_project_trust, missing_feature
 from codex_adapter.agents.pi.session import expected_session
 from codex_adapter.agents.pi.validation import check_request
 from codex_adapter.core.request_checks import effective_timeout, run_directory
@@ -68,9 +68,9 @@ async def prepare_launch(request: RunRequest, config: PiConfig) -> PiLaunch:
     """
     launch = await check_launch(request, config)
     launch = replace(launch, version=await release_of(launch.binary, launch.env))
-    if launch.project and not launch.options.trust_project and not has_project_trust(launch.version):
+    if launch.project and missing_feature(launch.options, launch.version) is not None:
         problem = f"pi {launch.version} uses the settings in .pi of the working directory, which can start programs"
-        advice = f"{problem}. Install release {PROJECT_TRUST} or newer, or trust the project."
+        advice = f"{problem}. Install release {PROJECT_TRUST.since} or newer, or trust the project."
         raise BackendError("invalid_request", advice=advice)
     return launch
 

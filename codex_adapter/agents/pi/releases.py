@@ -1,7 +1,7 @@
 """Describe the differences between releases of pi in one table, and parse a release (R1, S8).
 
-The table is the result of runs of the published programs 0.74.2, 0.80.10 and 0.87.1. A feature counts from the oldest
-of these that has it.
+The table is the result of runs of the published programs 0.74.2, 0.78.1, 0.80.10, 0.83.0 and 0.87.1. A boundary is the
+first of these with the new behavior.
 """
 
 from __future__ import annotations
@@ -9,21 +9,70 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from codex_adapter.agents.pi.extensions import RunOptions
 from codex_adapter.runtime.programs import Version
+from codex_adapter.runtime.releases import Feature, Quirk, ReleaseTable
 
-__all__ = ["MINIMUM", "PROJECT_TRUST", "TURNS", "has_project_trust", "parse_version"]
+__all__ = [
+    "FEATURES",
+    "MINIMUM",
+    "PROJECT_TRUST",
+    "RELEASES",
+    "TURNS",
+    "has_project_trust",
+    "missing_feature",
+    "parse_version",
+]
 
 MINIMUM: Final = Version(0, 74, 2)
 """The oldest release that was run."""
 
-PROJECT_TRUST: Final = Version(0, 80, 10)
-"""The oldest release that can ignore the settings and the system prompt in `.pi` of the working directory."""
-
-TURNS: Final = PROJECT_TRUST
+TURNS: Final = Version(0, 80, 10)
 """The oldest release that can have conversations.
 
 Release 0.74 does not compact a session, and stores a prompt only together with the first answer.
 """
+
+PROJECT_TRUST: Final = Feature(
+    "project_trust",
+    "a project that is not trusted",
+    since=Version(0, 80, 10),
+    used=lambda options: not options.trust_project,
+)
+"""Before, the CLI always uses the settings and the system prompt in `.pi` of the working directory."""
+
+_ROWS: Final[tuple[Feature | Quirk, ...]] = (
+    PROJECT_TRUST,
+    Quirk("turn_settles", "the line `agent_settled` ends the turn", since=Version(0, 80, 10)),
+    Quirk(
+        "cut_answer_is_whole",
+        "an answer of a Responses API that ends in the middle is like a whole one without tokens",
+        until=Version(0, 80, 10),
+    ),
+    Quirk("cut_answer_retried", "a request whose answer ends in the middle is tried again", since=Version(0, 83, 0)),
+    Quirk(
+        "errors_without_codes",
+        "an error of a service has only its message, so some hints are more general",
+        until=Version(0, 80, 10),
+    ),
+    Quirk(
+        "messages_repeated",
+        "each piece of a message has the whole message so far",
+        until=Version(0, 87, 1),
+    ),
+    Quirk(
+        "killed_shell_succeeds",
+        "a command whose shell is killed by a signal counts as a success",
+        until=Version(0, 87, 1),
+    ),
+    Quirk("system_prompt_printed", "the prompt of the system is a message", since=Version(0, 87, 1)),
+)
+
+RELEASES: Final = ReleaseTable[RunOptions](MINIMUM, _ROWS)
+"""The only place in the package with facts about releases of the CLI (R1)."""
+
+FEATURES: Final = RELEASES.features
+missing_feature = RELEASES.missing_feature
 
 
 def parse_version(text: str) -> Version | None:
@@ -34,7 +83,7 @@ def parse_version(text: str) -> Version | None:
 
 def has_project_trust(version: Version | None) -> bool:
     """Return whether the release can ignore the project. An unknown release counts as the newest (S8)."""
-    return version is None or version[:3] >= PROJECT_TRUST[:3]
+    return version is None or PROJECT_TRUST.holds(version)
 
 
 _VERSION_LINE: Final = re.compile(r"^(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,64}))?\s*$", re.MULTILINE)

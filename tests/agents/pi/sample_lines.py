@@ -46,7 +46,7 @@ class PiLines(AgentLines):
     trouble: ClassVar[bytes] = as_line(_answer(stopReason="error", errorMessage=_TROUBLE))
     failed: ClassVar[bytes] = trouble + _SETTLED
     trouble_shape: ClassVar[Shape] = ("error", _TROUBLE)
-    recording: ClassVar[str] = "0.87.1/commands.jsonl"
+    recording: ClassVar[str] = "0.78.1/commands.jsonl"
     beginning: ClassVar[int] = 4_096
     older: ClassVar[Sequence[bytes]] = (
         # In 0.87, the prompt of the system fills the beginning of each recording.

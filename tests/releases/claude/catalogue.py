@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.testing import Answer, RawItem, Reasoning, Route, Scenario, Shell, answer, script
-
-from .case import FIRST_SESSION, WORKSPACE, Case, Run
+from tests.releases.case import FIRST_SESSION, WORKSPACE, Case, Run
 
 __all__ = ["CATALOGUE"]
 

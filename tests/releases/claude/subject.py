@@ -11,12 +11,12 @@ from typing_extensions import override
 from codex_adapter.agents.claude import releases
 from codex_adapter.runtime.programs import Version
 from codex_adapter.runtime.releases import ReleaseTable
-from tests.releases.subject import Evidence, Installed, Played, Subject, Variation
+from tests.releases.case import Case, play_case
+from tests.releases.subject import Evidence, Installed, Played, Subject, Variation, printed_version
 
-from .case import Case
 from .catalogue import CATALOGUE
 from .evidence import EVIDENCE
-from .play import play
+from .play import prepare
 from .stable import Stable
 from .variations import VARIATIONS
 
@@ -43,14 +43,14 @@ class Claude(Subject):
         return [*sorted(packages.glob("claude-code-linux-*/claude")), *packages.glob("claude-code/cli.js")]
 
     @override
-    def parse_version(self, text: str) -> Version | None:
-        """Implement `Subject.parse_version`."""
-        return releases.parse_version(text)
+    def version_of(self, program: Path) -> Version | None:
+        """Implement `Subject.version_of`."""
+        return printed_version(program, releases.parse_version)
 
     @override
     async def play(self, case: Case, release: Installed, root: Path) -> list[Played]:
         """Implement `Subject.play`."""
-        return await play(case, release, root)
+        return await play_case(self.kind, case, release, root, prepare)
 
     @override
     def stable(self, root: Path) -> Callable[[bytes], bytes]:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from codex_adapter.agents.codex import releases
 from codex_adapter.runtime.programs import Version
 from codex_adapter.runtime.releases import ReleaseTable
-from tests.releases.subject import Evidence, Installed, Played, Subject, Variation
+from tests.releases.subject import Evidence, Installed, Played, Subject, Variation, printed_version
 
 from .catalogue import CATALOGUE, Case
 from .evidence import EVIDENCE
@@ -46,9 +46,9 @@ class Codex(Subject):
         return sorted(directory.glob(f"node_modules/**/vendor/{platform.machine()}-unknown-linux-musl/*/codex"))
 
     @override
-    def parse_version(self, text: str) -> Version | None:
-        """Implement `Subject.parse_version`."""
-        return releases.parse_version(text)
+    def version_of(self, program: Path) -> Version | None:
+        """Implement `Subject.version_of`."""
+        return printed_version(program, releases.parse_version)
 
     @override
     async def play(self, case: Case, release: Installed, root: Path) -> list[Played]:

@@ -87,7 +87,7 @@ class PiDecoder(Decoder):
         self._turn_ended = False
         """Whether the last line ended an answer and its tools."""
         self._unsettled = False
-        """Whether the turn has ended, unless a retry follows. Before 0.80, no line announces a retry."""
+        """Whether the turn has ended, unless a retry or the line `agent_settled` follows. Old releases have none."""
 
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
@@ -112,6 +112,9 @@ class PiDecoder(Decoder):
         """Implement `Decoder.finish`: end a turn without a last line, and close what is open. (M5, M9)"""
         events = self._close_tools()
         if self._unsettled:
+            if self._seems_cut:
+                # Such a release does not notice that the stream of the Responses API has no end, where the usage is.
+                self._outcome, self._hint = "cut_off", "stream_cut"
             events += self._end_turn()
         return self._free.take([*events, *self._session.finish()])
 
@@ -151,7 +154,7 @@ class PiDecoder(Decoder):
         self.state.line_stalled()
         if self._turn_ended and line.oversize:
             # Only the line with all messages of the run can be this long here.
-            self._stop(None)
+            self._stop()
         self._turn_ended = False
         return error_event(KIND, line.message)
 
@@ -243,22 +246,26 @@ class PiDecoder(Decoder):
         return [Event(0, KIND, "tool_result", "tool", None, None, facet)]
 
     def _agent_end(self, line: pl.AgentEnd) -> list[Event]:
-        return [*self._close_tools(), *self._stop(line.will_retry)]
+        if line.will_retry:
+            self._unsettled = False
+        else:
+            self._stop()
+        return [*self._close_tools(), status_event(KIND)]
 
     def _close_tools(self) -> list[Event]:
         for tool in self.state.open_tools.values():
             self._free.add_tool(tool)
         return self.state.close_tools()
 
-    def _stop(self, will_retry: bool | None) -> list[Event]:
-        """Note that the agent stops. Without an announcement of what follows, the turn may have ended."""
-        self._unsettled = will_retry is None
-        if self._unsettled:
-            if self._may_be_cut and self._outcome == "completed":
-                # Such a release does not notice that the stream of the Responses API has no end, where the usage is.
-                self._outcome, self._hint = "cut_off", "stream_cut"
+    def _stop(self) -> None:
+        """Note that the turn ends here, if nothing follows. Releases before 0.80.10 end it without another line."""
+        self._unsettled = True
+        if not self._seems_cut:
             self._apply_outcome()
-        return [status_event(KIND)]
+
+    @property
+    def _seems_cut(self) -> bool:
+        return self._may_be_cut and self._outcome == "completed"
 
     def _agent_settled(self, _line: pl.AgentSettled) -> list[Event]:
         # The line `agent_end`, which also ends all calls, may be too long to be read.

@@ -145,7 +145,8 @@ class TurnEnd(msgspec.Struct, gc=False, tag="turn_end"):
 class AgentEnd(msgspec.Struct, gc=False, rename="camel", tag="agent_end"):
     """The agent stops, with all messages of the run again.
 
-    From 0.80 on, `will_retry` is set and `agent_settled` follows. Before, a retry may follow without an announcement.
+    From 0.78 on, `will_retry` is set, and from 0.80 on, `agent_settled` follows. Before, a retry may follow without an
+    announcement.
     """
 
     will_retry: bool | None = None

@@ -149,7 +149,7 @@ def test_messages_of_others_are_not_shown() -> None:
         ([START], "cut_off", None),
         ([START, answered("a")], "cut_off", None),
         ([START, answered("a"), END], "completed", None),
-        ([START, answered("a"), LAST], "cut_off", None),
+        ([START, answered("a"), LAST], "completed", None),
         ([START, answered("a"), AGAIN], "cut_off", None),
         ([START, answered("a"), LAST, SETTLED], "completed", None),
         ([START, answered(stop="error", error="401 x"), LAST, SETTLED], "failed", "not_logged_in"),
