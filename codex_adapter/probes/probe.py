@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
-from codex_adapter import AdapterError, Completion, Event
+from codex_adapter import AdapterError, Completion, Event, RunTimedOut
 from codex_adapter.events import (
     TURN_FAILED,
     ErrorSource,
@@ -22,14 +23,34 @@ from codex_adapter.runtime.releases import Quirk
 from codex_adapter.testing.scenario import Scenario
 from codex_adapter.text import TextAssembler
 
-__all__ = ["FIRST_SESSION", "VALUE", "VARIABLE", "Evidence", "Probe", "Promise", "Seen", "Start"]
+__all__ = [
+    "CANARY",
+    "CANARY_VARIABLE",
+    "FIRST_SESSION",
+    "VALUE",
+    "VARIABLE",
+    "WORKSPACE",
+    "Evidence",
+    "NotProbed",
+    "Probe",
+    "Promise",
+    "Seen",
+    "Start",
+    "values_in",
+]
 
 FIRST_SESSION = "{first}"
 """A placeholder in the `wishes` of a `Start`: the session id of the probe's first run."""
 
+WORKSPACE = "{workspace}"
+"""A placeholder in the `scenario` of a `Probe`: the absolute path of the workspace."""
+
 VARIABLE = "CODEX_ADAPTER_GREETING"
 VALUE = "hello world"
 """The value of a variable in the environment of each run of a probe."""
+CANARY_VARIABLE = "CODEX_ADAPTER_PROBE_TOKEN"
+CANARY = "canary-6f1d0a9c2e7b48d3"
+"""The value of a variable in the environment of each run whose name is that of a secret."""
 
 
 class Start(NamedTuple):
@@ -46,20 +67,23 @@ class Start(NamedTuple):
 class Seen(NamedTuple):
     """A run from the view of its consumer.
 
-    `asked` has the bodies of its model requests. `left` is the number of processes that it left behind. `seconds` is
-    its duration, or for a cancelled run the time from the cancellation to the end.
+    `asked` has the bodies of its model requests. `left` is the number of processes that it left behind.
     """
 
     events: tuple[Event, ...]
     outcome: Completion | AdapterError
     asked: tuple[dict[str, Any], ...]
     left: int
-    seconds: float
 
     @property
     def session_id(self) -> str | None:
         """The session id that the run reported, or None."""
         return next((event.data.session.id for event in self.events if isinstance(event.data, SessionHandle)), None)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the run did not end in time."""
+        return isinstance(self.outcome, RunTimedOut)
 
     @property
     def usage(self) -> dict[str, int]:
@@ -75,6 +99,10 @@ class Seen(NamedTuple):
         """Return the complete texts of an item type."""
         texts = map(TextAssembler().receive, self.events)
         return [it.text for it in texts if it is not None and it.complete and it.item_type == item_type]
+
+    def asked_values(self) -> Iterator[object]:
+        """Yield every value within the model requests."""
+        return values_in(self.asked)
 
     def calls(self, kind: str) -> list[ToolCall]:
         """Return the reports of tool calls of a kind, in order."""
@@ -119,38 +147,61 @@ class Evidence(NamedTuple):
             yield from run.events
 
 
-class Promise(NamedTuple):
-    """A promise of a rule. `check` returns None if it was kept, else a description of the result.
+class NotProbed(str):
+    """The result of a check that can decide nothing on this machine: the reason."""
 
-    The description contains no output of the agent and no path. Releases with one of the quirks in `unless` do not keep
-    the promise. (X1)
+    __slots__ = ()
+
+
+class Promise(NamedTuple):
+    """A promise of a rule. `check` returns None if it was kept, else a description of the result or `NotProbed`.
+
+    The description contains no output of the agent and no path. Releases with one of the quirks in `unless`, or without
+    one of those in `only`, do not keep the promise. (X1)
     """
 
     rule: str
     text: str
     check: Callable[[Evidence], str | None]
     unless: tuple[Quirk, ...] = ()
+    only: tuple[Quirk, ...] = ()
 
     def excuse(self, release: Version | None) -> str | None:
         """Return the quirk because of which a release does not keep the promise; None for an unknown release (S8)."""
-        return next((one.about for one in self.unless if release is not None and one.holds(release)), None)
+        if release is None:
+            return None
+        present = (one.about for one in self.unless if one.holds(release))
+        missing = (f"not in this release: {one.about}" for one in self.only if not one.holds(release))
+        return next(chain(present, missing), None)
 
 
 class Probe(NamedTuple):
-    """One experiment with a Codex CLI (C8).
+    """One experiment with an agent CLI (C8).
 
-    `starts` run one after the other, with one CODEX_HOME, one workspace and one server. `config` is additional TOML for
-    `config.toml`. `retries` is the number of retries of the CLI after a cut stream. `files` are the initial files of
-    the workspace.
+    `starts` run one after the other, with the same settings, workspace and server. `settings` is additional text for
+    the CLI's settings, in the form of the CLI. `retries` is the number of retries of the CLI after a failed request.
+    `files` are the initial files of the workspace.
     """
 
     name: str
     scenario: Scenario
     promises: tuple[Promise, ...]
     starts: tuple[Start, ...] = (Start(),)
-    config: str = ""
+    settings: str = ""
     retries: int = 0
     files: Mapping[str, bytes] = {}
+
+
+def values_in(value: object) -> Iterator[object]:
+    """Yield a JSON value and every value within it."""
+    yield value
+    inner: Iterable[object] = ()
+    if isinstance(value, dict):
+        inner = value.values()
+    elif isinstance(value, list | tuple):
+        inner = value
+    for one in inner:
+        yield from values_in(one)
 
 
 def _word(event: Event) -> str | None:

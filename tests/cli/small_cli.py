@@ -79,13 +79,18 @@ class Turn:
             picture = base64.b64encode(Path(self.options["--image"]).read_bytes()).decode()
             content.insert(0, {"type": "input_image", "image_url": f"data:image/png;base64,{picture}"})
         self.inputs.append({"type": "message", "role": "user", "content": content})
+        self.save()
         while self.step():
             pass
         if self.plan:
             self.item("completed", "todo_list", "plan", items=self.plan)
-        (self.home / f"{self.session}.session").write_text(json.dumps(self.inputs))
+        self.save()
         show({"type": "turn.completed", "usage": {"input_tokens": 100, "cached_input_tokens": 40, "output_tokens": 20}})
         sys.exit(7 if self.fault == "wrong status" else 0)
+
+    def save(self) -> None:
+        """Keep what was said, for a later run."""
+        (self.home / f"{self.session}.session").write_text(json.dumps(self.inputs))
 
     def step(self) -> bool:
         """One model request; whether there is more to do."""
@@ -102,6 +107,9 @@ class Turn:
 
     def ask(self) -> Iterator[Json]:
         """The items of an answer."""
+        if self.fault == "no request":
+            yield {"type": "message", "content": [{"text": "an answer from elsewhere"}]}
+            return
         place = urlsplit(self.config["model_providers"]["scripted"]["base_url"])
         connection = http.client.HTTPConnection(str(place.hostname), place.port or 80)
         body: Json = {"model": self.options.get("--model", "mock-model"), "input": self.inputs, "stream": True}
@@ -149,17 +157,18 @@ class Turn:
 
     def command(self, command: str) -> str:
         """Carry out a command, and give its output."""
+        forbidden = self.options.get("--sandbox") == "read-only" and self.fault != "no sandbox"
         if command.startswith("apply_patch"):
             name = command.partition("Add File: ")[2].partition("\n")[0]
             text = [line[1:] for line in command.split("\n") if line.startswith("+")]
-            Path(name).write_text("".join(f"{line}\n" for line in text))
+            if not forbidden:
+                Path(name).write_text("".join(f"{line}\n" for line in text))
             change = {"path": str(Path(name).absolute()), "kind": "add"}
-            self.item("completed", "file_change", changes=[change], status="completed")
+            self.item("completed", "file_change", changes=[change], status="failed" if forbidden else "completed")
             return ""
         self.count += 1
         told: Json = {"command": f"bash -lc {command}", "aggregated_output": "", "exit_code": None}
         self.item("started", "command_execution", f"{self.count}", **told, status="in_progress")
-        forbidden = self.options.get("--sandbox") == "read-only" and self.fault != "no sandbox"
         status, output = (1, "") if forbidden else subprocess.getstatusoutput(command)
         told |= {"aggregated_output": output, "exit_code": status}
         name = "completed" if status == 0 else "failed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import signal
@@ -12,29 +11,23 @@ from typing import Any
 
 import pytest
 
-from codex_adapter.agents.codex.probes import PROBES
-from codex_adapter.testing import Exit, Hang, PrintJson, PrintText, ReadPrompt, Step
-from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
+from codex_adapter.testing import Exit, Hang, PrintJson, PrintText, Step
+from tests.probes.scripted_agents import SCRIPTED, ScriptedAgent, each_scripted
 
-from .command import SOON, Cli, Done, until_listening
+from .command import Cli, Done, until_listening
 
 pytestmark = pytest.mark.rule("C8")
 
 PROGRAM = Path(__file__).with_name("small_cli.py")
-SPECS = Path(__file__).parents[2] / "specs"
 SECRET = "a secret"
 SESSION = "a run reports the id of its session"
 FORKED = "a session is forked, and the fork has a new id"
 COMPLETED = "a completed turn ends with status 0 and a final text"
 KNOWN = "every line is of a known kind"
 READ = "every line can be read"
-NORMAL: tuple[Step, ...] = (
-    ReadPrompt(),
-    PrintJson(thread_started()),
-    PrintJson(turn_started()),
-    PrintJson(agent_message("item_0", "Hello.")),
-    PrintJson(turn_completed()),
-)
+LONG = 600.0
+"""Seconds within which all probes must end, also on a machine with much else to do."""
+CODEX = SCRIPTED["codex"]
 
 
 @pytest.fixture
@@ -54,27 +47,33 @@ def small_cli(cli: Cli, fault: str = "none") -> str:
     return str(path)
 
 
-def probed(cli: Cli, binary: str, status: int) -> dict[str, dict[str, Any]]:
+def probe(cli: Cli, binary: str, *words: str, agent: ScriptedAgent = CODEX) -> Done:
+    """A whole command that probes a program."""
+    with cli.start("doctor", "--probe", "--agent", agent.kind, agent.option, binary, *words) as process:
+        stdout, stderr = process.communicate(timeout=LONG)
+    return Done(process.returncode, stdout, stderr.decode())
+
+
+def probed(cli: Cli, binary: str, status: int, agent: ScriptedAgent = CODEX) -> dict[str, dict[str, Any]]:
     """The verdicts by their promise, after the checks that any report must pass."""
-    done = cli.run("doctor", "--probe", "--codex", binary)
+    done = probe(cli, binary, agent=agent)
     assert (done.status, done.stderr) == (status, "")
     assert SECRET.encode() not in done.stdout
     assert str(cli.directory / "tmp").encode() not in done.stdout
-    return verdicts(done)
+    return verdicts(done, agent)
 
 
-def verdicts(done: Done) -> dict[str, dict[str, Any]]:
+def verdicts(done: Done, agent: ScriptedAgent) -> dict[str, dict[str, Any]]:
     """The verdicts by their promise; the summary must count them."""
     *records, summary = done.records
     found = [record for record in records if record["type"] == "promise"]
     assert [record["type"] for record in records[: -len(found)]] == ["finding"] * 2
     states = [record["state"] for record in found]
     assert summary.pop("type") == "summary"
-    assert summary.pop("seconds") < 30
+    assert summary.pop("seconds") > 0
     counts = {state: states.count(state) for state in ("holds", "broken", "not_probed")}
     assert summary == {"ok": "broken" not in states, "release": summary["release"], **counts}
-    promises = [promise.text for probe in PROBES for promise in probe.promises]
-    assert [record["promise"] for record in found] == [*promises, KNOWN, READ]
+    assert [record["promise"] for record in found] == [*(one.text for one in agent.promises), KNOWN, READ]
     assert [bool(record.get("detail")) for record in found] == [state != "holds" for state in states]
     return {record["promise"]: record for record in found}
 
@@ -95,10 +94,14 @@ def test_a_cli_that_does_everything_right_keeps_all_promises(cli: Cli, empty: Pa
     [
         pytest.param("unknown line", {KNOWN}, marks=pytest.mark.nightly),
         ("no line", {READ}),
-        pytest.param("no sandbox", {"a command in the read-only sandbox cannot write"}, marks=pytest.mark.nightly),
+        pytest.param("no sandbox", {"the agent cannot write in the mode read-only"}, marks=pytest.mark.nightly),
         pytest.param(
             "forgets",
-            {"a session is resumed by its id, and keeps this id", "the last session is resumed"},
+            {
+                "a session is resumed by its id, and keeps this id",
+                "the last session is resumed",
+                "the session of a cancelled run is resumed",
+            },
             marks=pytest.mark.nightly,
         ),
     ],
@@ -113,8 +116,10 @@ def test_the_promise_that_is_broken_is_the_one_named(cli: Cli, empty: Path, faul
 
 
 @pytest.mark.rule("T4")
-def test_unknown_kinds_are_named(cli: Cli, empty: Path) -> None:
-    found = probed(cli, cli.agent(*NORMAL[:-1], PrintJson({"type": "weather.changed"}), NORMAL[-1]), status=1)
+@each_scripted
+def test_unknown_kinds_are_named(cli: Cli, empty: Path, agent: ScriptedAgent) -> None:
+    steps = agent.speaking(PrintJson({"type": "weather.changed"}))
+    found = probed(cli, agent.write(cli.directory / "bin", *steps), 1, agent)
     assert found[KNOWN]["detail"] == "unknown kinds: weather.changed"
     assert found[SESSION]["state"] == "holds"
 
@@ -123,9 +128,13 @@ def test_unknown_kinds_are_named(cli: Cli, empty: Path) -> None:
 @pytest.mark.parametrize(
     ("steps", "promise", "detail"),
     [
-        ((*NORMAL[:1], *NORMAL[2:]), SESSION, "no id; exit status: 0, turn completed; reported: agent_message, usage"),
+        (CODEX.speaking(named=False), SESSION, "no id; exit status: 0, turn completed; reported: agent_message, usage"),
         pytest.param(
-            *((*NORMAL, Exit(7)), COMPLETED, "exit status: 7, turn completed; reported: session, agent_message, usage"),
+            *(
+                (*CODEX.speaking(), Exit(7)),
+                COMPLETED,
+                "exit status: 7, turn completed; reported: session, agent_message, usage",
+            ),
             marks=pytest.mark.nightly,
         ),
         pytest.param(
@@ -144,7 +153,7 @@ def test_what_was_there_instead_is_told_in_words_of_ours(
 
 @pytest.mark.rule("S8")
 def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) -> None:
-    found = probed(cli, cli.agent(*NORMAL, version="0.47.0"), status=1)
+    found = probed(cli, cli.agent(*CODEX.speaking(), version="0.47.0"), status=1)
     reasons = {promise: record["detail"] for promise, record in found.items() if record["state"] == "not_probed"}
     assert reasons.keys() == {
         "a plan is reported, and reported again when it changes",
@@ -159,13 +168,15 @@ def test_what_a_release_is_known_not_to_do_is_not_probed(cli: Cli, empty: Path) 
 @pytest.mark.nightly
 @pytest.mark.rule("K1")
 @pytest.mark.fault(
-    "timing", "A newer CLI hangs in every probe", "`doctor --probe` finishes within 30 s and exits with status 1"
+    "timing",
+    "A newer CLI hangs in every probe",
+    "`doctor --probe` gives up after four runs of one minute and exits with status 1",
 )
-def test_a_cli_that_hangs_is_given_up_in_time(cli: Cli, empty: Path) -> None:
-    with cli.start("doctor", "--probe", "--codex", cli.agent(Hang())) as process:
-        stdout, stderr = process.communicate(timeout=2 * SOON)
-    found = verdicts(Done(process.returncode, stdout, stderr.decode()))
-    assert (process.returncode, stderr) == (1, b"")
+@each_scripted
+def test_a_cli_that_hangs_is_given_up_in_time(cli: Cli, empty: Path, agent: ScriptedAgent) -> None:
+    done = probe(cli, agent.write(cli.directory / "bin", Hang()), agent=agent)
+    found = verdicts(done, agent)
+    assert (done.status, done.stderr) == (1, "")
     assert found[SESSION]["detail"].startswith("did not end in time")
     assert list(empty.iterdir()) == []
 
@@ -174,11 +185,13 @@ def test_a_cli_that_hangs_is_given_up_in_time(cli: Cli, empty: Path) -> None:
 @pytest.mark.fault(
     "signals", "`doctor --probe` receives a signal", "It ends the active runs and exits with the signal's status"
 )
-def test_a_signal_ends_the_probes(cli: Cli, empty: Path) -> None:
-    with cli.start("doctor", "--probe", "--codex", cli.agent(Hang())) as process:
+@each_scripted
+def test_a_signal_ends_the_probes(cli: Cli, empty: Path, agent: ScriptedAgent) -> None:
+    program = agent.write(cli.directory / "bin", Hang())
+    with cli.start("doctor", "--probe", "--agent", agent.kind, agent.option, program) as process:
         until_listening(process)
         assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["subject"] == "codex"
+        assert json.loads(process.stdout.readline())["subject"] == agent.option.strip("-")
         process.send_signal(signal.SIGTERM)
         done = cli.finish(process)
     assert (done.status, done.stderr) == (143, "")
@@ -186,10 +199,14 @@ def test_a_signal_ends_the_probes(cli: Cli, empty: Path) -> None:
 
 
 @pytest.mark.rule("S6", "S8")
-@pytest.mark.parametrize("version", [None, "0.42.0"], ids=["none", "too old"])
-def test_without_a_cli_that_could_run_nothing_is_probed(cli: Cli, empty: Path, version: str | None) -> None:
-    binary = "/nowhere/codex" if version is None else cli.agent(version=version)
-    done = cli.run("doctor", "--probe", "--codex", binary)
+@pytest.mark.parametrize("too_old", [False, True], ids=["none", "too old"])
+@each_scripted
+def test_without_a_cli_that_could_run_nothing_is_probed(
+    cli: Cli, empty: Path, agent: ScriptedAgent, too_old: bool
+) -> None:
+    version = agent.too_old if too_old else None
+    binary = "/nowhere/cli" if version is None else agent.write(cli.directory / "bin", release=version)
+    done = probe(cli, binary, agent=agent)
     *findings, summary = done.records
     assert (done.status, done.stderr) == (1, "")
     assert [record["state"] for record in findings][-1] == "failed"
@@ -202,12 +219,12 @@ def test_without_a_cli_that_could_run_nothing_is_probed(cli: Cli, empty: Path, v
 
 @pytest.mark.rule("C7")
 def test_the_text_says_the_same(cli: Cli, empty: Path) -> None:
-    done = cli.run("doctor", "--probe", "--format", "pretty", "--codex", small_cli(cli, "unknown line"))
+    done = probe(cli, small_cli(cli, "unknown line"), "--format", "pretty")
     text = done.stdout.decode()
     assert done.status == 1
     assert f"\nok   M5 {SESSION}\n" in text
     assert f"\nFAIL T4 {KNOWN}\n     unknown kinds: weather.changed\n" in text
-    end = r"\n33 hold, 1 broken, 0 not probed \(\d+\.\d s\)\.\nThis agent CLI breaks promises\.\n\Z"
+    end = r"\n37 hold, 1 broken, 0 not probed \(\d+\.\d s\)\.\nThis agent CLI breaks promises\.\n\Z"
     assert re.search(end, text)
     done = cli.run("doctor", "--probe", "--format", "pretty", "--codex", "/nowhere/codex")
     assert done.stdout.endswith(b"\nNothing was probed.\n")
@@ -215,29 +232,14 @@ def test_the_text_says_the_same(cli: Cli, empty: Path) -> None:
 
 @pytest.mark.rule("E5")
 @pytest.mark.parametrize(
-    "words", [("--format", "jsonl"), ("--probe", "--json"), ("--probe", "--orphans"), ("--probe", "--codex-home", "x")]
+    "words",
+    [
+        *[("--format", "jsonl"), ("--probe", "--json"), ("--probe", "--orphans"), ("--probe", "--codex-home", "x")],
+        ("--probe", "--agent", "claude_code", "--claude-config-dir", "x"),
+        ("--probe", "--agent", "pi", "--pi-agent-dir", "x"),
+    ],
 )
 def test_options_that_do_not_go_together_are_refused(cli: Cli, words: tuple[str, ...]) -> None:
     done = cli.run("doctor", *words)
     assert (done.status, done.stdout) == (2, b"")
     assert "--probe" in done.complaint
-
-
-@pytest.mark.rule("P6")
-def test_each_promise_is_one_of_a_rule_and_told_once() -> None:
-    promises = [promise for probe in PROBES for promise in probe.promises]
-    specs = "".join(path.read_text() for path in SPECS.glob("*.md"))
-    assert [promise.rule for promise in promises if f"\n### {promise.rule} - " not in specs] == []
-    assert len({promise.text for promise in promises}) == len(promises)
-    assert len({probe.name for probe in PROBES}) == len(PROBES)
-
-
-@pytest.mark.real
-@pytest.mark.nightly
-def test_the_real_cli_keeps_all_promises(cli: Cli, empty: Path) -> None:
-    spec = importlib.util.find_spec("codex_cli_bin")
-    if spec is None or spec.origin is None:
-        pytest.skip("no Codex CLI: install openai-codex-cli-bin")
-    binary = str(Path(spec.origin).parent / "bin" / "codex")
-    assert broken(probed(cli, binary, status=0)) == set()
-    assert list(empty.iterdir()) == []

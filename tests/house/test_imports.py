@@ -42,7 +42,7 @@ FOR_AGENTS = {
 NOT_OF_A_RUN = {
     f"{PACKAGE}.runtime.containment.{name}" for name in ("guard", "guard_processes", "guard_program", "orphans")
 } | {f"{PACKAGE}.runtime.gateway", f"{PACKAGE}.runtime.session_expectation", *FOR_AGENTS}
-OTHER_PARTS_OF_AN_AGENT = (f"{PACKAGE}.agents.codex.harness", f"{PACKAGE}.agents.codex.probes")
+OTHER_PARTS_OF_AN_AGENT = (f"{PACKAGE}.agents.codex.harness", f"{PACKAGE}.agents.codex.probes", f"{PACKAGE}.probes")
 COMMAND = {f"{PACKAGE}.records", f"{PACKAGE}.cli"} | {
     f"{PACKAGE}.cli.{name}"
     for name in (

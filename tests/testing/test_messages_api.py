@@ -1,11 +1,14 @@
-"""Test that requests of Claude Code for its own purposes take no answer of a scenario."""
+"""Test the Messages API: requests of Claude Code for its own purposes, and requests without a stream."""
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from typing import Any
 
 import pytest
 
+from codex_adapter.testing import ModelServer, Shell, answer, script
 from codex_adapter.testing.model_server.messages import is_side_request
 
 MODEL, SMALL = "claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001"
@@ -37,3 +40,18 @@ def request(prompt: str, model: str = MODEL, *tools: str) -> dict[str, Any]:
 )
 def test_titles_and_the_warm_up_of_sub_agents_are_side_requests(asked: dict[str, Any], side: bool) -> None:
     assert is_side_request(asked) == side
+
+
+@pytest.mark.rule("TK1")
+def test_a_request_without_a_stream_gets_its_answer_in_one_piece() -> None:
+    with ModelServer(script(answer("Hello.", Shell("true")), answer("Bye.", end="incomplete"))) as server:
+        told = []
+        for _ in range(2):
+            asked = urllib.request.Request(
+                f"http://127.0.0.1:{server.port}/v1/messages", json.dumps(request("Do it.", MODEL, "Bash")).encode()
+            )
+            with urllib.request.urlopen(asked, timeout=60) as reply:
+                told.append(json.loads(reply.read()))
+    assert [block["type"] for block in told[0]["content"]] == ["text", "tool_use"]
+    assert [body["stop_reason"] for body in told] == ["tool_use", "max_tokens"]
+    assert (told[0]["model"], told[0]["usage"]["output_tokens"]) == (MODEL, 20)

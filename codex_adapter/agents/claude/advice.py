@@ -42,7 +42,10 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
         "replay": (
             "claude -p --output-format stream-json --verbose 'Say hello' | codex-adapter replay --agent claude_code -",
         ),
-        "doctor": ("codex-adapter doctor --agent claude_code --claude ./node_modules/.bin/claude",),
+        "doctor": (
+            "codex-adapter doctor --agent claude_code --claude ./node_modules/.bin/claude",
+            "codex-adapter doctor --agent claude_code --probe --claude ./new/node_modules/.bin/claude",
+        ),
         "login": ("codex-adapter login --agent claude_code -- setup-token",),
     }
 )

@@ -19,10 +19,11 @@ from codex_adapter.agents.claude.releases import FEATURES, MINIMUM, SANDBOX
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
+from codex_adapter.probes.installed import Installed
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.programs import Binary, Version
 
-__all__ = ["examine"]
+__all__ = ["examine", "find_installed"]
 
 _VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _CREDENTIALS: Final = ".credentials.json"
@@ -48,7 +49,7 @@ _PATIENCE: Final = 10.0
 async def examine(config: ClaudeConfig) -> AgentReport:
     """Examine the CLI that a run with this configuration would execute, and try its sandbox (S6, S8)."""
     environ = merge_environment(os.environ, config, {}, RunOptions())
-    binary, findings = await _find_installed(config, environ)
+    binary, _, findings = await find_installed(config, environ)
     findings.append(home_finding("CLAUDE_CONFIG_DIR", environ.get("CLAUDE_CONFIG_DIR"), "~/.claude"))
     login = _login(environ)
     logins = [name for name, found in login.items() if found]
@@ -77,17 +78,15 @@ async def examine(config: ClaudeConfig) -> AgentReport:
     )
 
 
-async def _find_installed(
-    config: ClaudeConfig, environ: Mapping[str, str]
-) -> tuple[BinaryReport | None, list[Finding]]:
+async def find_installed(config: ClaudeConfig, environ: Mapping[str, str]) -> Installed:
     """Find the CLI that a run would execute, and ask it for its release (S6, S8)."""
     try:
         binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
     except SpawnError as error:
         problem = "not found" if error.not_found else "cannot be executed"
-        return None, [Finding("claude", "failed", problem, error.advice)]
+        return Installed(None, None, [Finding("claude", "failed", problem, error.advice)])
     except BackendError as error:
-        return None, [Finding("claude", "failed", "no answer", error.advice)]
+        return Installed(None, None, [Finding("claude", "failed", "no answer", error.advice)])
     release = await PROGRAM.ask_version(binary, environ)
     supported = None if release is None else release[:3] >= MINIMUM[:3]
     report = BinaryReport(
@@ -98,7 +97,7 @@ async def _find_installed(
         supported=supported,
         features={} if release is None else {row.about: row.holds(release) for row in FEATURES},
     )
-    return report, [_program_finding(binary), _release_finding(release, supported)]
+    return Installed(report, release, [_program_finding(binary), _release_finding(release, supported)])
 
 
 def _program_finding(binary: Binary) -> Finding:

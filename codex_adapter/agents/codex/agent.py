@@ -187,9 +187,10 @@ class CodexAgent(Agent):
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
         """Implement `Agent.probe`."""
-        from codex_adapter.agents.codex.probes.session import probe  # noqa: PLC0415 - imports a web server
+        from codex_adapter.agents.codex.probes import CodexStage  # noqa: PLC0415 - imports a web server
+        from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe(_own(config), root, report)
+        return await probe_all(CodexStage(_own(config)), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

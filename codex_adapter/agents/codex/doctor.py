@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import trio
 from msgspec.structs import replace
@@ -20,10 +20,11 @@ from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, is_sup
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
+from codex_adapter.probes.installed import Installed
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.programs import Binary, Version
 
-__all__ = ["Installed", "agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
+__all__ = ["agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
 
 _TEMPORARY_HOME: Final = (
     "The CLI cannot start its sandbox there, so every command of an agent fails. Commands could also write to the "
@@ -43,14 +44,6 @@ _SANDBOX_SUBCOMMANDS: Final = (("sandbox", "--"), ("sandbox", "linux", "--"))
 """The arguments in newer and in older releases."""
 _PROOF: Final = 7
 _PATIENCE: Final = 10.0
-
-
-class Installed(NamedTuple):
-    """The program and its release, each None if unknown, and the findings."""
-
-    binary: BinaryReport | None
-    release: Version | None
-    findings: list[Finding]
 
 
 async def examine(config: CodexConfig) -> AgentReport:

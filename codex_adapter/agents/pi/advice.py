@@ -43,7 +43,10 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
         "run": ("codex-adapter run --agent pi --provider anthropic --model claude-sonnet-4-5 'What does this do?'",),
         "replay": ("pi -p --mode json 'Say hello' < /dev/null | codex-adapter replay --agent pi -",),
-        "doctor": ("codex-adapter doctor --agent pi --pi ./node_modules/.bin/pi",),
+        "doctor": (
+            "codex-adapter doctor --agent pi --pi ./node_modules/.bin/pi",
+            "codex-adapter doctor --agent pi --probe --pi ./new/node_modules/.bin/pi",
+        ),
     }
 )
 """The command lines for `Agent.examples`."""

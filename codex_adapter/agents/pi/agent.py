@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from codex_adapter.runtime.private_file import private_directory
 
 if TYPE_CHECKING:
     from codex_adapter.agent_places import AgentPlaces
-    from codex_adapter.findings import AgentReport
+    from codex_adapter.findings import AgentReport, Finding, Verdict
     from codex_adapter.harness import Harness
     from codex_adapter.options import Option
 
@@ -153,6 +153,16 @@ class PiAgent(Agent):
         from codex_adapter.agents.pi.doctor import examine  # noqa: PLC0415 - no run needs it
 
         return await examine(_own(config))
+
+    @override
+    async def probe(
+        self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
+    ) -> str | None:
+        """Implement `Agent.probe`."""
+        from codex_adapter.agents.pi.probes import PiStage  # noqa: PLC0415 - imports a web server
+        from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
+
+        return await probe_all(PiStage(_own(config)), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

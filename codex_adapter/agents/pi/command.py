@@ -8,12 +8,12 @@ from typing import Final
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.extensions import RunOptions
 
-__all__ = ["READING_TOOLS", "agent_directory", "build_argv", "merge_environment"]
+__all__ = ["QUIET", "READING_TOOLS", "agent_directory", "build_argv", "merge_environment"]
 
 READING_TOOLS: Final = "read,grep,find,ls"
 """The tools of the CLI that can neither write a file nor start a program."""
 
-_QUIET: Final = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+QUIET: Final = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 
 
 def build_argv(binary: str, options: RunOptions, *, asks_for_trust: bool) -> list[str]:
@@ -56,7 +56,7 @@ def merge_environment(parent: Mapping[str, str], config: PiConfig, request_env: 
     Later sources win: the defaults for unattended use, the parent, `PI_CODING_AGENT_DIR`, the configuration, the
     request (S5).
     """
-    merged = {**_QUIET, **parent}
+    merged = {**QUIET, **parent}
     if config.agent_dir is not None:
         merged["PI_CODING_AGENT_DIR"] = config.agent_dir
     merged.update(config.env)

@@ -19,10 +19,11 @@ from codex_adapter.agents.pi.releases import FEATURES, MINIMUM, PROJECT_TRUST
 from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
+from codex_adapter.probes.installed import Installed
 from codex_adapter.runtime.login_files import read_json
 from codex_adapter.runtime.programs import Binary, Version
 
-__all__ = ["examine"]
+__all__ = ["examine", "find_installed"]
 
 _VARIABLES: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 """The variables of the most used providers; the CLI knows many more."""
@@ -38,7 +39,7 @@ _NO_SANDBOX: Final = (
 async def examine(config: PiConfig) -> AgentReport:
     """Examine the CLI that a run with this configuration would execute (S6, S8)."""
     environ = merge_environment(os.environ, config, {})
-    binary, findings = await _find_installed(config, environ)
+    binary, _, findings = await find_installed(config, environ)
     home, login = await inquire(partial(_read_home, environ=environ))
     findings.append(home)
     logins = [name for name, found in login.items() if found]
@@ -55,15 +56,15 @@ async def examine(config: PiConfig) -> AgentReport:
     )
 
 
-async def _find_installed(config: PiConfig, environ: Mapping[str, str]) -> tuple[BinaryReport | None, list[Finding]]:
+async def find_installed(config: PiConfig, environ: Mapping[str, str]) -> Installed:
     """Find the CLI that a run would execute, its release, and whether it starts (S6, S8)."""
     try:
         binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
     except SpawnError as error:
         problem = "not found" if error.not_found else "cannot be executed"
-        return None, [Finding("pi", "failed", problem, error.advice)]
+        return Installed(None, None, [Finding("pi", "failed", problem, error.advice)])
     except BackendError as error:
-        return None, [Finding("pi", "failed", "no answer", error.advice)]
+        return Installed(None, None, [Finding("pi", "failed", "no answer", error.advice)])
     release = await release_of(binary, environ)
     supported = None if release is None else release[:3] >= MINIMUM[:3]
     report = BinaryReport(
@@ -74,9 +75,9 @@ async def _find_installed(config: PiConfig, environ: Mapping[str, str]) -> tuple
         features={} if release is None else {feature.about: feature.holds(release) for feature in FEATURES},
     )
     if not await _starts(binary, environ):
-        return report, [Finding("pi", "failed", f"{binary.path} does not start", _NO_START)]
+        return Installed(report, release, [Finding("pi", "failed", f"{binary.path} does not start", _NO_START)])
     found = Finding("pi", "ok", f"{binary.path} (from {binary.origin})")
-    return report, [found, _release_finding(release, supported)]
+    return Installed(report, release, [found, _release_finding(release, supported)])
 
 
 def _release_finding(release: Version | None, supported: bool | None) -> Finding:

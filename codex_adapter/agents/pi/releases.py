@@ -18,6 +18,7 @@ __all__ = [
     "MINIMUM",
     "PROJECT_TRUST",
     "RELEASES",
+    "RETRIES_REPORTED",
     "TURNS",
     "has_project_trust",
     "missing_feature",
@@ -41,8 +42,12 @@ PROJECT_TRUST: Final = Feature(
 )
 """Before, the CLI always uses the settings and the system prompt in `.pi` of the working directory."""
 
+RETRIES_REPORTED: Final = Quirk("retries_reported", "each retry of a request has a line", since=Version(0, 80, 10))
+"""Before, the client of the model's provider repeats a request at first, unseen."""
+
 _ROWS: Final[tuple[Feature | Quirk, ...]] = (
     PROJECT_TRUST,
+    RETRIES_REPORTED,
     Quirk("turn_settles", "the line `agent_settled` ends the turn", since=Version(0, 80, 10)),
     Quirk(
         "cut_answer_is_whole",

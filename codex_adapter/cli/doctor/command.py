@@ -45,7 +45,8 @@ environment variable except the path of the program.
 --orphans lists processes of runs whose adapter was killed.
 
 --probe runs the agent CLI with a scripted model server on the loopback interface, in temporary directories. It reports
-which promises of the adapter hold with this program. It needs less than 30 seconds, no login and no network.
+which promises of the adapter hold with this program. It usually needs less than 30 seconds. It needs no login and no
+network, and uses no settings of yours.
 
 exit status:
   0              A run can start. With --orphans: no process is left. With --probe: no promise is broken.

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from ..scenario import Answer
 from .events import encode_event, events_of
-from .messages import content_block, is_side_request, message_events, side_answer
+from .messages import content_block, is_side_request, message_body, message_events, side_answer
 from .playback import Playback
 from .tool_calls import Tools, output_item
 
@@ -130,10 +130,13 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.gate is not None:
             playback.wait_for_gate(answer.gate)
         playback.pause(answer.delay)
-        if answer.status == 200:
-            self._stream(answer, request, number)
-        else:
+        if answer.status != 200:
             self._reply(answer.status, answer.body, answer.headers)
+        elif self._of_messages and answer.events is None and not request.get("stream"):
+            blocks = self._blocks(answer, request, number)
+            self._reply(200, message_body(answer, blocks, str(number), str(request.get("model"))), answer.headers)
+        else:
+            self._stream(answer, request, number)
 
     def _stream(self, answer: Answer, request: dict[str, Any], number: int) -> None:
         events = self._events(answer, request, number)
@@ -152,9 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _events(self, answer: Answer, request: dict[str, Any], number: int) -> Iterator[dict[str, Any] | str]:
         """Return the events of an answer, in the API that the request is of."""
-        if self.path.partition("?")[0].endswith("/messages"):
-            items = enumerate(answer.items, 1)
-            blocks = [content_block(item, request, f"{number}_{place}") for place, item in items]
+        if self._of_messages:
+            blocks = self._blocks(answer, request, number)
             return message_events(answer, blocks, str(number), str(request.get("model")))
         tools = Tools(request)
         return events_of(
@@ -162,6 +164,14 @@ class _Handler(BaseHTTPRequestHandler):
             [output_item(item, tools, f"{number}_{place}") for place, item in enumerate(answer.items, 1)],
             str(number),
         )
+
+    @property
+    def _of_messages(self) -> bool:
+        return self.path.partition("?")[0].endswith("/messages")
+
+    def _blocks(self, answer: Answer, request: dict[str, Any], number: int) -> list[dict[str, Any]]:
+        items = enumerate(answer.items, 1)
+        return [content_block(item, request, f"{number}_{place}") for place, item in items]
 
     def _reply(self, status: int, body: object, headers: Any) -> None:
         text = body if isinstance(body, str) else json.dumps(body)

@@ -23,7 +23,7 @@ from ..scenario import (
     WebSearch,
 )
 
-__all__ = ["content_block", "is_side_request", "message_events", "side_answer"]
+__all__ = ["content_block", "is_side_request", "message_body", "message_events", "side_answer"]
 
 Json = dict[str, Any]
 _WARMUP = "Warmup"
@@ -85,7 +85,7 @@ def message_events(answer: Answer, blocks: list[Json], key: str, model: str) -> 
     if answer.events is not None:
         yield from answer.events
         return
-    message = {"id": f"msg_{key}", "type": "message", "role": "assistant", "model": model, "content": []}
+    message = _message([], key, model)
     start = {**message, "stop_reason": None, "stop_sequence": None, "usage": _usage(answer.usage, output=1)}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(blocks):
@@ -96,17 +96,31 @@ def message_events(answer: Answer, blocks: list[Json], key: str, model: str) -> 
         yield {"type": "content_block_stop", "index": index}
     match answer.end:
         case "completed" | "incomplete":
-            called = any(block.get("type") == "tool_use" for block in blocks)
-            reason = "tool_use" if called else "end_turn"
-            if answer.end == "incomplete":
-                reason = str((answer.detail or {}).get("stop_reason", "max_tokens"))
             usage = {} if answer.usage is None else {"usage": {"output_tokens": answer.usage.output}}
-            yield {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, **usage}
+            yield {"type": "message_delta", "delta": _stop(answer, blocks), **usage}
             yield {"type": "message_stop"}
         case "failed":
             yield {"type": "error", "error": dict(answer.detail or {"type": "api_error", "message": "scripted"})}
         case "none":
             return
+
+
+def message_body(answer: Answer, blocks: list[Json], key: str, model: str) -> Json:
+    """Return the body of an answer to a request without `stream`, such as a retry of Claude Code 2.0.76."""
+    usage = _usage(answer.usage, output=(answer.usage or Usage()).output)
+    return {**_message(blocks, key, model), **_stop(answer, blocks), "usage": usage}
+
+
+def _message(blocks: list[Json], key: str, model: str) -> Json:
+    return {"id": f"msg_{key}", "type": "message", "role": "assistant", "model": model, "content": blocks}
+
+
+def _stop(answer: Answer, blocks: list[Json]) -> Json:
+    called = any(block.get("type") == "tool_use" for block in blocks)
+    reason = "tool_use" if called else "end_turn"
+    if answer.end == "incomplete":
+        reason = str((answer.detail or {}).get("stop_reason", "max_tokens"))
+    return {"stop_reason": reason, "stop_sequence": None}
 
 
 def _call(name: str, arguments: Json, key: str) -> Json:
