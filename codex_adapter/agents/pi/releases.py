@@ -42,7 +42,7 @@ PROJECT_TRUST: Final = Feature(
 )
 """Before, the CLI always uses the settings and the system prompt in `.pi` of the working directory."""
 
-RETRIES_REPORTED: Final = Quirk("retries_reported", "each retry of a request has a line", since=Version(0, 80, 10))
+RETRIES_REPORTED: Final = Quirk("retries_reported", "each retry of a request has a line", since=Version(0, 78, 1))
 """Before, the client of the model's provider repeats a request at first, unseen."""
 
 _ROWS: Final[tuple[Feature | Quirk, ...]] = (

@@ -14,6 +14,7 @@ def _printed(part: bytes) -> Callable[[Played, Runs], bool]:
 
 
 EVIDENCE: Mapping[str, Evidence] = {
+    "retries_reported": Evidence("failed_once", _printed(b'"type":"auto_retry_start"')),
     "turn_settles": Evidence("text", _printed(b'"type":"agent_settled"')),
     "cut_answer_is_whole": Evidence("ended_early", lambda run, _: b'"stopReason":"error"' not in run.stdout),
     "cut_answer_retried": Evidence("ended_early", _printed(b'"type":"auto_retry_start"')),
