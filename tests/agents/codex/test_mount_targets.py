@@ -22,6 +22,8 @@ from codex_adapter.agents.codex.mount_targets import MOUNT_TARGETS, mount_roots
 from codex_adapter.runtime import mount_notes
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 
+from ...faults.waiting import until
+
 pytestmark = pytest.mark.rule("K8")
 
 
@@ -188,7 +190,7 @@ async def test_a_run_whose_note_cannot_be_written_removes_nothing(
     assert (names(workspace), names(notes)) == (NAMES, [])
 
 
-async def test_a_run_waits_while_another_one_removes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_waits_while_another_one_removes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     removing = mount_notes.enter(str(workspace), MOUNT_TARGETS)
     assert removing is not None
     assert removing.lock_alone()
@@ -207,7 +209,7 @@ async def test_a_run_waits_while_another_one_removes(workspace: Path, monkeypatc
     entered.close()
 
 
-async def test_a_run_does_not_wait_forever(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_does_not_wait_forever(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     removing = mount_notes.enter(str(workspace), MOUNT_TARGETS)
     assert removing is not None
     assert removing.lock_alone()
@@ -235,8 +237,7 @@ async def test_a_thread_that_is_late_keeps_nothing_open(
         pass
     go.set()
     await trio.to_thread.run_sync(done.wait)
-    while not all(_is_free(notes / name) for name in names(notes)):
-        await trio.lowlevel.checkpoint()
+    await trio.to_thread.run_sync(until, lambda: all(_is_free(notes / name) for name in names(notes)))
 
 
 def _is_free(note: Path) -> bool:
