@@ -42,6 +42,7 @@ def test_doctor_says_why_there_are_none_and_finds_the_same_levels(name: str) -> 
 
 @pytest.mark.parametrize("name", WHY)
 @pytest.mark.rule("N5")
+@pytest.mark.usefixtures("alone_with_orphans")
 def test_orphans_are_ended_without_pidfds(name: str) -> None:
     with scene_in(name) as scene:
         gone = mark_of_a_gone_adapter(scene)

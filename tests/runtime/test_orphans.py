@@ -35,7 +35,7 @@ from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
 from .survivors import Survivors
 from .test_containment_limits import adapter
 
-pytestmark = pytest.mark.rule("N5")
+pytestmark = [pytest.mark.rule("N5"), pytest.mark.usefixtures("alone_with_orphans")]
 
 CLEARED = {kind for kind, options in DESCENDANTS.items() if options.get("clear_environment")}
 
