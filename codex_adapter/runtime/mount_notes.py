@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,9 +21,11 @@ from zlib import crc32
 
 from codex_adapter.runtime.containment.marks import boot_id
 
-__all__ = ["Note", "enter"]
+__all__ = ["Note", "enter", "left_notes"]
 
 _PREFIX: Final = "codex-adapter-mounts-"
+_NAME: Final = re.compile(rf"{_PREFIX}([0-9]+)\.([0-9]+)\.([0-9]+)\.[0-9a-f]+")
+_FLAGS: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_BYTES: Final = 65_536
 _TRIES: Final = 100
 _PAUSE: Final = 0.01
@@ -30,10 +33,15 @@ _PAUSE: Final = 0.01
 
 
 class Note(NamedTuple):
-    """An open note: its path, its descriptor with a lock, and the names of mount points that did not exist."""
+    """An open note: its path, its descriptor with a lock, its directory, and the mount points that did not exist.
+
+    `identity` is the device and the inode of the directory.
+    """
 
     path: Path
     fd: int
+    directory: str
+    identity: tuple[int, int]
     names: frozenset[str]
 
     def lock_alone(self) -> bool:
@@ -61,7 +69,7 @@ def enter(directory: str, names: Iterable[str]) -> Note | None:
     agent = crc32(os.fsencode("\0".join(names)))
     path = Path(tempfile.gettempdir(), f"{_PREFIX}{os.geteuid()}.{found.st_dev}.{found.st_ino}.{agent:x}")
     for _ in range(_TRIES):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, _FLAGS | os.O_CREAT, 0o600)
         try:
             if not _is_own(fd):
                 return None
@@ -69,7 +77,8 @@ def enter(directory: str, names: Iterable[str]) -> Note | None:
                 _write(fd, path, directory, names)
             # Another run may have removed the file in between.
             if _lock(fd, fcntl.LOCK_SH) and _is_at(fd, path):
-                note = Note(path, fd, _read(fd) & frozenset(names))
+                _, missing = _read(fd)
+                note = Note(path, fd, directory, (found.st_dev, found.st_ino), missing & frozenset(names))
                 fd = -1
                 return note
         finally:
@@ -77,6 +86,25 @@ def enter(directory: str, names: Iterable[str]) -> Note | None:
                 os.close(fd)
         time.sleep(_PAUSE)
     return None
+
+
+def left_notes() -> Iterator[Note]:
+    """Return the notes of killed adapters of this user, each with the exclusive lock, and close them one by one."""
+    with suppress(OSError):
+        for path in list(Path(tempfile.gettempdir()).iterdir()):
+            if (place := _NAME.fullmatch(path.name)) and int(place[1]) == os.geteuid():
+                with suppress(OSError):
+                    yield from _left_note(path, (int(place[2]), int(place[3])))
+
+
+def _left_note(path: Path, identity: tuple[int, int]) -> Iterator[Note]:
+    fd = os.open(path, _FLAGS)
+    try:
+        if _is_own(fd) and _lock(fd, fcntl.LOCK_EX) and _is_at(fd, path):
+            directory, names = _read(fd)
+            yield Note(path, fd, directory, identity, names)
+    finally:
+        os.close(fd)
 
 
 def _lock(fd: int, kind: int) -> bool:
@@ -99,15 +127,17 @@ def _is_at(fd: int, path: Path) -> bool:
     return False
 
 
-def _read(fd: int) -> frozenset[str]:
-    """Return the names in a note; none if it is empty or from before the last start of the machine."""
+def _read(fd: int) -> tuple[str, frozenset[str]]:
+    """Return the directory and the names in a note; none if it is empty or from before the start of the machine."""
     boot, *rest = os.fsdecode(os.pread(fd, _MOST_BYTES, 0)).split("\0")
-    return frozenset(rest[1:]) if boot == boot_id() else frozenset()
+    if boot != boot_id() or not rest:
+        return "", frozenset()
+    return rest[0], frozenset(rest[1:])
 
 
 def _write(fd: int, path: Path, directory: str, names: Iterable[str]) -> None:
     """Add the names that do not exist now, with the exclusive lock held."""
-    missing = _read(fd) | {name for name in names if not os.path.lexists(f"{directory}/{name}")}
+    missing = _read(fd)[1] | {name for name in names if not os.path.lexists(f"{directory}/{name}")}
     try:
         os.ftruncate(fd, 0)
         os.pwrite(fd, os.fsencode("\0".join([boot_id(), directory, *sorted(missing)])), 0)

@@ -8,16 +8,16 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import trio
 
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire, mount_points
 from codex_adapter.runtime.containment.marks import pids
-from codex_adapter.runtime.mount_notes import Note, enter
+from codex_adapter.runtime.mount_notes import Note, enter, left_notes
 
-__all__ = ["mount_targets_removed"]
+__all__ = ["mount_targets_removed", "remove_left_targets"]
 
 _PATIENCE: Final = 2.0
 """Seconds for which the start and the end of a run wait for the file system."""
@@ -37,16 +37,8 @@ async def mount_targets_removed(roots: Sequence[str], names: Sequence[str]) -> A
         yield
     finally:
         with trio.CancelScope(shield=True), suppress(BackendError):
-            await inquire(_leave, used, names, seconds=_PATIENCE)
+            await inquire(_leave, used, seconds=_PATIENCE)
         used.end()
-
-
-class _Root(NamedTuple):
-    """A writable directory: its path without links, its device and inode, and the note of its runs."""
-
-    path: str
-    identity: tuple[int, int]
-    note: Note
 
 
 class _Used:
@@ -54,33 +46,33 @@ class _Used:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._roots: list[_Root] = []
+        self._notes: list[Note] = []
         self._ended = False
 
-    def add(self, root: _Root) -> None:
+    def add(self, note: Note) -> None:
         """Keep the note of a directory, or close it if the run has ended."""
         with self._lock:
             if not self._ended:
-                self._roots.append(root)
+                self._notes.append(note)
                 return
-        root.note.close()
+        note.close()
 
     def has(self, identity: tuple[int, int]) -> bool:
         """Return whether the directory is one of the run."""
         with self._lock:
-            return any(root.identity == identity for root in self._roots)
+            return any(note.identity == identity for note in self._notes)
 
-    def pop(self) -> _Root | None:
-        """Return a directory whose note the caller closes; None if there is no more."""
+    def pop(self) -> Note | None:
+        """Return a note that the caller closes; None if there is no more."""
         with self._lock:
-            return self._roots.pop() if self._roots else None
+            return self._notes.pop() if self._notes else None
 
     def end(self) -> None:
         """Close all notes."""
         with self._lock:
             self._ended = True
-        while root := self.pop():
-            root.note.close()
+        while note := self.pop():
+            note.close()
 
 
 def _enter(inquiry: Inquiry, used: _Used, roots: Sequence[str], names: Sequence[str]) -> None:
@@ -89,40 +81,48 @@ def _enter(inquiry: Inquiry, used: _Used, roots: Sequence[str], names: Sequence[
         with suppress(OSError):
             real = os.path.realpath(root)
             facts = Path(real).stat()
-            identity = facts.st_dev, facts.st_ino
-            if not used.has(identity) and (note := enter(real, names)):
-                used.add(_Root(real, identity, note))
+            if not used.has((facts.st_dev, facts.st_ino)) and (note := enter(real, names)):
+                used.add(note)
 
 
-def _leave(inquiry: Inquiry, used: _Used, names: Sequence[str]) -> None:
+def _leave(inquiry: Inquiry, used: _Used) -> None:
     mounted: set[str] | None = None
-    while root := used.pop():
+    while note := used.pop():
         try:
-            inquiry.at("directory that the agent may write to", root.path)
+            inquiry.at("directory that the agent may write to", note.directory)
             with suppress(OSError):
-                if root.note.lock_alone():
-                    try:
-                        mounted = _remove(inquiry, root, [name for name in names if name in root.note.names], mounted)
-                    finally:
-                        root.note.remove()
+                if note.lock_alone():
+                    mounted = _remove(note, mounted, inquiry)
         finally:
-            root.note.close()
+            note.close()
 
 
-def _remove(inquiry: Inquiry, root: _Root, names: Sequence[str], mounted: set[str] | None) -> set[str] | None:
-    """Remove what is left of `names`. Return the mount points of all processes, if they were looked up."""
-    # The agent may have replaced it with another directory, or with a link to one.
-    fd = os.open(root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def remove_left_targets() -> None:
+    """Remove the mount points and the notes that killed adapters of this user left (K8, N5)."""
+    mounted: set[str] | None = None
+    for note in left_notes():
+        with suppress(OSError):
+            mounted = _remove(note, mounted, Inquiry())
+
+
+def _remove(note: Note, mounted: set[str] | None, inquiry: Inquiry) -> set[str] | None:
+    """Remove the mount points of a note and the note. Return the mount points of all processes, if they were read."""
     try:
-        facts = os.fstat(fd)
-        left = [name for name in names if _is_target(fd, name)]
-        if left and (facts.st_dev, facts.st_ino) == root.identity:
-            mounted = _mounted() if mounted is None else mounted
-            for name in left:
-                if f"{root.path}/{name}" not in mounted and not inquiry.abandoned:
-                    _remove_target(fd, name)
+        # The agent may have replaced it with another directory, or with a link to one.
+        fd = os.open(note.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            facts = os.fstat(fd)
+            # In reverse order, the content of a directory comes before the directory.
+            left = [name for name in sorted(note.names, reverse=True) if _is_target(fd, name)]
+            if left and (facts.st_dev, facts.st_ino) == note.identity:
+                mounted = _mounted() if mounted is None else mounted
+                for name in left:
+                    if f"{note.directory}/{name}" not in mounted and not inquiry.abandoned:
+                        _remove_target(fd, name)
+        finally:
+            os.close(fd)
     finally:
-        os.close(fd)
+        note.remove()
     return mounted
 
 

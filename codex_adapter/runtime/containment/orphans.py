@@ -16,6 +16,7 @@ from codex_adapter.runtime.containment.cgroup import left_cgroups, remove_strand
 from codex_adapter.runtime.containment.exits import open_pidfd
 from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
 from codex_adapter.runtime.containment.marks import adapter_has_exited, mark_of, pids
+from codex_adapter.runtime.mount_targets import remove_left_targets
 from codex_adapter.runtime.private_file import left_directories
 
 __all__ = ["Orphan", "end_orphans", "orphans"]
@@ -37,12 +38,13 @@ def orphans() -> list[Orphan]:
 
 
 async def end_orphans() -> list[Orphan]:
-    """Kill all orphans, remove the cgroups and directories of their runs, and return the remaining orphans (N5)."""
+    """Kill all orphans, remove what their runs left on disk, and return the remaining orphans (N5)."""
     for cgroup in left_cgroups():
         await cgroup.aclose()
     await kill_until_none_is_found(_kill)
     for directory in left_directories():
         rmtree(directory, ignore_errors=True)
+    remove_left_targets()
     remove_stranded_cgroups()
     return orphans()
 

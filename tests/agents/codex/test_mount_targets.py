@@ -20,6 +20,7 @@ import trio
 from codex_adapter.agents.codex.extensions import ExecOptions
 from codex_adapter.agents.codex.mount_targets import MOUNT_TARGETS, mount_roots
 from codex_adapter.runtime import mount_notes
+from codex_adapter.runtime.containment.orphans import end_orphans
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 
 from ...faults.waiting import until
@@ -130,6 +131,42 @@ async def test_the_next_run_removes_what_a_killed_adapter_left(workspace: Path, 
     async with removed(ExecOptions(), env, str(workspace)):
         pass
     assert names(workspace) == []
+
+
+@pytest.mark.rule("N5")
+@pytest.mark.fault(
+    "signals",
+    "SIGKILL ends an adapter whose agent's sandbox has mount points",
+    "`doctor --orphans --kill` or the next run in the directory removes them",
+)
+async def test_what_killed_adapters_left_is_removed_with_their_orphans(workspace: Path, notes: Path) -> None:
+    make(workspace, "killed", "running", "moved", "rebooted", "other")
+    targets = [".git/hooks", ".git", ".aws"]
+    for name in ("killed", "moved", "rebooted"):
+        left = mount_notes.enter(str(workspace / name), targets)
+        assert left is not None
+        if name == "rebooted":
+            left.path.write_text(f"another boot\0{workspace}/rebooted\0.git")
+        left.close()
+    running = mount_notes.enter(str(workspace / "running"), targets)
+    assert running is not None
+    for name in ("killed", "running", "moved", "rebooted", "other"):
+        make(workspace / name, ".git", ".git/hooks")
+    (workspace / "killed" / ".aws").write_text("not empty")
+    (workspace / "moved").rename(workspace / "away")
+    (workspace / "other").rename(workspace / "moved")
+    (notes / "codex-adapter-mounts-0.1.2").touch()
+    await end_orphans()
+    assert {name: names(workspace / name) for name in names(workspace)} == {
+        "away": [".git"],
+        "killed": [".aws"],
+        "moved": [".git"],
+        "rebooted": [".git"],
+        "running": [".git"],
+    }
+    running.remove()
+    running.close()
+    assert names(notes) == ["codex-adapter-mounts-0.1.2"]
 
 
 async def test_a_note_from_before_the_start_of_the_machine_is_not_believed(
