@@ -121,3 +121,8 @@ class ToolCall(
     """The input, with full payloads only."""
     output: ToolOutput | None = None
     """The output, with full payloads only."""
+
+    @property
+    def has_input(self) -> bool:
+        """Whether any field of the input is set. Some agents print the input only at the start of a call."""
+        return self.input is not None and self.input != ToolInput()

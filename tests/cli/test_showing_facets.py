@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from codex_adapter import Completion, Event, ExitStatus
 from codex_adapter.cli.present.lines import Line
-from codex_adapter.cli.present.run_narration import RunNarrator
+from codex_adapter.cli.present.run_narration import RunNarrator, call_label
 from codex_adapter.cli.present.wording import cost, describe_limit, describe_retry, tokens
 from codex_adapter.cli.view.index_text import index_lines
 from codex_adapter.cli.view.journal_index import read_index
@@ -17,7 +17,7 @@ from codex_adapter.cli.view.page import page
 from codex_adapter.cli.view.page_index import index_page
 from codex_adapter.cli.view.record_reader import PlacedRecord
 from codex_adapter.cli.view.timeline import RunTimeline
-from codex_adapter.cli.view.timeline_model import Note
+from codex_adapter.cli.view.timeline_model import Call, Note, Span
 from codex_adapter.events import (
     TURN_FAILED,
     AgentInfo,
@@ -144,16 +144,42 @@ def test_the_tokens_are_those_of_the_run() -> None:
 
 
 @pytest.mark.rule("C7")
-def test_a_result_without_an_input_has_the_label_of_its_call() -> None:
+@pytest.mark.parametrize("empty", [None, ToolInput()])
+def test_a_result_without_an_input_has_the_label_of_its_call(empty: ToolInput | None) -> None:
     tool = Tool("i", "s", None, "command_execution", "start", "running", None, ToolBytes(), "Bash")
     asked = ToolInput(command=PayloadText("ls", False))
     done = replace(tool, phase="fail", status="failed", exit_code=3)
     lines = told(
         Event(0, "toy", "tool_call", "tool", data=ToolCall(tool, asked)),
         Event(0, "toy", "tool_call", "tool", data=ToolCall(replace(tool, phase="delta"))),
-        Event(0, "toy", "tool_result", "tool", data=ToolCall(done)),
+        Event(0, "toy", "tool_result", "tool", data=ToolCall(done, empty)),
     )
     assert lines == [Line("started", "$ ls"), Line("failed", "$ ls (failed, exit 3)")]
+    call = Call(ToolCall(tool, asked), ToolCall(done, empty), Span(0, None), started=True)
+    assert call_label(call.described) == "$ ls"
+
+
+@pytest.mark.rule("C7")
+@pytest.mark.parametrize(
+    ("kind", "name", "asked", "label"),
+    [
+        ("file_change", "Write", {"changes": '{"file_path":"/a/b","content":"x"}'}, "files: /a/b"),
+        ("file_change", "edit", {"changes": '{"path":"b","edits":[]}'}, "files: b"),
+        ("file_change", "edit", {"changes": '{"path":1}'}, 'files: {"path":1}'),
+        ("file_change", "edit", {"changes": "cut {"}, "files: cut {"),
+        ("file_change", None, {"changes": '[{"path":"c","kind":"add"}]'}, "files: add c"),
+        ("search", "Grep", {"query": '{"pattern":"x.y","path":"/a"}'}, "search: x.y"),
+        ("web_search", None, {"query": "plain words"}, "search: plain words"),
+        ("file_read", "Read", {"tool": "Read", "arguments": '{"file_path":"/a\\nb"}'}, "file_read: Read /a"),
+        ("mcp_tool_call", "add", {"server": "s", "tool": "add", "arguments": '{"a":1}'}, "mcp_tool_call: add"),
+        ("other", "TaskList", {}, "other: TaskList"),
+        ("other", None, {}, "other"),
+    ],
+)
+def test_the_label_of_a_call_names_its_files(kind: str, name: str | None, asked: dict[str, str], label: str) -> None:
+    tool = Tool("i", "s", None, kind, "start", "running", None, ToolBytes(), name)
+    call = ToolCall(tool, ToolInput(**{field: PayloadText(text, False) for field, text in asked.items()}))
+    assert call_label(call).startswith(label)
 
 
 @pytest.mark.rule("C10", "M12", "M13", "M14", "F13")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -48,6 +48,9 @@ _UNFINISHED: Final[Mapping[str | None, str]] = {
 }
 _MOST_LIVE: Final = 5
 _SUB_AGENT: Final = "sub-agent: "
+_PATHS: Final = ("file_path", "path", "notebook_path")
+_QUERIES: Final = ("pattern", "query")
+"""Members of the arguments of tools, as agents name them."""
 
 
 class _Open(NamedTuple):
@@ -177,8 +180,7 @@ class RunNarrator:
             facts += self._since(begun.since)
         else:
             facts += self._offset()
-        # Some agents report the input only at the start.
-        label = call_label(call) if begun is None or call.input is not None else begun.label
+        label = call_label(call) if begun is None or call.has_input else begun.label
         if tool.status == "completed":
             return [Line("ok", with_facts(label, facts))]
         return [Line("failed", with_facts(label, [tool.status, *facts])), *_tail(call)]
@@ -197,9 +199,13 @@ def _call_label(call: ToolCall) -> str:
     if tool_input is not None and tool_input.changes is not None:
         return f"files: {first_line(_changes(tool_input.changes))}"
     if tool_input is not None and tool_input.query is not None and tool_input.query.text:
-        return f"search: {first_line(tool_input.query.text)}"
+        query = tool_input.query.text
+        return f"search: {first_line(_member(query, _QUERIES) or query)}"
     name = call.tool.tool_name
-    return f"{kind}: {first_line(name)}" if name else kind
+    if not name:
+        return kind
+    path = _member(tool_input.arguments.text, _PATHS) if tool_input is not None and tool_input.arguments else None
+    return f"{kind}: {first_line(name if path is None else f'{name} {path}')}"
 
 
 def _mark(step: PlanItem) -> str:
@@ -226,7 +232,16 @@ def _changes(changes: PayloadText) -> str:
             f"{change.kind} {change.path}" for change in msgspec.json.decode(changes.text, type=list[_Change])
         )
     except msgspec.MsgspecError:
-        return changes.text
+        return _member(changes.text, _PATHS) or changes.text
+
+
+def _member(text: str, names: Sequence[str]) -> str | None:
+    """Return the first of these members of a JSON object that is a string with content."""
+    try:
+        found = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return None
+    return next((value for name in names if isinstance(value := found.get(name), str) and value), None)
 
 
 def _tail(call: ToolCall) -> list[Line]:

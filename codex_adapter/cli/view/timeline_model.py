@@ -49,7 +49,7 @@ class Call:
     @property
     def described(self) -> ToolCall:
         """The last facet that has an input, else the last facet."""
-        return self.facet if self.facet.input is not None or self.opening.input is None else self.opening
+        return self.facet if self.facet.has_input or not self.opening.has_input else self.opening
 
     @property
     def seconds(self) -> float | None:
