@@ -103,7 +103,7 @@ def _image(field: str, value: Any, facts: FileSystem) -> str:
 
 def _skills(key: str, value: Any, facts: FileSystem) -> str:
     path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
-    if not facts.is_dir(path):
+    if not path or not facts.is_dir(path):
         refuse(key, "an existing directory whose path has no control character")
     return path
 
