@@ -93,12 +93,13 @@ def test_credit_may_be_granted_while_a_run_waits(workshop: Workshop) -> None:
 def test_no_time_limit_passes_while_a_run_has_no_credit(workshop: Workshop) -> None:
     workshop.slow_clock(skip=True)
     daemon = workshop.daemon("--idle-timeout", "2")
-    daemon.start("r", credit=0, timeout=2.5, env=workshop.agent("ten", *messages(9)))
+    # One read of the output does not have them all, and the second one waits for the events of the first.
+    daemon.start("r", credit=0, timeout=2.5, env=workshop.agent("many", *messages(2_999)))
     daemon.until_waiting("r", "credit")
     until((workshop.directory / "skipped").exists)
-    daemon.call("run/credit", runId="r", events=100)
+    daemon.call("run/credit", runId="r", events=10_000)
     assert daemon.completion("r")["outcome"] == "completed"
-    assert len(daemon.events("r")) == 10
+    assert len(daemon.events("r")) == 3_000
 
 
 @pytest.mark.rule("J2", "J3")

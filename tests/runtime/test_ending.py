@@ -88,7 +88,7 @@ async def test_cancel_insists_with_sigterm(tmp_path: Path, level: Level, clock: 
 
 @pytest.mark.rule("K4")
 async def test_a_stopped_agent_is_continued_to_end_as_it_would(
-    tmp_path: Path, level: Level, survivors: Survivors
+    tmp_path: Path, level: Level, survivors: Survivors, clock: MockClock
 ) -> None:
     steps = [ExitOnSignal("SIGINT", 9), *WHOLE_TURN[:2], Hang()]
     runs = backend(level, config(tmp_path, *steps, stop_timeout=3 * STEP))
@@ -96,6 +96,8 @@ async def test_a_stopped_agent_is_continued_to_end_as_it_would(
         await run.events.receive()
         stop_agent(survivors)
         run.cancel()
+        await wait_all_tasks_blocked()
+        clock.jump(STEP)
         with pytest.raises(RunCancelled):
             await run.wait_completed()
         assert isinstance(run, Run)
