@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from codex_adapter.testing import demo_script
+from codex_adapter.testing import PrintJson, demo_script
+from codex_adapter.testing.thread_lines import agent_message, turn_completed
 
 from ..cli.command import Done
 from .scene import Scene
@@ -28,7 +29,9 @@ def agent(scene: Scene) -> str:
 def run(scene: Scene) -> tuple[Done, bool]:
     schema = scene.place / "schema.json"
     schema.write_text("{}")
-    done = scene.run("run", "--codex", agent(scene), "--output-schema", str(schema), "hi")
+    steps = (*demo_script(path=str(scene.state / "hello.txt"))[:-1], PrintJson(agent_message("last", "{}")))
+    binary = scene.cli.agent(*steps, PrintJson(turn_completed()))
+    done = scene.run("run", "--codex", binary, "--output-schema", str(schema), "hi")
     return done, [record.get("outcome") for record in done.records][-1:] == ["completed"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codex_adapter.testing import PrintJson, ReadPrompt
-from codex_adapter.testing.thread_lines import thread_started, turn_completed
+from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed
 
 from ..cli.command import Cli
 from .hung_file_system import HungFileSystem, hung_file_system
@@ -69,7 +69,8 @@ def test_a_temporary_directory_without_room_is_no_reason_to_run_without_the_sche
 ) -> None:
     schema = cli.directory / "schema.json"
     schema.write_text('{"type":"object"}')
-    agent = cli.agent(ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_completed()))
+    said = (thread_started(), agent_message("item_0", "{}"), turn_completed())
+    agent = cli.agent(ReadPrompt(), *map(PrintJson, said))
     cli.env["TMPDIR"] = str(full.path)
     done = cli.run("run", "--codex", agent, "--output-schema", str(schema), "hi")
     assert done.status == 0, done.stderr

@@ -172,7 +172,8 @@ def test_the_project_is_trusted_when_asked_for(cli: Cli, words: tuple[str, ...],
 @pytest.mark.rule("C6")
 def test_an_output_schema_is_read_from_its_file(cli: Cli) -> None:
     (cli.directory / "schema.json").write_text('{"type": "object"}')
-    assert run(cli, "--output-schema", "schema.json", "Hi.").status == 0
+    steps = (*TURN[:2], PrintJson(agent_message("item_0", "{}")), *TURN[3:])
+    assert run(cli, "--output-schema", "schema.json", "Hi.", steps=steps).status == 0
     assert "--output-schema" in told(cli).argv
 
 

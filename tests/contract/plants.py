@@ -73,7 +73,7 @@ PLANTS: Final[dict[str, Plant]] = {
     "the answer of a sub-agent": ("payload", lambda word: _collab(agents_states={"a": {"message": word}})),
     "the id of a message": ("always", lambda word: _item("agent_message", id=word, text="x")),
     "a message that is split": ("always", lambda word: _item("agent_message", text="x" * 65_524 + word + "x" * 9_000)),
-    "a message": ("always", lambda word: _item("agent_message", text=f"a {word} b")),
+    "a message": ("always", lambda word: _item("agent_message", text=f'"a {word} b"')),  # JSON, as an answer
     "a fragment": ("always", lambda word: _item("agent_message", "delta", delta=word)),
     "a thought": ("always", lambda word: _item("reasoning", text=word)),
     "an error line": ("always", lambda word: {"type": "error", "message": f"Reconnecting ({word})"}),

@@ -18,7 +18,8 @@ IO = "codex backend error: io (details redacted when unsafe)"
 
 
 PROMPT = "Dýrð “ü” \U0001f600"
-ANSWER = "Fertig: “ü” \u2028 \U0001f600"
+ANSWER = '"Fertig: “ü” \u2028 \U0001f600"'
+"""It is JSON, so that it also answers a request with an output schema."""
 TURN: tuple[Step, ...] = (
     PrintJson(thread_started()),
     PrintJson(turn_started()),

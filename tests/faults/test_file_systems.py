@@ -153,7 +153,7 @@ def test_without_proc_and_namespaces_a_child_in_the_agents_group_is_killed(cli: 
 def test_the_schema_file_is_private_and_readable_whatever_the_umask(cli: Cli, umask: str) -> None:
     needs(without_abilities())
     (cli.directory / "schema").write_text('{"a":1}')
-    write_turn(cli.directory / "turn")
+    write_turn(cli.directory / "turn", answer="{}")
     agent = cli.directory / "codex"
     tell = 'stat -c %a "${word%/*}" "$word"; cat "$word"'
     look = f"for word; do case $last in --output-schema) {tell};; esac; last=$word; done"

@@ -106,7 +106,8 @@ def test_a_sandbox_that_cannot_start_is_told_in_mid_run_and_at_the_end(stage: St
     *events, completion = map(json.loads, done.stdout.splitlines())
     notices = [event["data"] for event in events if event.get("message") == SANDBOX_FAILED]
     advice = None if works else OF_CODEX["sandbox_unavailable"]
-    assert (done.returncode, completion["turn"], completion["final_text"]) == (0, "completed", "Done.")
+    status = 0 if works else 1
+    assert (done.returncode, completion["turn"], completion["final_text"]) == (status, "completed", "Done.")
     assert (completion["ok"], completion.get("advice")) == (works, advice)
     hinted = {"schema": "codex_adapter.hint.v1", "hint": "sandbox_unavailable", "advice": advice}
     assert notices == ([] if works else [hinted])

@@ -32,13 +32,17 @@ def lines(*values: object) -> list[Step]:
     return [PrintText(msgspec.json.encode(value).decode()) for value in values]
 
 
-TURN_LINES = (thread_started(THREAD), turn_started(), agent_message("item_0", "done"), turn_completed())
-WHOLE_TURN = lines(*TURN_LINES)
+def turn_lines(answer: str) -> list[dict[str, Any]]:
+    """The lines of a whole turn."""
+    return [thread_started(THREAD), turn_started(), agent_message("item_0", answer), turn_completed()]
 
 
-def write_turn(path: Path) -> Path:
+WHOLE_TURN = lines(*turn_lines("done"))
+
+
+def write_turn(path: Path, *, answer: str = "done") -> Path:
     """A file of the lines of a whole turn, for an agent that is a shell script."""
-    path.write_bytes(msgspec.json.Encoder().encode_lines(TURN_LINES))
+    path.write_bytes(msgspec.json.Encoder().encode_lines(turn_lines(answer)))
     return path
 
 
