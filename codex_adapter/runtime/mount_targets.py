@@ -57,11 +57,6 @@ class _Used:
                 return
         note.close()
 
-    def has(self, identity: tuple[int, int]) -> bool:
-        """Return whether the directory is one of the run."""
-        with self._lock:
-            return any(note.identity == identity for note in self._notes)
-
     def pop(self) -> Note | None:
         """Return a note that the caller closes; None if there is no more."""
         with self._lock:
@@ -76,13 +71,15 @@ class _Used:
 
 
 def _enter(inquiry: Inquiry, used: _Used, roots: Sequence[str], names: Sequence[str]) -> None:
+    entered = set()
     for root in roots:
         inquiry.at("directory that the agent may write to", root)
-        with suppress(OSError):
-            real = os.path.realpath(root)
-            facts = Path(real).stat()
-            if not used.has((facts.st_dev, facts.st_ino)) and (note := enter(real, names)):
-                used.add(note)
+        real = os.path.realpath(root)
+        if real not in entered:
+            entered.add(real)
+            with suppress(OSError):
+                if note := enter(real, names):
+                    used.add(note)
 
 
 def _leave(inquiry: Inquiry, used: _Used) -> None:
