@@ -7,10 +7,7 @@ import fcntl
 import os
 import re
 import signal
-import termios
-from array import array
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -28,7 +25,7 @@ from codex_adapter.testing import (
 )
 from codex_adapter.testing.thread_lines import agent_message, turn_completed
 
-from ..cli.command import CANCELLED, Cli, until_listening
+from ..cli.command import CANCELLED, Cli, until_full, until_listening
 from ..cli.slow_clock import SLOW_CLOCK
 from ..runtime.agents import WHOLE_TURN
 from ..runtime.survivors import Survivors, temporary_files
@@ -232,21 +229,13 @@ def test_a_signal_after_the_end_of_the_run_changes_nothing(cli: Cli) -> None:
         lines: list[bytes] = []
         while not lines or b"codex_adapter.usage.v1" not in lines[-1]:
             lines.append(stdout.readline())
-        # The pipe holds less than the completion: where there is anything in it, its writer waits for a reader.
-        until(lambda: waiting_bytes(stdout))
+        until_full(stdout.fileno())  # with the first part of the completion
         process.send_signal(signal.SIGTERM)
         until(lambda: not is_pending(process.pid, signal.SIGTERM))
         lines.append(stdout.read())
         done = cli.finish(process)
     completion = done._replace(stdout=b"".join(lines)).completion
     assert (done.status, completion["ok"], completion["final_text"]) == (0, True, "x" * 20_000)
-
-
-def waiting_bytes(pipe: IO[bytes]) -> int:
-    """How much can be read from a pipe now."""
-    count = array("i", [0])
-    fcntl.ioctl(pipe, termios.FIONREAD, count)
-    return count[0]
 
 
 def is_pending(pid: int, number: signal.Signals) -> bool:
