@@ -15,7 +15,7 @@ from codex_adapter.agents.pi.command import QUIET
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.doctor import find_installed
 from codex_adapter.agents.pi.kind import KIND
-from codex_adapter.agents.pi.releases import RETRIES_REPORTED
+from codex_adapter.agents.pi.releases import RELEASES
 from codex_adapter.probes import failures, requests, sessions, turns
 from codex_adapter.probes.installed import Installed
 from codex_adapter.probes.probe import Probe
@@ -61,7 +61,7 @@ class PiStage(Stage):
         failures.RESUME_CANCELLED,
         *failures.ENDS,
         failures.refused(),
-        failures.retried((RETRIES_REPORTED,)),
+        failures.retried((RELEASES.quirk("retries_reported"),)),
     )
 
     def __init__(self, config: PiConfig) -> None:

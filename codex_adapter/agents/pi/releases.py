@@ -18,7 +18,6 @@ __all__ = [
     "MINIMUM",
     "PROJECT_TRUST",
     "RELEASES",
-    "RETRIES_REPORTED",
     "TURNS",
     "has_project_trust",
     "missing_feature",
@@ -42,12 +41,10 @@ PROJECT_TRUST: Final = Feature(
 )
 """Before, the CLI always uses the settings and the system prompt in `.pi` of the working directory."""
 
-RETRIES_REPORTED: Final = Quirk("retries_reported", "each retry of a request has a line", since=Version(0, 78, 1))
-"""Before, the client of the model's provider repeats a request at first, unseen."""
-
 _ROWS: Final[tuple[Feature | Quirk, ...]] = (
     PROJECT_TRUST,
-    RETRIES_REPORTED,
+    # Before, the client of the model's provider repeats a request at first, unseen.
+    Quirk("retries_reported", "each retry of a request has a line", since=Version(0, 78, 1)),
     Quirk("turn_settles", "the line `agent_settled` ends the turn", since=Version(0, 80, 10)),
     Quirk(
         "cut_answer_is_whole",
